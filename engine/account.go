@@ -1,0 +1,276 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// DefaultParallel is how many attempts an account makes at once.
+const DefaultParallel = 256
+
+// Config is what an account is made of. Clock and Deliver are required.
+type Config struct {
+	ID         string
+	Clock      Clock
+	Auto       bool // with a Manual clock: move on to the next timer whenever nothing runs
+	Deliver    Deliverer
+	Seed       uint64 // 0: random ids, else the same commands give the same ids
+	Parallel   int    // attempts at once; 0: DefaultParallel, or 1 when seeded so that the log repeats
+	CurrentKey string // signing keys; "": made from the seed
+	NextKey    string
+	Log        *slog.Logger
+
+	PricePerMessage float64       // billing, decided: open point 30
+	VectorLag       time.Duration // decided: open point 33
+}
+
+// Account is one token's world: data, timers, clock, lock. Exported methods
+// lock and defer unlock, unexported methods never lock.
+type Account struct {
+	cfg  Config
+	ctx  context.Context
+	stop context.CancelFunc
+	wg   sync.WaitGroup // attempts in flight, and the auto clock
+
+	mu        sync.Mutex
+	quiet     *sync.Cond // something may have come to rest
+	running   int        // attempts in flight
+	attempts  int        // attempts ever begun
+	armed     time.Time  // when the clock's alarm rings
+	advancing bool       // an Advance is under way
+	skipping  bool       // the auto clock is under way
+	closed    bool
+	more      chan struct{} // closed and replaced when the log grows
+	state
+}
+
+// New starts an empty account.
+func New(cfg Config) *Account {
+	if cfg.Parallel == 0 {
+		cfg.Parallel = DefaultParallel
+		if cfg.Seed != 0 {
+			cfg.Parallel = 1
+		}
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	a := &Account{cfg: cfg, more: make(chan struct{}), state: newState(cfg)}
+	a.cfg.CurrentKey, a.cfg.NextKey = a.current, a.next // these outlive a Reset
+	a.ctx, a.stop = context.WithCancel(context.Background())
+	a.quiet = sync.NewCond(&a.mu)
+	a.now = cfg.Clock.Now().Truncate(time.Millisecond)
+	return a
+}
+
+// lock begins a command: one lock, one instant. Time is cut to the
+// millisecond, the unit of everything on the wire, and never runs backwards.
+func (a *Account) lock() {
+	a.mu.Lock()
+	if now := a.cfg.Clock.Now().Truncate(time.Millisecond); now.After(a.now) {
+		a.now = now
+	}
+}
+
+// unlock ends a command: starts what may start, arms the alarm, tells whoever
+// waits for rest.
+func (a *Account) unlock() {
+	a.launch()
+	if due, ok := a.timers.next(); ok && !due.Equal(a.armed) && !a.closed {
+		a.armed = due
+		a.cfg.Clock.Alarm(due, a.tick)
+	}
+	if !a.busy() {
+		a.quiet.Broadcast()
+		a.skip()
+	}
+	a.mu.Unlock()
+}
+
+// busy reports whether something is ready or in flight.
+func (a *Account) busy() bool { return a.running > 0 || a.ready.len() > 0 }
+
+// tick is called by the clock's alarm.
+func (a *Account) tick() {
+	a.lock()
+	defer a.unlock()
+	a.armed = time.Time{}
+	a.fire()
+}
+
+// fire wakes all that is due and returns how many timers that were.
+func (a *Account) fire() int {
+	fired := 0
+	for {
+		due, ok := a.timers.next()
+		if !ok || due.After(a.now) || a.closed {
+			return fired
+		}
+		a.wake(a.timers.pop())
+		fired++
+	}
+}
+
+// wake hands a timer to what it is for.
+func (a *Account) wake(t timer) {
+	switch t.kind {
+	case wakeMessage:
+		if m := a.messages[t.subject]; m != nil && m.timer == t.seq {
+			m.timer = 0
+			a.due(m)
+		}
+	case wakeFlow:
+		if k := a.flows[t.subject]; k != nil && k.timer == t.seq {
+			k.timer = 0
+			a.offer(k)
+		}
+	case wakeSchedule:
+		if s := a.schedules[t.subject]; s != nil && s.timer == t.seq {
+			a.fireSchedule(s)
+		}
+	case wakeOutcome:
+		if m := a.messages[t.subject]; m != nil && m.timer == t.seq {
+			m.timer = 0
+			a.settle(m, m.last)
+		}
+	}
+}
+
+// launch starts as many ready attempts as may run.
+func (a *Account) launch() {
+	for a.running < a.cfg.Parallel && a.ready.len() > 0 && !a.closed {
+		if m := a.take(a.ready.pop()); m != nil {
+			a.start(m)
+		}
+	}
+}
+
+// start begins an attempt in a goroutine of its own.
+func (a *Account) start(m *Message) {
+	a.move(m, Active, event{})
+	ctx, cancel := context.WithCancel(a.ctx)
+	m.cancel = cancel
+	m.NextAt = time.Time{}
+	attempt := Attempt{
+		Message:    *m,
+		Number:     m.Retried,
+		At:         a.now,
+		SigningKey: a.current,
+		Body:       a.bodyOf(m),
+	}
+	a.running++
+	a.attempts++
+	a.wg.Add(1)
+	go a.attempt(ctx, cancel, m, attempt)
+}
+
+// attempt is the body of the goroutine: deliver with no lock held, then settle.
+func (a *Account) attempt(ctx context.Context, cancel context.CancelFunc, m *Message, at Attempt) {
+	defer a.wg.Done()
+	defer cancel()
+	o := a.deliver(ctx, at)
+	a.lock()
+	defer a.unlock()
+	a.running--
+	if a.closed {
+		a.cfg.Log.Warn("attempt ended by shutdown", "message", m.ID, "url", m.URL, "attempt", at.Number+1, "outcome", o.Err)
+		return
+	}
+	if a.messages[m.ID] != m {
+		return // forgotten by a Reset meanwhile
+	}
+	if o.After > 0 && m.State == Active {
+		m.last = o
+		m.timer = a.timers.add(a.now.Add(o.After), wakeOutcome, m.ID)
+		return
+	}
+	a.settle(m, o)
+}
+
+// deliver calls the Deliverer; a panic there is a failed attempt, not the end.
+func (a *Account) deliver(ctx context.Context, at Attempt) (o Outcome) {
+	defer func() {
+		if r := recover(); r != nil {
+			a.cfg.Log.Error("deliverer panicked", "message", at.Message.ID, "panic", r)
+			o = Outcome{Err: fmt.Sprintf("internal fault while delivering: %v", r)}
+		}
+	}()
+	return a.cfg.Deliver.Deliver(ctx, at)
+}
+
+// Now is the account's time, in whole milliseconds.
+func (a *Account) Now() time.Time {
+	a.lock()
+	defer a.unlock()
+	return a.now
+}
+
+// NextDue is when the next timer rings.
+func (a *Account) NextDue() (time.Time, bool) {
+	a.lock()
+	defer a.unlock()
+	return a.timers.next()
+}
+
+// Keys are the signing keys.
+func (a *Account) Keys() (current, next string) {
+	a.lock()
+	defer a.unlock()
+	return a.current, a.next
+}
+
+// RotateKeys makes the next signing key current and draws a new next one.
+func (a *Account) RotateKeys() (current, next string) {
+	a.lock()
+	defer a.unlock()
+	a.current, a.next = a.next, a.ids.key()
+	return a.current, a.next
+}
+
+// GlobalParallelism is how many attempts may run at once, and how many do.
+func (a *Account) GlobalParallelism() (limit, running int) {
+	a.lock()
+	defer a.unlock()
+	return a.cfg.Parallel, a.running
+}
+
+// Reset forgets everything but configuration and signing keys; attempts in
+// flight are cut off, and their outcomes ignored.
+func (a *Account) Reset() {
+	a.lock()
+	defer a.unlock()
+	for _, m := range a.messages {
+		if m.cancel != nil {
+			m.cancel()
+		}
+	}
+	now := a.now
+	a.state = newState(a.cfg)
+	a.now = now
+	a.armed = time.Time{}
+	a.cfg.Clock.Alarm(time.Time{}, nil)
+}
+
+// Close cuts off the attempts in flight, waits for them, and logs what stays
+// undelivered.
+func (a *Account) Close() error {
+	a.lock()
+	if a.closed {
+		a.mu.Unlock()
+		return nil
+	}
+	a.closed = true
+	waiting := len(a.messages)
+	if waiting > 0 {
+		a.cfg.Log.Warn("closed with messages undelivered", "account", a.cfg.ID, "messages", waiting, "in flight", a.running)
+	}
+	a.cfg.Clock.Alarm(time.Time{}, nil)
+	a.stop()
+	a.quiet.Broadcast()
+	a.mu.Unlock()
+	a.wg.Wait()
+	return nil
+}

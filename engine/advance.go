@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Progress is what an Advance did.
+type Progress struct {
+	Now         time.Time
+	TimersFired int
+	Attempts    int
+}
+
+// Advance moves a manual clock to the given time. Every timer on the way fires
+// at its own instant, and the clock stands still while anything is ready or in
+// flight, so that what a timer causes happens at that timer's time. It returns
+// early, with the error of ctx, when ctx ends.
+func (a *Account) Advance(ctx context.Context, to time.Time) (Progress, error) {
+	a.lock()
+	defer a.unlock()
+	clock, ok := a.cfg.Clock.(*Manual)
+	if !ok {
+		return Progress{Now: a.now}, fmt.Errorf("the clock runs in real time; only a manual clock can be advanced: %w", ErrInvalid)
+	}
+	to = to.Truncate(time.Millisecond)
+	if to.Before(a.now) {
+		return Progress{Now: a.now}, fmt.Errorf("time %s is before now, %s; time only goes forward: %w", to.UTC().Format(time.RFC3339Nano), a.now.UTC().Format(time.RFC3339Nano), ErrInvalid)
+	}
+	defer a.wakeOn(ctx)()
+	for a.advancing {
+		if err := a.rest(ctx); err != nil {
+			return Progress{Now: a.now}, err
+		}
+	}
+	a.advancing = true
+	defer func() { a.advancing = false; a.quiet.Broadcast() }()
+	before, fired := a.attempts, 0
+	for {
+		err := a.settled(ctx)
+		due, ok := a.timers.next()
+		last := err != nil || !ok || due.After(to)
+		if err == nil && last {
+			due = to
+		}
+		if err == nil && due.After(a.now) {
+			clock.set(due)
+			a.now = due
+		}
+		if last {
+			return Progress{Now: a.now, TimersFired: fired, Attempts: a.attempts - before}, err
+		}
+		fired += a.fire()
+	}
+}
+
+// Settle waits until nothing is ready or in flight.
+func (a *Account) Settle(ctx context.Context) error {
+	a.lock()
+	defer a.unlock()
+	defer a.wakeOn(ctx)()
+	return a.settled(ctx)
+}
+
+// settled starts what is ready and waits until all of it has ended.
+func (a *Account) settled(ctx context.Context) error {
+	for a.launch(); a.busy(); a.launch() {
+		if err := a.rest(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rest waits for a sign that something has come to rest; wakeOn must be in force.
+func (a *Account) rest(ctx context.Context) error {
+	if a.closed {
+		return fmt.Errorf("account %s: %w", a.cfg.ID, ErrClosed)
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("still %d attempts in flight and %d ready: %w", a.running, a.ready.len(), ctx.Err())
+	}
+	a.quiet.Wait()
+	return nil
+}
+
+// wakeOn makes the end of ctx a sign as well. The function that it returns
+// takes this back.
+func (a *Account) wakeOn(ctx context.Context) func() {
+	stop := context.AfterFunc(ctx, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.quiet.Broadcast()
+	})
+	return func() { stop() }
+}
+
+// skip moves an auto clock to the next timer. Schedules alone do not count:
+// they come again for ever.
+func (a *Account) skip() {
+	if !a.cfg.Auto || a.skipping || a.advancing || a.closed || len(a.timers.heap) <= a.timers.cron {
+		return
+	}
+	due, _ := a.timers.next()
+	a.skipping = true
+	a.wg.Add(1)
+	go a.skipTo(due)
+}
+
+// skipTo is the body of the auto clock's goroutine.
+func (a *Account) skipTo(due time.Time) {
+	defer a.wg.Done()
+	_, err := a.Advance(a.ctx, due)
+	a.lock()
+	defer a.unlock()
+	a.skipping = false
+	if err != nil && a.ctx.Err() == nil {
+		a.cfg.Log.Error("auto clock", "error", err)
+	}
+}
+
+// SetClock replaces the clock. A manual clock that stands before the
+// account's time is moved up to it.
+func (a *Account) SetClock(c Clock, auto bool) {
+	a.lock()
+	defer a.unlock()
+	a.cfg.Clock.Alarm(time.Time{}, nil)
+	if m, ok := c.(*Manual); ok && m.Now().Before(a.now) {
+		m.set(a.now)
+	}
+	a.cfg.Clock, a.cfg.Auto = c, auto
+	a.armed = time.Time{}
+	if _, ok := c.(*Real); ok {
+		a.now = c.Now().Truncate(time.Millisecond)
+	}
+}

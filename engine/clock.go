@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"sync"
+	"time"
+)
+
+// Real is wall time. It also serves whoever outside the engine needs the time
+// of the real world, so that this file is the only one to read it.
+type Real struct {
+	mu    sync.Mutex
+	timer *time.Timer
+}
+
+// NewReal returns wall time for one account.
+func NewReal() *Real { return &Real{} }
+
+// Now is the wall time.
+func (r *Real) Now() time.Time { return time.Now() }
+
+// Alarm calls ring at the given time, in place of any alarm before.
+func (r *Real) Alarm(at time.Time, ring func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.timer != nil {
+		r.timer.Stop()
+		r.timer = nil
+	}
+	if !at.IsZero() {
+		r.timer = time.AfterFunc(time.Until(at), ring)
+	}
+}
+
+// Manual is time that moves only by Account.Advance.
+type Manual struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// NewManual returns a clock that stands at start, cut to the millisecond.
+func NewManual(start time.Time) *Manual {
+	return &Manual{now: start.Truncate(time.Millisecond)}
+}
+
+// Now is where the clock stands.
+func (m *Manual) Now() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now
+}
+
+// Alarm does nothing: whoever moves the clock looks for due timers.
+func (m *Manual) Alarm(time.Time, func()) {}
+
+// set moves the clock; only Advance calls it.
+func (m *Manual) set(t time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now = t
+}

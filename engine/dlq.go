@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+)
+
+// maxDLQPage is the largest and the default page ("Limits", interface document).
+const maxDLQPage = 100
+
+// DLQEntry is a failed message or run, kept until it is retried, restarted,
+// resumed or deleted.
+type DLQEntry struct {
+	ID       string
+	Seq      uint64
+	At       time.Time
+	Message  Message // as it failed
+	Last     Outcome // of the last attempt
+	Callback *CallbackInfo
+	Run      *RunRef // the failed run, nil for a plain message
+	Payload  []byte  // of the run
+}
+
+func (e *DLQEntry) sequence() uint64 { return e.Seq }
+
+// bury puts a failed message into the DLQ.
+func (a *Account) bury(m *Message, o *Outcome) *DLQEntry {
+	a.seq++
+	e := &DLQEntry{
+		ID:      fmt.Sprintf("%d-%d", a.now.UnixMilli(), a.seq),
+		Seq:     a.seq,
+		At:      a.now,
+		Message: *m,
+		Last:    *o,
+	}
+	e.Message.State = Failed
+	e.Message.queue, e.Message.cancel = nil, nil
+	a.dlq.add(e.ID, e)
+	return e
+}
+
+// DLQ lists entries, newest first.
+func (a *Account) DLQ(f Filter) (Page[DLQEntry], error) {
+	a.lock()
+	defer a.unlock()
+	return page(a, "dlq", f, maxDLQPage, a.dlq.newest, f.entry,
+		func(e *DLQEntry) DLQEntry { return e.view() })
+}
+
+// view is the entry as lists show it.
+func (e *DLQEntry) view() DLQEntry {
+	v := *e
+	v.Message = e.Message.redacted()
+	if r := e.Message.Options.Redact; r != nil && r.Body {
+		v.Payload = redact(e.Payload)
+	}
+	return v
+}
+
+// DLQEntry is one entry.
+func (a *Account) DLQEntry(id string) (DLQEntry, error) {
+	a.lock()
+	defer a.unlock()
+	e, err := a.entry(id)
+	if err != nil {
+		return DLQEntry{}, err
+	}
+	return e.view(), nil
+}
+
+func (a *Account) entry(id string) (*DLQEntry, error) {
+	if e := a.dlq.get(id); e != nil {
+		return e, nil
+	}
+	return nil, fmt.Errorf("DLQ entry %q: no such entry; it may have been retried, restarted or deleted: %w", id, ErrNotFound)
+}
+
+// DeleteDLQ removes one entry.
+func (a *Account) DeleteDLQ(id string) error {
+	a.lock()
+	defer a.unlock()
+	if _, err := a.entry(id); err != nil {
+		return err
+	}
+	a.dlq.remove(id)
+	return nil
+}
+
+// DeleteDLQs removes what matches and says how many that were. A cursor means
+// that more may match.
+func (a *Account) DeleteDLQs(f Filter) (int, string, error) {
+	a.lock()
+	defer a.unlock()
+	entries, cursor, err := a.entries(f)
+	for _, e := range entries {
+		a.dlq.remove(e.ID)
+	}
+	return len(entries), cursor, err
+}
+
+// entries selects for a bulk operation.
+func (a *Account) entries(f Filter) ([]*DLQEntry, string, error) {
+	p, err := page(a, "dlq", f, maxDLQPage, a.dlq.newest, f.entry,
+		func(e *DLQEntry) *DLQEntry { return e })
+	return p.Items, p.Cursor, err
+}
+
+// RetryDLQ publishes the message of an entry again, with over on top of its
+// options, and removes the entry.
+func (a *Account) RetryDLQ(id string, over Options) (Receipt, error) {
+	a.lock()
+	defer a.unlock()
+	e, err := a.entry(id)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if e.Run != nil {
+		return Receipt{}, fmt.Errorf("DLQ entry %q belongs to a workflow run; restart or resume it instead: %w", id, ErrInvalid)
+	}
+	return a.again(e, over), nil
+}
+
+// RetryDLQs does the same for all that match.
+func (a *Account) RetryDLQs(f Filter, over Options) ([]Receipt, string, error) {
+	a.lock()
+	defer a.unlock()
+	f.MessagesOnly = true
+	entries, cursor, err := a.entries(f)
+	receipts := make([]Receipt, 0, len(entries))
+	for _, e := range entries {
+		receipts = append(receipts, a.again(e, over))
+	}
+	return receipts, cursor, err
+}
+
+func (a *Account) again(e *DLQEntry, over Options) Receipt {
+	opts := over.Over(*e.Message.Options)
+	if over.NotBefore.IsZero() && over.Delay == 0 {
+		opts.NotBefore, opts.Delay = time.Time{}, 0 // its delay is long over
+	}
+	m := e.Message
+	a.dlq.remove(e.ID)
+	sent := a.create(&Message{
+		Role:         m.Role,
+		URL:          m.URL,
+		Header:       m.Header,
+		Forward:      m.Forward,
+		Body:         m.Body,
+		Options:      &opts,
+		CallerIP:     m.CallerIP,
+		Group:        m.Group,
+		EndpointName: m.EndpointName,
+		ScheduleID:   m.ScheduleID,
+		SourceID:     m.SourceID,
+	})
+	return Receipt{MessageID: sent.ID, URL: sent.URL}
+}

@@ -1,0 +1,34 @@
+// Package engine is all behaviour of the stand-in: it publishes, delivers
+// through a port, retries, calls back, fans out, holds and resumes by
+// flow-control key, runs workflows, fills and restarts the DLQ, and keeps logs.
+//
+//	acct := engine.New(engine.Config{Clock: engine.NewManual(start), Deliver: deliverer})
+//	acct.Publish(engine.PublishRequest{URL: "https://app.example/hook"})
+//	acct.Advance(ctx, start.Add(24*time.Hour))
+//
+// # The life of a message
+//
+// Publish puts it in ready, unlock starts it, settle ends it:
+//
+//	Publish -> create -> (queue) -> waitUntil -> due -> (flow-control key) -> ready
+//	        -> launch -> Deliverer -> settle -> delivered | retry -> waitUntil | fail -> DLQ
+//
+// # Lock and time
+//
+// An account has one mutex over one state of plain values. Exported methods
+// lock first and defer unlock; unexported methods never lock. lock also stamps
+// the instant of the command, unlock also launches and arms the alarm, so no
+// command can forget either. Nothing waits under the lock. The only goroutines
+// are the attempts in flight and the step of an auto clock; Close waits for both.
+//
+// # What it guarantees
+//
+// Every accepted message ends in exactly one of DELIVERED, DLQ, cancelled;
+// attempts are at most 1 + retries; a key's attempts in flight never pass its
+// parallelism, its starts within any span of one period never pass its rate; a
+// paused key starts nothing; the log of a message only moves along the
+// transition table. With a seed and a manual clock the same commands give the
+// same log.
+//
+// It knows no HTTP, no wire types and no credentials, and keeps nothing on disk.
+package engine

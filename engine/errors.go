@@ -1,0 +1,13 @@
+package engine
+
+import "errors"
+
+// The errors of the engine. Each is wrapped with what was wrong, which value,
+// and what is accepted.
+var (
+	ErrNotFound = errors.New("not found")
+	ErrExists   = errors.New("exists already")
+	ErrInvalid  = errors.New("invalid")
+	ErrEnded    = errors.New("ended")
+	ErrClosed   = errors.New("closed")
+)

@@ -1,0 +1,274 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// FlowKey is the state of a flow-control key (decided: open point 5).
+type FlowKey struct {
+	Key               string
+	Waiting           int
+	Parallelism       int // most attempts in flight, 0 for no limit
+	InFlight          int
+	Rate              int // most starts within a period, 0 for no limit
+	RateCount         int // starts within the period that ends now
+	Period            time.Duration
+	PeriodStart       time.Time // the oldest of these starts, or now
+	Paused            bool
+	PinnedParallelism bool
+	PinnedRate        bool
+}
+
+// flowKey holds messages until its limits let them start. No span of one
+// period ever sees more than rate starts: starts remembers the times of the
+// latest ones, so that each start costs the same however many messages wait.
+type flowKey struct {
+	FlowKey
+	waiting  fifo[*Message]
+	starts   fifo[time.Time] // within the last period, oldest first
+	offered  bool            // has a turn in ready
+	timer    uint64
+	pausedAt time.Time
+}
+
+// turn is an entry of the ready list: a message that may start at once, or a
+// key that may let one of its messages start.
+type turn struct {
+	message *Message
+	key     *flowKey
+}
+
+// key finds or makes a flow-control key.
+func (a *Account) key(name string) *flowKey {
+	k := a.flows[name]
+	if k == nil {
+		k = &flowKey{FlowKey: FlowKey{Key: name, Period: time.Second}}
+		a.flows[name] = k
+	}
+	return k
+}
+
+// hold puts a due message at the end of its key's waiting list. The limits of
+// the newest message hold for the key, unless pinned.
+func (a *Account) hold(m *Message) {
+	f := m.Options.Flow
+	k := a.key(f.Key)
+	k.limit(f)
+	k.waiting.push(m)
+	k.Waiting++
+	a.offer(k)
+}
+
+func (k *flowKey) limit(f *FlowControl) {
+	if !k.PinnedParallelism {
+		k.Parallelism = f.Parallelism
+	}
+	if !k.PinnedRate {
+		k.Rate, k.Period = f.Rate, f.Period
+		if k.Period <= 0 {
+			k.Period = time.Second
+		}
+	}
+}
+
+// offer gives the key a turn, once, when it has something waiting.
+func (a *Account) offer(k *flowKey) {
+	if !k.offered && k.Waiting > 0 && !k.Paused {
+		k.offered = true
+		a.ready.push(turn{key: k})
+	}
+}
+
+// take is the message that may start in this turn, nil for none. A key that
+// could start another one gets another turn, behind all others.
+func (a *Account) take(t turn) *Message {
+	if t.key == nil {
+		if t.message.State == Canceled {
+			return nil
+		}
+		return t.message
+	}
+	k := t.key
+	k.offered = false
+	if !a.mayStart(k) {
+		return nil
+	}
+	for k.waiting.len() > 0 {
+		m := k.waiting.pop()
+		if m.State == Canceled {
+			continue
+		}
+		k.Waiting--
+		k.InFlight++
+		if k.Rate > 0 {
+			k.starts.push(a.now)
+		}
+		a.offer(k)
+		return m
+	}
+	return nil
+}
+
+// mayStart asks the key's limits. A spent rate books the moment at which it
+// allows a start again.
+func (a *Account) mayStart(k *flowKey) bool {
+	if k.Paused || k.Waiting == 0 || k.Parallelism > 0 && k.InFlight >= k.Parallelism {
+		return false
+	}
+	if k.Rate <= 0 {
+		return true
+	}
+	k.forget(a.now)
+	if k.starts.len() < k.Rate {
+		return true
+	}
+	if k.timer == 0 {
+		again := k.starts.items[k.starts.head+k.starts.len()-k.Rate].Add(k.Period)
+		k.timer = a.timers.add(again, wakeFlow, k.Key)
+	}
+	return false
+}
+
+// forget drops the starts that lie a period or more back.
+func (k *flowKey) forget(now time.Time) {
+	for k.starts.len() > 0 && !k.starts.items[k.starts.head].Add(k.Period).After(now) {
+		k.starts.pop()
+	}
+}
+
+// releaseFlow gives back the place of an ended attempt.
+func (a *Account) releaseFlow(m *Message) {
+	if m.Options.Flow == nil {
+		return
+	}
+	k := a.key(m.Options.Flow.Key)
+	k.InFlight = max(0, k.InFlight-1)
+	a.offer(k)
+}
+
+// unhold takes a cancelled message off the count of its key.
+func (a *Account) unhold(m *Message) {
+	if m.Options.Flow != nil {
+		k := a.key(m.Options.Flow.Key)
+		k.Waiting = max(0, k.Waiting-1)
+	}
+}
+
+// FlowKeys lists all keys by name.
+func (a *Account) FlowKeys() []FlowKey {
+	a.lock()
+	defer a.unlock()
+	list := make([]FlowKey, 0, len(a.flows))
+	for _, k := range a.flows {
+		list = append(list, k.view(a.now))
+	}
+	slices.SortFunc(list, func(x, y FlowKey) int { return strings.Compare(x.Key, y.Key) })
+	return list
+}
+
+func (k *flowKey) view(now time.Time) FlowKey {
+	k.forget(now)
+	v := k.FlowKey
+	v.RateCount, v.PeriodStart = k.starts.len(), now
+	if v.RateCount > 0 {
+		v.PeriodStart = k.starts.items[k.starts.head]
+	}
+	return v
+}
+
+// FlowKey is one key.
+func (a *Account) FlowKey(key string) (FlowKey, error) {
+	a.lock()
+	defer a.unlock()
+	k, err := a.knownKey(key)
+	if err != nil {
+		return FlowKey{}, err
+	}
+	return k.view(a.now), nil
+}
+
+func (a *Account) knownKey(key string) (*flowKey, error) {
+	if k := a.flows[key]; k != nil {
+		return k, nil
+	}
+	return nil, fmt.Errorf("flow-control key %q: no message and no setting has named it: %w", key, ErrNotFound)
+}
+
+// PauseFlow keeps the key's messages back; attempts in flight end normally.
+// A key may be paused before its first message (decided: open point 6).
+func (a *Account) PauseFlow(key string) error {
+	a.lock()
+	defer a.unlock()
+	k := a.key(key)
+	if !k.Paused {
+		k.Paused, k.pausedAt = true, a.now
+	}
+	return nil
+}
+
+// ResumeFlow delivers the key's messages again, in order of arrival, within
+// its limits ("Resume a flow-control key").
+func (a *Account) ResumeFlow(key string) error {
+	a.lock()
+	defer a.unlock()
+	k, err := a.knownKey(key)
+	if err != nil {
+		return err
+	}
+	k.Paused = false
+	a.offer(k)
+	return nil
+}
+
+// PinFlow fixes the limits that f sets, whatever later messages say.
+func (a *Account) PinFlow(key string, f FlowControl) error {
+	a.lock()
+	defer a.unlock()
+	k := a.key(key)
+	if f.Parallelism > 0 {
+		k.Parallelism, k.PinnedParallelism = f.Parallelism, true
+	}
+	if f.Rate > 0 {
+		k.Rate, k.PinnedRate = f.Rate, true
+	}
+	if f.Period > 0 {
+		k.Period = f.Period
+	}
+	a.retime(k)
+	return nil
+}
+
+// UnpinFlow lets later messages set these limits again.
+func (a *Account) UnpinFlow(key string, parallelism, rate bool) error {
+	a.lock()
+	defer a.unlock()
+	k, err := a.knownKey(key)
+	if err != nil {
+		return err
+	}
+	k.PinnedParallelism = k.PinnedParallelism && !parallelism
+	k.PinnedRate = k.PinnedRate && !rate
+	return nil
+}
+
+// ResetFlow forgets the starts of the current period.
+func (a *Account) ResetFlow(key string) error {
+	a.lock()
+	defer a.unlock()
+	k, err := a.knownKey(key)
+	if err != nil {
+		return err
+	}
+	k.starts = fifo[time.Time]{}
+	a.retime(k)
+	return nil
+}
+
+// retime looks at the key again under changed limits.
+func (a *Account) retime(k *flowKey) {
+	k.timer = 0
+	a.offer(k)
+}

@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Endpoint is one member of a URL group.
+type Endpoint struct {
+	Name string
+	URL  string
+}
+
+// Group is a URL group: a publish to it triggers every endpoint ("URL group";
+// decided: open point 9).
+type Group struct {
+	Name      string
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Endpoints []Endpoint
+	Headers   Header  // default headers as given
+	Options   Options // the configuration among them
+	Forward   Header  // the others: on every request to the group
+}
+
+var groupName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,256}$`)
+
+// ValidGroupName reports whether a URL group may have this name.
+func ValidGroupName(name string) bool { return groupName.MatchString(name) }
+
+// group finds or makes a group. Groups are values: a change replaces the old
+// one, which may be in the hands of a reader.
+func (a *Account) group(name string) (Group, error) {
+	if g := a.groups[name]; g != nil {
+		return *g, nil
+	}
+	if !ValidGroupName(name) {
+		return Group{}, fmt.Errorf("URL group name %.80q: accepted are 1 to 256 letters, digits, _, - and .: %w", name, ErrInvalid)
+	}
+	return Group{Name: name, CreatedAt: a.now}, nil
+}
+
+func (a *Account) putGroup(g Group) Group {
+	g.UpdatedAt = a.now
+	a.groups[g.Name] = &g
+	return g
+}
+
+// UpdateGroup sets the default headers of a group and creates it when it is
+// new. opts and forward are what the headers mean.
+func (a *Account) UpdateGroup(name string, headers, forward Header, opts Options) (Group, error) {
+	a.lock()
+	defer a.unlock()
+	g, err := a.group(name)
+	if err != nil {
+		return Group{}, err
+	}
+	g.Headers, g.Forward, g.Options = headers, forward, opts
+	return a.putGroup(g), nil
+}
+
+// AddEndpoints adds endpoints, or replaces those with the same name or URL. It
+// creates the group when it is new.
+func (a *Account) AddEndpoints(name string, endpoints []Endpoint) (Group, error) {
+	a.lock()
+	defer a.unlock()
+	g, err := a.group(name)
+	if err != nil {
+		return Group{}, err
+	}
+	list := slices.Clone(g.Endpoints)
+	for _, e := range endpoints {
+		i := slices.IndexFunc(list, func(old Endpoint) bool {
+			return e.Name != "" && old.Name == e.Name || old.URL == e.URL
+		})
+		if i < 0 {
+			list = append(list, e)
+		} else {
+			list[i] = e
+		}
+	}
+	g.Endpoints = list
+	return a.putGroup(g), nil
+}
+
+// RemoveEndpoints removes endpoints by name or URL; removing the last removes
+// the group.
+func (a *Account) RemoveEndpoints(name string, endpoints []Endpoint) error {
+	a.lock()
+	defer a.unlock()
+	g, err := a.knownGroup(name)
+	if err != nil {
+		return err
+	}
+	changed := *g
+	changed.Endpoints = slices.DeleteFunc(slices.Clone(g.Endpoints), func(old Endpoint) bool {
+		return slices.ContainsFunc(endpoints, func(e Endpoint) bool {
+			return e.Name != "" && e.Name == old.Name || e.URL != "" && e.URL == old.URL
+		})
+	})
+	if len(changed.Endpoints) == 0 {
+		delete(a.groups, name)
+		return nil
+	}
+	a.putGroup(changed)
+	return nil
+}
+
+func (a *Account) knownGroup(name string) (*Group, error) {
+	if g := a.groups[name]; g != nil {
+		return g, nil
+	}
+	return nil, fmt.Errorf("URL group %q: no such group: %w", name, ErrNotFound)
+}
+
+// Group is one group.
+func (a *Account) Group(name string) (Group, error) {
+	a.lock()
+	defer a.unlock()
+	g, err := a.knownGroup(name)
+	if err != nil {
+		return Group{}, err
+	}
+	return *g, nil
+}
+
+// Groups lists all groups by name.
+func (a *Account) Groups() []Group {
+	a.lock()
+	defer a.unlock()
+	list := make([]Group, 0, len(a.groups))
+	for _, g := range a.groups {
+		list = append(list, *g)
+	}
+	slices.SortFunc(list, func(x, y Group) int { return strings.Compare(x.Name, y.Name) })
+	return list
+}
+
+// DeleteGroup removes a group; messages on their way stay.
+func (a *Account) DeleteGroup(name string) error {
+	a.lock()
+	defer a.unlock()
+	if _, err := a.knownGroup(name); err != nil {
+		return err
+	}
+	delete(a.groups, name)
+	return nil
+}

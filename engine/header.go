@@ -1,0 +1,31 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+)
+
+// headerKey is equal for equal headers.
+func headerKey(h Header) string {
+	names := make([]string, 0, len(h))
+	for name := range h {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var b strings.Builder
+	for _, name := range names {
+		b.WriteString(name)
+		for _, v := range h[name] {
+			b.WriteByte(0)
+			b.WriteString(v)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// forwardPrefix marks the headers of a publish that are for the destination.
+const forwardPrefix = "Svc-Forward-"
+
+// trimForward is the name under which the destination gets a header.
+func trimForward(name string) string { return strings.TrimPrefix(name, forwardPrefix) }

@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"iter"
+	"time"
+)
+
+// maxLogPage is the largest and the default page ("Limits", interface document).
+const maxLogPage = 1000
+
+// keepEvents is how many log events an account keeps; the oldest go first.
+const keepEvents = 500_000
+
+// event is a log entry as it is kept: small, since there are many.
+type event struct {
+	seq   uint64
+	at    int64 // Unix ms
+	next  int64 // Unix ms of the next attempt, 0 for none
+	state string
+	msg   *Message // nil on run-level events
+	run   *Run     // nil for plain messages
+	*detail
+}
+
+// detail is what only some events have.
+type detail struct {
+	out     *Outcome
+	err     string
+	rule    string // by which the next attempt was booked
+	dlqID   string
+	invoker *RunRef
+	step    *item
+}
+
+func (e *event) sequence() uint64 { return e.seq }
+
+// eventLog keeps events in the order of their sequence, without gaps.
+type eventLog struct {
+	events []*event
+	issued uint64
+}
+
+// Event is one recorded state of a message or run, immutable. Outcome and
+// Error belong to attempts that ended, NextAt to CREATED and RETRY.
+type Event struct {
+	Seq     uint64
+	Time    time.Time
+	State   string
+	Message *Message // as it stands now; nil on run-level events
+	Outcome *Outcome
+	Error   string
+	Rule    string // by which NextAt was chosen
+	NextAt  time.Time
+	DLQID   string
+	Run     *RunRef
+	Invoker *RunRef // RUN_STARTED of an invoked run
+	Step    *Step   // message-level events of a run
+	Result  []byte  // RUN_SUCCESS: the response of the workflow
+}
+
+// move takes a message to its next state and logs it.
+func (a *Account) move(m *Message, to MessageState, e event) {
+	if !mayFollow(m.State, to) {
+		a.cfg.Log.Error("illegal transition", "message", m.ID, "from", m.State, "to", to)
+	}
+	m.State = to
+	e.state, e.msg, e.run = string(to), m, a.runs[m.RunID]
+	a.append(e)
+}
+
+// append logs an event and tells the followers.
+func (a *Account) append(e event) {
+	l := &a.log
+	l.issued++
+	e.seq, e.at = l.issued, a.now.UnixMilli()
+	l.events = append(l.events, &e)
+	if len(l.events) > keepEvents {
+		kept := make([]*event, 0, keepEvents+keepEvents/4)
+		l.events = append(kept, l.events[keepEvents/4:]...)
+	}
+	close(a.more)
+	a.more = make(chan struct{})
+}
+
+// newest walks from the newest event below the given sequence to the oldest.
+func (l *eventLog) newest(below uint64) iter.Seq[*event] {
+	return func(yield func(*event) bool) {
+		for i := l.start(below) - 1; i >= 0; i-- {
+			if !yield(l.events[i]) {
+				return
+			}
+		}
+	}
+}
+
+// start is the index of the first event at or above the sequence.
+func (l *eventLog) start(seq uint64) int {
+	if len(l.events) == 0 || seq <= l.events[0].seq {
+		return 0
+	}
+	return int(min(seq-l.events[0].seq, uint64(len(l.events))))
+}
+
+// Events lists log events, newest first.
+func (a *Account) Events(f Filter) (Page[Event], error) {
+	a.lock()
+	defer a.unlock()
+	return page(a, "log", f, maxLogPage, a.log.newest, f.event, (*event).view)
+}
+
+// Follow gives the events after a position and a channel that is closed when
+// there are more. A position that lies ahead, as after a Reset, means all.
+func (a *Account) Follow(after uint64) ([]Event, <-chan struct{}) {
+	a.lock()
+	defer a.unlock()
+	if after > a.log.issued {
+		after = 0
+	}
+	tail := a.log.events[a.log.start(after+1):]
+	events := make([]Event, len(tail))
+	for i, e := range tail {
+		events[i] = e.view()
+	}
+	return events, a.more
+}
+
+// event matches a log event.
+func (f *Filter) event(e *event) bool {
+	if f.WorkflowOnly && e.run == nil || f.MessagesOnly && e.run != nil || !wanted(f.States, e.state) {
+		return false
+	}
+	at := time.UnixMilli(e.at)
+	if e.run == nil {
+		return f.run(nil) && f.message(e.msg, at)
+	}
+	if !f.run(e.run.ref()) {
+		return false
+	}
+	if e.msg == nil {
+		return f.within(at) && len(f.IDs) == 0 && wantedAny(f.Labels, e.run.Options.Labels)
+	}
+	return f.message(e.msg, at)
+}
+
+// view is the event as lists show it.
+func (e *event) view() Event {
+	v := Event{Seq: e.seq, Time: time.UnixMilli(e.at), State: e.state}
+	if e.next != 0 {
+		v.NextAt = time.UnixMilli(e.next)
+	}
+	if e.msg != nil {
+		m := e.msg.redacted()
+		v.Message = &m
+	}
+	if d := e.detail; d != nil {
+		v.Outcome, v.Error, v.Rule, v.DLQID, v.Invoker = d.out, d.err, d.rule, d.dlqID, d.invoker
+	}
+	if e.run != nil {
+		e.viewRun(&v)
+	}
+	return v
+}

@@ -1,0 +1,150 @@
+package engine
+
+import (
+	"fmt"
+	"net/textproto"
+	"strings"
+)
+
+// statusNonRetryable, with its header set to true, ends a message at once
+// (wire facts, section 2).
+const statusNonRetryable = 489
+
+var nonRetryableHeader = textproto.CanonicalMIMEHeaderKey("Svc-NonRetryable-Error")
+
+// settle applies the outcome of an attempt: delivered, retry, or failed.
+func (a *Account) settle(m *Message, o Outcome) {
+	m.cancel, m.last = nil, o
+	a.releaseFlow(m)
+	switch {
+	case o.OK():
+		a.move(m, Delivered, event{detail: &detail{out: &o}})
+		a.report(m, &o)
+		a.end(m)
+	case m.canceled:
+		a.move(m, Canceled, event{})
+		a.end(m)
+	case m.Retried >= m.MaxRetries || final(&o):
+		a.move(m, Errored, event{detail: &detail{out: &o, err: failure(&o)}})
+		a.report(m, &o)
+		a.fail(m, &o)
+	default:
+		a.move(m, Errored, event{detail: &detail{out: &o, err: failure(&o)}})
+		a.report(m, &o)
+		a.retry(m, &o)
+	}
+}
+
+// final reports whether the destination asked for no further attempt.
+func final(o *Outcome) bool {
+	v := o.Header[nonRetryableHeader]
+	return o.Status == statusNonRetryable && len(v) > 0 && strings.EqualFold(v[0], "true")
+}
+
+// failure is the error text of a failed attempt.
+func failure(o *Outcome) string {
+	if o.Err != "" {
+		return o.Err
+	}
+	return fmt.Sprintf("destination answered status %d", o.Status)
+}
+
+// retry books the next attempt.
+func (a *Account) retry(m *Message, o *Outcome) {
+	wait, rule := a.retryWait(m, o)
+	m.Retried++
+	at := a.now.Add(wait)
+	a.move(m, Retry, event{next: at.UnixMilli(), detail: &detail{rule: rule}})
+	a.waitUntil(m, at)
+}
+
+// fail ends a message for good: FAILED, DLQ, failure callback.
+func (a *Account) fail(m *Message, o *Outcome) {
+	entry := a.bury(m, o)
+	a.move(m, Failed, event{detail: &detail{out: o, err: failure(o), dlqID: entry.ID}})
+	a.reportFailure(entry, m, o)
+	a.end(m)
+}
+
+// end takes a message that reached its last state out of the account, tells
+// whoever depends on it, and gives up its turn in a queue.
+func (a *Account) end(m *Message) {
+	delete(a.messages, m.ID)
+	switch m.Role {
+	case RoleFailureCallback:
+		a.failureReported(m)
+	case RoleStep:
+		a.stepEnded(m)
+	case RoleMessage, RoleCallback, RoleCall: // nobody waits for these
+	}
+	a.leave(m)
+}
+
+// Message is a message that has not ended yet. A delivered one is gone.
+func (a *Account) Message(id string) (Message, error) {
+	a.lock()
+	defer a.unlock()
+	m := a.messages[id]
+	if m == nil {
+		return Message{}, unknownMessage(id)
+	}
+	return *m, nil
+}
+
+func unknownMessage(id string) error {
+	return fmt.Errorf("message %q: not found; it may have been delivered, cancelled or moved to the DLQ: %w", id, ErrNotFound)
+}
+
+// Cancel stops a message: at once when it waits, else when its attempt ends.
+func (a *Account) Cancel(id string) error {
+	a.lock()
+	defer a.unlock()
+	m := a.messages[id]
+	if m == nil {
+		return unknownMessage(id)
+	}
+	a.cancel(m)
+	return nil
+}
+
+// CancelMessages cancels what matches and says how many that were.
+func (a *Account) CancelMessages(f Filter) (int, error) {
+	a.lock()
+	defer a.unlock()
+	if err := f.check(maxBulk); err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, m := range sortedMessages(a.messages) {
+		if n == f.limit(maxBulk) {
+			break
+		}
+		if m.State != CancelRequested && m.RunID == "" && f.message(m, m.CreatedAt) {
+			a.cancel(m)
+			n++
+		}
+	}
+	return n, nil
+}
+
+// cancel asks a message to stop.
+func (a *Account) cancel(m *Message) {
+	if m.State == CancelRequested {
+		return
+	}
+	inFlight, held := m.cancel != nil, m.timer == 0
+	a.move(m, CancelRequested, event{})
+	m.canceled = true
+	switch {
+	case inFlight:
+		m.cancel()
+		return
+	case m.last.After > 0 && m.timer != 0: // a stub's outcome is on its way
+		a.releaseFlow(m)
+	case held && m.Options.Flow != nil && !(m.Options.Queue != "" && m.queue == nil):
+		a.unhold(m)
+	}
+	m.timer = 0
+	a.move(m, Canceled, event{})
+	a.end(m)
+}

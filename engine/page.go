@@ -1,0 +1,191 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxBulk is how many messages one bulk cancel takes.
+const maxBulk = 10000
+
+// Filter says what to list. Several values of one field: any matches;
+// different fields: all must match (decided: open points 17 and 18).
+type Filter struct {
+	IDs            []string // message ids
+	DLQIDs         []string
+	RunIDs         []string
+	URLs           []string
+	RunURLs        []string
+	Groups         []string
+	Schedules      []string
+	Queues         []string
+	Labels         []string
+	FlowKeys       []string
+	CallerIPs      []string
+	States         []string
+	CallbackStates []string
+	Statuses       []int
+	From, To       time.Time // inclusive
+	RunCreatedAt   time.Time
+	Cursor         string
+	Count          int  // 0: the default, which is the maximum
+	URLPrefix      bool // URLs and RunURLs are prefixes
+	WorkflowOnly   bool
+	MessagesOnly   bool
+}
+
+// Page is a part of a list; an empty cursor means that it was the last.
+type Page[T any] struct {
+	Items  []T
+	Cursor string
+}
+
+// check refuses a filter that makes no sense.
+func (f *Filter) check(most int) error {
+	if f.Count < 0 || f.Count > most {
+		return fmt.Errorf("count %d: accepted is 1 to %d: %w", f.Count, most, ErrInvalid)
+	}
+	return nil
+}
+
+func (f *Filter) limit(most int) int {
+	if f.Count == 0 {
+		return most
+	}
+	return f.Count
+}
+
+// sequenced is what lists hold: entries in the order of their sequence.
+type sequenced interface {
+	comparable
+	sequence() uint64
+}
+
+// page walks a list from the newest, below the cursor, and takes what matches.
+func page[E sequenced, T any](a *Account, list string, f Filter, most int,
+	newest func(below uint64) iter.Seq[E], matches func(E) bool, view func(E) T) (Page[T], error) {
+	if err := f.check(most); err != nil {
+		return Page[T]{}, err
+	}
+	below, err := a.ids.position(list, f.Cursor)
+	if err != nil {
+		return Page[T]{}, err
+	}
+	p := Page[T]{}
+	last := uint64(0)
+	for e := range newest(below) {
+		if !matches(e) {
+			continue
+		}
+		if len(p.Items) == f.limit(most) {
+			p.Cursor = a.ids.cursor(list, last)
+			break
+		}
+		p.Items = append(p.Items, view(e))
+		last = e.sequence()
+	}
+	return p, nil
+}
+
+// cursor names the entry after which a list goes on. It carries a mark of the
+// account and the list, so that a foreign or damaged one is recognised.
+func (g *ids) cursor(list string, seq uint64) string {
+	return strconv.FormatUint(seq, 10) + "-" + strconv.FormatUint(g.mark(list, seq), 36)
+}
+
+func (g *ids) mark(list string, seq uint64) uint64 {
+	h := fnv.New64a()
+	_, _ = fmt.Fprintf(h, "%s %d %d", list, seq, g.secret) // never fails
+	return h.Sum64() >> 24
+}
+
+// position is what a cursor stands for; an empty one for the newest.
+func (g *ids) position(list, cursor string) (uint64, error) {
+	if cursor == "" {
+		return ^uint64(0), nil
+	}
+	number, mark, _ := strings.Cut(cursor, "-")
+	seq, err := strconv.ParseUint(number, 10, 64)
+	if err != nil || mark != strconv.FormatUint(g.mark(list, seq), 36) {
+		return 0, fmt.Errorf("cursor %.80q: not one that this list gave out; accepted is the cursor of an earlier page: %w", cursor, ErrInvalid)
+	}
+	return seq, nil
+}
+
+// any reports whether v is among the wanted values, or nothing is wanted.
+func wanted[T comparable](want []T, v T) bool {
+	return len(want) == 0 || slices.Contains(want, v)
+}
+
+func wantedAny(want []string, have []string) bool {
+	if len(want) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(have, func(v string) bool { return slices.Contains(want, v) })
+}
+
+func (f *Filter) wantedURL(want []string, url string) bool {
+	if len(want) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(want, func(w string) bool {
+		return w == url || f.URLPrefix && strings.HasPrefix(url, w)
+	})
+}
+
+func (f *Filter) within(t time.Time) bool {
+	return (f.From.IsZero() || !t.Before(f.From)) && (f.To.IsZero() || !t.After(f.To))
+}
+
+// message matches what a message itself says; at is the time that counts.
+func (f *Filter) message(m *Message, at time.Time) bool {
+	return f.within(at) &&
+		wanted(f.IDs, m.ID) &&
+		f.wantedURL(f.URLs, m.URL) &&
+		wanted(f.Groups, m.Group) &&
+		wanted(f.Schedules, m.ScheduleID) &&
+		wanted(f.Queues, m.Queue()) &&
+		wantedAny(f.Labels, m.Labels()) &&
+		wanted(f.FlowKeys, m.FlowKey()) &&
+		wanted(f.CallerIPs, m.CallerIP)
+}
+
+// entry matches a DLQ entry.
+func (f *Filter) entry(e *DLQEntry) bool {
+	if e.Run == nil && (f.WorkflowOnly || len(f.RunIDs) > 0 || len(f.RunURLs) > 0) || e.Run != nil && f.MessagesOnly {
+		return false
+	}
+	state := ""
+	if e.Callback != nil {
+		state = e.Callback.State
+	}
+	return wanted(f.DLQIDs, e.ID) && wanted(f.Statuses, e.Last.Status) && wanted(f.CallbackStates, state) &&
+		f.run(e.Run) && f.message(&e.Message, e.At)
+}
+
+// run matches the run that something belongs to.
+func (f *Filter) run(r *RunRef) bool {
+	if r == nil {
+		return len(f.RunIDs) == 0 && len(f.RunURLs) == 0 && f.RunCreatedAt.IsZero()
+	}
+	return wanted(f.RunIDs, r.ID) && f.wantedURL(f.RunURLs, r.URL) &&
+		(f.RunCreatedAt.IsZero() || f.RunCreatedAt.Equal(r.CreatedAt))
+}
+
+// sortedMessages is in order of creation.
+func sortedMessages(all map[string]*Message) []*Message {
+	list := make([]*Message, 0, len(all))
+	for _, m := range all {
+		list = append(list, m)
+	}
+	slices.SortFunc(list, func(x, y *Message) int {
+		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), strings.Compare(x.ID, y.ID))
+	})
+	return list
+}

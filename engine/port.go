@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"context"
+	"net/textproto"
+	"time"
+)
+
+// Header is a set of named values. It converts to http.Header for free and
+// keeps canonical names. Headers that have entered the engine are never
+// changed again, so they may be shared.
+type Header = textproto.MIMEHeader
+
+// A Deliverer makes one attempt. It is called with no lock held, from a
+// goroutine that the account owns, and returns when ctx ends.
+type Deliverer interface {
+	Deliver(ctx context.Context, a Attempt) Outcome
+}
+
+// DelivererFunc is a function as a Deliverer.
+type DelivererFunc func(ctx context.Context, a Attempt) Outcome
+
+// Deliver calls f.
+func (f DelivererFunc) Deliver(ctx context.Context, a Attempt) Outcome { return f(ctx, a) }
+
+// A Clock tells the time and rings at most one alarm; the zero time disarms it.
+type Clock interface {
+	Now() time.Time
+	Alarm(at time.Time, ring func())
+}
+
+// Attempt is one delivery call of a message. It is a value: what it refers to
+// does not change while the attempt runs.
+type Attempt struct {
+	Message    Message   // what is delivered, as it stood when the attempt began
+	Number     int       // attempts made before this one, the value of Svc-Retried
+	At         time.Time // when it began, on the account's clock
+	SigningKey string    // the key that signs it, current when it began
+	Body       []byte    // what is sent; differs from Message.Body only for workflow steps
+}
+
+// Outcome is what came of an attempt. Status 0 means that no response came:
+// Err then says why (refused, timed out, name not found).
+type Outcome struct {
+	Status  int
+	Header  Header
+	Body    []byte
+	Err     string
+	Took    time.Duration // how long the destination took
+	After   time.Duration // a stub's claim, on the account's clock: the outcome takes effect so much later
+	BytesUp int           // request size, headers included
+	BytesIn int           // response size, headers included
+}
+
+// OK reports whether the destination accepted the message.
+func (o Outcome) OK() bool { return o.Status >= 200 && o.Status < 300 }

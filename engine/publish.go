@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+)
+
+// PublishRequest asks for one message, or one for each endpoint of a group.
+// Exactly one of URL and Group is set.
+type PublishRequest struct {
+	URL      string
+	Group    string
+	Options  Options
+	Header   Header // request headers worth keeping: configuration, never credentials
+	Forward  Header // for the destination, by prefix
+	All      Header // every forwardable header; used when the merged options say HeaderForward
+	Body     []byte
+	CallerIP string
+	Trigger  bool // starts a run without the help of a client library
+
+	schedule string // the schedule that publishes
+}
+
+// Receipt names a created message, or the one that stands for it.
+type Receipt struct {
+	MessageID    string
+	URL          string
+	Deduplicated bool
+	RunID        string // of a trigger
+	RunCreatedAt time.Time
+}
+
+// Receipts are what one publish created: one receipt, or one for each endpoint.
+type Receipts struct {
+	List  []Receipt
+	Group bool
+}
+
+// Publish accepts a message and returns at once; delivery follows.
+func (a *Account) Publish(r PublishRequest) (Receipts, error) {
+	a.lock()
+	defer a.unlock()
+	if err := a.acceptable(r); err != nil {
+		return Receipts{}, err
+	}
+	return a.publish(r), nil
+}
+
+// PublishBatch accepts all of the messages or none; the error names the first
+// that is not acceptable by its index.
+func (a *Account) PublishBatch(rs []PublishRequest) ([]Receipts, error) {
+	a.lock()
+	defer a.unlock()
+	for i, r := range rs {
+		if err := a.acceptable(r); err != nil {
+			return nil, fmt.Errorf("item %d: %w", i, err)
+		}
+	}
+	receipts := make([]Receipts, len(rs))
+	for i, r := range rs {
+		receipts[i] = a.publish(r)
+	}
+	return receipts, nil
+}
+
+// acceptable says why a request cannot be published; nothing is created.
+func (a *Account) acceptable(r PublishRequest) error {
+	if a.closed {
+		return fmt.Errorf("account %s: %w", a.cfg.ID, ErrClosed)
+	}
+	opts := r.Options
+	if r.Group != "" {
+		g := a.groups[r.Group]
+		if g == nil {
+			return fmt.Errorf("URL group %q: no such group; accepted is an http(s) URL or the name of a group with endpoints: %w", r.Group, ErrNotFound)
+		}
+		if len(g.Endpoints) == 0 {
+			return fmt.Errorf("URL group %q has no endpoints: %w", r.Group, ErrInvalid)
+		}
+		opts = opts.Over(g.Options)
+	}
+	if f := opts.RetryDelay; f != nil {
+		if err := f.check(opts.retries()); err != nil {
+			return err
+		}
+	}
+	if opts.Flow != nil && (opts.Flow.Key == "" || opts.Flow.Parallelism <= 0 && opts.Flow.Rate <= 0) {
+		return fmt.Errorf("flow control %q: a key and at least one of parallelism and rate are needed: %w", opts.Flow.Key, ErrInvalid)
+	}
+	return a.acceptableStep(r)
+}
+
+// publish creates the messages of an acceptable request.
+func (a *Account) publish(r PublishRequest) Receipts {
+	if r.Options.Workflow != nil || r.Trigger {
+		return Receipts{List: []Receipt{a.publishWorkflow(r)}}
+	}
+	if r.Group == "" {
+		return Receipts{List: []Receipt{a.publishTo(r, Endpoint{URL: r.URL}, &r.Options, r.forward(&r.Options))}}
+	}
+	g := a.groups[r.Group]
+	opts := r.Options.Over(g.Options)
+	forward := mergeHeader(r.forward(&opts), g.Forward)
+	list := make([]Receipt, len(g.Endpoints))
+	for i, e := range g.Endpoints {
+		list[i] = a.publishTo(r, e, &opts, forward)
+	}
+	return Receipts{List: list, Group: true}
+}
+
+// forward is what the destination gets under the effective options.
+func (r *PublishRequest) forward(opts *Options) Header {
+	h := mergeHeader(r.Forward, opts.Forward)
+	if opts.HeaderForward {
+		h = mergeHeader(h, r.All)
+	}
+	return h
+}
+
+// publishTo creates the message for one endpoint, unless it repeats another.
+func (a *Account) publishTo(r PublishRequest, e Endpoint, opts *Options, forward Header) Receipt {
+	keys := dedupKeys(r, e, opts, forward)
+	if id, ok := a.seen(keys); ok {
+		return Receipt{MessageID: id, URL: e.URL, Deduplicated: true}
+	}
+	m := a.create(&Message{
+		Role:         RoleMessage,
+		URL:          e.URL,
+		Header:       r.Header,
+		Forward:      forward,
+		Body:         r.Body,
+		Options:      opts,
+		CallerIP:     r.CallerIP,
+		Group:        r.Group,
+		EndpointName: e.Name,
+		ScheduleID:   r.schedule,
+	})
+	a.remember(keys, m.ID)
+	return Receipt{MessageID: m.ID, URL: e.URL}
+}
+
+// create fills in what follows from the options, logs CREATED and admits the
+// message: into its queue, else to wait for its time.
+func (a *Account) create(m *Message) *Message {
+	m.ID = a.ids.id("msg_", a.now)
+	m.Method = m.Options.Method
+	if m.Method == "" {
+		m.Method = "POST"
+	}
+	m.Header, m.Forward = a.headers.share(m.Header), a.headers.share(m.Forward)
+	m.MaxRetries = m.Options.retries()
+	m.CreatedAt, m.NotBefore = a.now, a.now.Add(m.Options.Delay)
+	if at := m.Options.NotBefore; !at.IsZero() {
+		m.NotBefore = at
+	}
+	if m.NotBefore.Before(a.now) {
+		m.NotBefore = a.now
+	}
+	m.NextAt = m.NotBefore
+	a.messages[m.ID] = m
+	a.move(m, Created, event{next: m.NotBefore.UnixMilli()})
+	if m.queue == nil && m.Options.Queue != "" {
+		a.enqueue(m)
+	} else {
+		a.waitUntil(m, m.NotBefore)
+	}
+	return m
+}
+
+// waitUntil lets a message rest until the given time.
+func (a *Account) waitUntil(m *Message, at time.Time) {
+	m.NextAt = at
+	if at.After(a.now) {
+		m.timer = a.timers.add(at, wakeMessage, m.ID)
+		return
+	}
+	a.due(m)
+}
+
+// due is called when nothing but flow control stands between a message and
+// its next attempt.
+func (a *Account) due(m *Message) {
+	if m.Options.Flow != nil {
+		a.hold(m)
+		return
+	}
+	a.ready.push(turn{message: m})
+}

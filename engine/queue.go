@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Queue delivers its messages in order (extension; wire facts, section 3).
+type Queue struct {
+	Name        string
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+	Parallelism int
+	Paused      bool
+	Lag         int // messages that wait for their turn
+}
+
+type queue struct {
+	Queue
+	waiting fifo[*Message]
+	active  int
+}
+
+// slot is a message's turn in a queue. Its callbacks share it, so that the
+// next message waits for them as well.
+type slot struct {
+	queue *queue
+	open  int
+}
+
+func (a *Account) queue(name string) *queue {
+	q := a.queues[name]
+	if q == nil {
+		q = &queue{Queue: Queue{Name: name, CreatedAt: a.now, UpdatedAt: a.now, Parallelism: 1}}
+		a.queues[name] = q
+	}
+	return q
+}
+
+// enqueue puts a new message at the end of its queue.
+func (a *Account) enqueue(m *Message) {
+	q := a.queue(m.Options.Queue)
+	q.waiting.push(m)
+	q.Lag++
+	a.pump(q)
+}
+
+// pump gives turns to as many messages as the queue's parallelism allows.
+func (a *Account) pump(q *queue) {
+	for !q.Paused && q.active < q.Parallelism && q.waiting.len() > 0 {
+		m := q.waiting.pop()
+		if m.State == Canceled {
+			continue
+		}
+		q.Lag--
+		q.active++
+		m.queue = &slot{queue: q, open: 1}
+		a.waitUntil(m, m.NotBefore)
+	}
+}
+
+// leave is called when a message, or a callback, that shares a turn has ended.
+func (a *Account) leave(m *Message) {
+	switch {
+	case m.queue != nil:
+		if m.queue.open--; m.queue.open == 0 {
+			m.queue.queue.active--
+			a.pump(m.queue.queue)
+		}
+	case m.Options.Queue != "" && a.queues[m.Options.Queue] != nil:
+		q := a.queues[m.Options.Queue]
+		q.Lag = max(0, q.Lag-1)
+	}
+}
+
+// UpsertQueue creates a queue or changes its parallelism, 1 and up.
+func (a *Account) UpsertQueue(name string, parallelism int) (Queue, error) {
+	a.lock()
+	defer a.unlock()
+	if parallelism < 1 {
+		return Queue{}, fmt.Errorf("queue %q: parallelism %d; accepted is a whole number from 1 up: %w", name, parallelism, ErrInvalid)
+	}
+	q := a.queue(name)
+	q.Parallelism, q.UpdatedAt = parallelism, a.now
+	a.pump(q)
+	return q.Queue, nil
+}
+
+// Queues lists all queues by name.
+func (a *Account) Queues() []Queue {
+	a.lock()
+	defer a.unlock()
+	list := make([]Queue, 0, len(a.queues))
+	for _, q := range a.queues {
+		list = append(list, q.Queue)
+	}
+	slices.SortFunc(list, func(x, y Queue) int { return strings.Compare(x.Name, y.Name) })
+	return list
+}
+
+// Queue is one queue.
+func (a *Account) Queue(name string) (Queue, error) {
+	a.lock()
+	defer a.unlock()
+	q, err := a.knownQueue(name)
+	if err != nil {
+		return Queue{}, err
+	}
+	return q.Queue, nil
+}
+
+func (a *Account) knownQueue(name string) (*queue, error) {
+	if q := a.queues[name]; q != nil {
+		return q, nil
+	}
+	return nil, fmt.Errorf("queue %q: no such queue: %w", name, ErrNotFound)
+}
+
+// DeleteQueue removes a queue; what still waits in it is cancelled.
+func (a *Account) DeleteQueue(name string) error {
+	a.lock()
+	defer a.unlock()
+	q, err := a.knownQueue(name)
+	if err != nil {
+		return err
+	}
+	delete(a.queues, name)
+	q.waiting.all(func(m *Message) {
+		if a.messages[m.ID] == m {
+			a.cancel(m)
+		}
+	})
+	return nil
+}
+
+// PauseQueue keeps the queue's messages back.
+func (a *Account) PauseQueue(name string) error {
+	a.lock()
+	defer a.unlock()
+	return a.setPaused(name, true)
+}
+
+// ResumeQueue goes on with the queue's messages.
+func (a *Account) ResumeQueue(name string) error {
+	a.lock()
+	defer a.unlock()
+	return a.setPaused(name, false)
+}
+
+func (a *Account) setPaused(name string, paused bool) error {
+	q, err := a.knownQueue(name)
+	if err != nil {
+		return err
+	}
+	q.Paused, q.UpdatedAt = paused, a.now
+	a.pump(q)
+	return nil
+}

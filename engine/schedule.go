@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	_ "time/tzdata" // time zones of schedules, on machines without them
+
+	"github.com/adhocore/gronx"
+)
+
+// Schedule publishes again and again (extension; wire facts, section 3).
+type Schedule struct {
+	ID         string
+	Cron       string // with its CRON_TZ prefix, as given
+	CreatedAt  time.Time
+	Request    PublishRequest
+	Paused     bool
+	Next       time.Time         // zero while paused
+	Last       time.Time         // zero before the first
+	LastStates map[string]string // message of the last time -> its state
+
+	timer uint64
+	zone  *time.Location
+	line  string // the cron expression without its zone
+}
+
+// PutSchedule creates a schedule, or replaces the one with that id; an empty
+// id asks for a new one.
+func (a *Account) PutSchedule(id, cron string, r PublishRequest) (Schedule, error) {
+	a.lock()
+	defer a.unlock()
+	line, zone, err := parseCron(cron)
+	if err != nil {
+		return Schedule{}, err
+	}
+	if err := a.acceptable(r); err != nil {
+		return Schedule{}, err
+	}
+	s := &Schedule{ID: id, Cron: cron, CreatedAt: a.now, Request: r, zone: zone, line: line}
+	if id == "" {
+		s.ID = a.ids.id("scd_", a.now)
+	}
+	if old := a.schedules[s.ID]; old != nil {
+		s.CreatedAt, s.Last, s.LastStates, s.Paused = old.CreatedAt, old.Last, old.LastStates, old.Paused
+	}
+	s.Request.schedule = s.ID
+	a.schedules[s.ID] = s
+	return *s, a.book(s)
+}
+
+// parseCron takes a cron line apart: five fields or @daily and the like,
+// behind an optional CRON_TZ=Zone.
+func parseCron(cron string) (line string, zone *time.Location, err error) {
+	line, zone = strings.TrimSpace(cron), time.UTC
+	if rest, ok := strings.CutPrefix(line, "CRON_TZ="); ok {
+		name, after, _ := strings.Cut(rest, " ")
+		if zone, err = time.LoadLocation(name); err != nil || name == "" {
+			return "", nil, fmt.Errorf("cron %q: unknown time zone %q; accepted are IANA names such as Europe/Berlin: %w", cron, name, ErrInvalid)
+		}
+		line = strings.TrimSpace(after)
+	}
+	if !strings.HasPrefix(line, "@") && len(strings.Fields(line)) != 5 || !gronx.IsValid(line) {
+		return "", nil, fmt.Errorf("cron %q: accepted are five fields (minute hour day month weekday), for example */5 * * * *, behind an optional CRON_TZ=Zone: %w", cron, ErrInvalid)
+	}
+	return line, zone, nil
+}
+
+// book sets the timer for the schedule's next time.
+func (a *Account) book(s *Schedule) error {
+	s.timer, s.Next = 0, time.Time{}
+	if s.Paused {
+		return nil
+	}
+	next, err := gronx.NextTickAfter(s.line, a.now.In(s.zone), false)
+	if err != nil {
+		return fmt.Errorf("cron %q: no next time: %w", s.Cron, ErrInvalid)
+	}
+	s.Next = next
+	s.timer = a.timers.add(next, wakeSchedule, s.ID)
+	return nil
+}
+
+// fireSchedule publishes and books the next time. A schedule whose request is
+// no longer acceptable, because its group is gone, skips this time.
+func (a *Account) fireSchedule(s *Schedule) {
+	s.Last, s.LastStates = a.now, map[string]string{}
+	if err := a.acceptable(s.Request); err != nil {
+		a.cfg.Log.Warn("schedule could not publish", "schedule", s.ID, "error", err)
+	} else {
+		for _, r := range a.publish(s.Request).List {
+			s.LastStates[r.MessageID] = "IN_PROGRESS"
+		}
+	}
+	if err := a.book(s); err != nil {
+		a.cfg.Log.Warn("schedule ended", "schedule", s.ID, "error", err)
+	}
+}
+
+// view is the schedule as lists show it: with the states as they are now.
+func (a *Account) viewSchedule(s *Schedule) Schedule {
+	v := *s
+	v.LastStates = maps.Clone(s.LastStates)
+	for id := range v.LastStates {
+		if a.messages[id] == nil {
+			v.LastStates[id] = "SUCCESS"
+		}
+	}
+	for e := range a.dlq.newest(^uint64(0)) {
+		if _, ok := v.LastStates[e.Message.ID]; ok {
+			v.LastStates[e.Message.ID] = "FAIL"
+		}
+	}
+	return v
+}
+
+// Schedules lists all schedules by id.
+func (a *Account) Schedules() []Schedule {
+	a.lock()
+	defer a.unlock()
+	list := make([]Schedule, 0, len(a.schedules))
+	for _, s := range a.schedules {
+		list = append(list, a.viewSchedule(s))
+	}
+	slices.SortFunc(list, func(x, y Schedule) int { return strings.Compare(x.ID, y.ID) })
+	return list
+}
+
+// Schedule is one schedule.
+func (a *Account) Schedule(id string) (Schedule, error) {
+	a.lock()
+	defer a.unlock()
+	s, err := a.knownSchedule(id)
+	if err != nil {
+		return Schedule{}, err
+	}
+	return a.viewSchedule(s), nil
+}
+
+func (a *Account) knownSchedule(id string) (*Schedule, error) {
+	if s := a.schedules[id]; s != nil {
+		return s, nil
+	}
+	return nil, fmt.Errorf("schedule %q: no such schedule: %w", id, ErrNotFound)
+}
+
+// DeleteSchedule removes a schedule; messages on their way stay.
+func (a *Account) DeleteSchedule(id string) error {
+	a.lock()
+	defer a.unlock()
+	if _, err := a.knownSchedule(id); err != nil {
+		return err
+	}
+	delete(a.schedules, id)
+	return nil
+}
+
+// PauseSchedule keeps a schedule from publishing; times that pass are lost.
+func (a *Account) PauseSchedule(id string) error {
+	a.lock()
+	defer a.unlock()
+	return a.pauseSchedule(id, true)
+}
+
+// ResumeSchedule lets a schedule publish again, from its next time on.
+func (a *Account) ResumeSchedule(id string) error {
+	a.lock()
+	defer a.unlock()
+	return a.pauseSchedule(id, false)
+}
+
+func (a *Account) pauseSchedule(id string, paused bool) error {
+	s, err := a.knownSchedule(id)
+	if err != nil || s.Paused == paused {
+		return err
+	}
+	s.Paused = paused
+	return a.book(s)
+}

@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"encoding/hex"
+	"math/rand/v2"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// state is everything that an account knows: plain values, no locks, no
+// channels, so that it can be listed, saved and continued.
+type state struct {
+	now           time.Time // of the running command, stamped by lock
+	ids           ids
+	seq           uint64 // of events, DLQ entries and runs: the order of lists
+	timers        timers
+	ready         fifo[turn]
+	messages      map[string]*Message // not yet ended
+	dedup         dedup
+	groups        map[string]*Group
+	flows         map[string]*flowKey
+	queues        map[string]*queue
+	schedules     map[string]*Schedule
+	log           eventLog
+	dlq           ordered[*DLQEntry]
+	reports       map[string]string // failure callback -> DLQ entry that it reports on
+	runs          map[string]*Run
+	headers       interner
+	current, next string // signing keys
+}
+
+func newState(cfg Config) state {
+	s := state{
+		ids:       newIDs(cfg.Seed),
+		messages:  map[string]*Message{},
+		groups:    map[string]*Group{},
+		flows:     map[string]*flowKey{},
+		queues:    map[string]*queue{},
+		schedules: map[string]*Schedule{},
+		reports:   map[string]string{},
+		runs:      map[string]*Run{},
+		current:   cfg.CurrentKey,
+		next:      cfg.NextKey,
+	}
+	if s.current == "" {
+		s.current = s.ids.key()
+	}
+	if s.next == "" {
+		s.next = s.ids.key()
+	}
+	return s
+}
+
+// ids makes identifiers from a seed; it is part of the state, so that a
+// restored account continues the same sequence.
+type ids struct {
+	source *rand.ChaCha8
+	secret uint64 // marks the cursors of this account
+}
+
+func newIDs(seed uint64) ids {
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	var key [32]byte
+	for i := range 8 {
+		key[i] = byte(seed >> (8 * i))
+	}
+	source := rand.NewChaCha8(key)
+	return ids{source: source, secret: source.Uint64()}
+}
+
+// id is prefix, then a ULID: sortable by time.
+func (g *ids) id(prefix string, now time.Time) string {
+	var u ulid.ULID
+	_ = u.SetTime(uint64(max(now.UnixMilli(), 0))) // fails only beyond the year 10889
+	_, _ = g.source.Read(u[6:])                    // never fails
+	return prefix + u.String()
+}
+
+// key is a new signing key.
+func (g *ids) key() string {
+	var b [16]byte
+	_, _ = g.source.Read(b[:]) // never fails
+	return "sig_" + hex.EncodeToString(b[:])
+}
+
+// interner lets messages with equal headers share one map. It forgets
+// everything when full: a missed share costs memory, never truth.
+type interner struct {
+	known map[string]Header
+}
+
+const maxInterned = 4096
+
+func (in *interner) share(h Header) Header {
+	if len(h) == 0 {
+		return nil
+	}
+	key := headerKey(h)
+	if known, ok := in.known[key]; ok {
+		return known
+	}
+	if in.known == nil || len(in.known) >= maxInterned {
+		in.known = map[string]Header{}
+	}
+	in.known[key] = h
+	return h
+}
