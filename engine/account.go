@@ -131,6 +131,10 @@ func (a *Account) wake(t timer) {
 		if s := a.schedules[t.subject]; s != nil && s.timer == t.seq {
 			a.fireSchedule(s)
 		}
+	case wakeWaiter:
+		if w := a.waiters[t.subject]; w != nil {
+			a.expire(w)
+		}
 	case wakeOutcome:
 		if m := a.messages[t.subject]; m != nil && m.timer == t.seq {
 			m.timer = 0

@@ -102,11 +102,20 @@ func (a *Account) callback(role Role, source *Message, cb *Callback, r report) *
 	if source.queue != nil {
 		source.queue.open++
 	}
+	forward := opts.Forward
+	var step *item
+	if run := a.runs[source.RunID]; run != nil {
+		opts, forward = a.runReport(run, role, opts)
+		if role == RoleCallback {
+			step = &item{callType: "fromCallback", step: stepOf(opts.Forward)}
+		}
+	}
 	return a.create(&Message{
 		Role:       role,
 		URL:        cb.URL,
 		Header:     mergeHeader(opts.Forward, jsonHeader),
-		Forward:    mergeHeader(a.inherited(source, &opts), jsonHeader),
+		Forward:    mergeHeader(jsonHeader, forward),
+		step:       step,
 		Body:       body,
 		Options:    &opts,
 		CallerIP:   source.CallerIP,

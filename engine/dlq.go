@@ -19,6 +19,8 @@ type DLQEntry struct {
 	Callback *CallbackInfo
 	Run      *RunRef // the failed run, nil for a plain message
 	Payload  []byte  // of the run
+
+	run *Run
 }
 
 func (e *DLQEntry) sequence() uint64 { return e.Seq }

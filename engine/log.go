@@ -55,6 +55,7 @@ type Event struct {
 	Run     *RunRef
 	Invoker *RunRef // RUN_STARTED of an invoked run
 	Step    *Step   // message-level events of a run
+	Waits   *Step   // WAITER_ADDED and INVOKED: the step that caused them; not on the wire
 	Result  []byte  // RUN_SUCCESS: the response of the workflow
 }
 
@@ -64,7 +65,10 @@ func (a *Account) move(m *Message, to MessageState, e event) {
 		a.cfg.Log.Error("illegal transition", "message", m.ID, "from", m.State, "to", to)
 	}
 	m.State = to
-	e.state, e.msg, e.run = string(to), m, a.runs[m.RunID]
+	e.state, e.msg = string(to), m
+	if m.Role != RoleFailureCallback {
+		e.run = a.runs[m.RunID]
+	}
 	a.append(e)
 }
 

@@ -74,6 +74,7 @@ type Message struct {
 	canceled bool   // cancel was asked for while an attempt ran
 	cancel   func() // ends the running attempt
 	step     *item  // workflow: the list entry that this message carries
+	cut      int    // workflow: how much of the list it carries
 	last     Outcome
 }
 

@@ -14,24 +14,35 @@ var nonRetryableHeader = textproto.CanonicalMIMEHeaderKey("Svc-NonRetryable-Erro
 
 // settle applies the outcome of an attempt: delivered, retry, or failed.
 func (a *Account) settle(m *Message, o Outcome) {
+	o.After = 0
 	m.cancel, m.last = nil, o
 	a.releaseFlow(m)
-	switch {
-	case o.OK():
+	m.answered(&o, a.now)
+	run := a.runs[m.RunID]
+	switch mute := run.mute(m, &o); {
+	case o.OK() && mute == "":
 		a.move(m, Delivered, event{detail: &detail{out: &o}})
 		a.report(m, &o)
 		a.end(m)
-	case m.canceled:
+	case m.canceled || m.Role == RoleStep && run != nil && run.ended():
+		if m.State == Active {
+			a.move(m, CancelRequested, event{})
+		}
 		a.move(m, Canceled, event{})
 		a.end(m)
-	case m.Retried >= m.MaxRetries || final(&o):
-		a.move(m, Errored, event{detail: &detail{out: &o, err: failure(&o)}})
-		a.report(m, &o)
+	case mute != "":
+		o.Err = mute
+		m.last = o
+		a.move(m, Errored, event{detail: &detail{out: &o, err: mute}})
 		a.fail(m, &o)
 	default:
 		a.move(m, Errored, event{detail: &detail{out: &o, err: failure(&o)}})
 		a.report(m, &o)
-		a.retry(m, &o)
+		if m.Retried >= m.MaxRetries || final(&o) {
+			a.fail(m, &o)
+		} else {
+			a.retry(m, &o)
+		}
 	}
 }
 
@@ -58,11 +69,25 @@ func (a *Account) retry(m *Message, o *Outcome) {
 	a.waitUntil(m, at)
 }
 
-// fail ends a message for good: FAILED, DLQ, failure callback.
+// fail ends a message for good. A message of its own goes to the DLQ and its
+// failure callback out; a call to a workflow endpoint takes its run there; a
+// third-party call is the business of the run that made it.
 func (a *Account) fail(m *Message, o *Outcome) {
-	entry := a.bury(m, o)
-	a.move(m, Failed, event{detail: &detail{out: o, err: failure(o), dlqID: entry.ID}})
-	a.reportFailure(entry, m, o)
+	d := &detail{out: o, err: failure(o)}
+	switch {
+	case m.Role == RoleStep || m.bearsAnswer():
+		a.move(m, Failed, event{detail: d})
+	case m.Role == RoleCall:
+		a.move(m, Failed, event{detail: d})
+		if cb := m.Options.Callback; o.Status == 0 && cb != nil { // no response, no callback yet: the run would wait for ever
+			a.callback(RoleCallback, m, cb, a.newReport(m, o, ""))
+		}
+	default:
+		entry := a.bury(m, o)
+		d.dlqID = entry.ID
+		a.move(m, Failed, event{detail: d})
+		a.reportFailure(entry, m, o)
+	}
 	a.end(m)
 }
 
@@ -70,12 +95,14 @@ func (a *Account) fail(m *Message, o *Outcome) {
 // whoever depends on it, and gives up its turn in a queue.
 func (a *Account) end(m *Message) {
 	delete(a.messages, m.ID)
-	switch m.Role {
-	case RoleFailureCallback:
+	if m.step != nil {
+		m.step.ended = m.State
+	}
+	switch {
+	case m.Role == RoleFailureCallback:
 		a.failureReported(m)
-	case RoleStep:
+	case m.Role == RoleStep || m.bearsAnswer():
 		a.stepEnded(m)
-	case RoleMessage, RoleCallback, RoleCall: // nobody waits for these
 	}
 	a.leave(m)
 }

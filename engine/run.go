@@ -1,6 +1,25 @@
 package engine
 
-import "time"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// RunState is a run-level log state (interface document, "States and transitions").
+type RunState string
+
+// The run-level states. WaiterAdded and Invoked are only logged: the run stays
+// RunStarted (decided: open point 13).
+const (
+	RunStarted  RunState = "RUN_STARTED"
+	RunSuccess  RunState = "RUN_SUCCESS"
+	RunFailed   RunState = "RUN_FAILED"
+	RunCanceled RunState = "RUN_CANCELED"
+	WaiterAdded RunState = "WAITER_ADDED"
+	Invoked     RunState = "INVOKED"
+)
 
 // RunRef names a run.
 type RunRef struct {
@@ -9,26 +28,281 @@ type RunRef struct {
 	CreatedAt time.Time
 }
 
-// Run is a workflow run.
+// Run is a workflow run: what triggered it, and the steps that its endpoint
+// has reported so far.
 type Run struct {
 	RunRef
-	Options *Options
-	Payload []byte
+	Seq      uint64
+	State    RunState
+	EndedAt  time.Time
+	Payload  []byte
+	Header   Header   // of the trigger, configuration included
+	Forward  Header   // user headers: on every call to the endpoint
+	Options  *Options // of the trigger: they hold for every later message
+	CallerIP string
+	Result   []byte // what the workflow returned
+	DLQID    string
+	Invoker  *RunRef // the run that started this one
+
+	items   []*item             // the step list, in order of submission
+	open    []*item             // waits and invocations that have not come back
+	calls   map[int]*item       // step id -> third-party call of that step
+	kept    map[string][][]byte // event id -> notifications that came before their wait
+	invoked *invocation         // whom to tell at the end
+	bare    bool                // triggered without a client library; it has not shown itself yet
+	proven  bool                // the endpoint has shown that it speaks the protocol
 }
 
-// Step is one step of a run.
-type Step struct{}
-
-type item struct{}
+func (r *Run) sequence() uint64 { return r.Seq }
 
 func (r *Run) ref() *RunRef { return &r.RunRef }
 
-func (e *event) viewRun(v *Event) { v.Run = e.run.ref() }
+// ended reports whether the run has reached its last state.
+func (r *Run) ended() bool { return r.State != RunStarted }
 
-func (a *Account) acceptableStep(PublishRequest) error { return nil }
+// publishWorkflow takes a message that belongs to a run.
 func (a *Account) publishWorkflow(r PublishRequest) Receipt {
-	return a.publishTo(r, Endpoint{URL: r.URL}, &r.Options, r.forward(&r.Options))
+	w := r.Options.Workflow
+	switch {
+	case r.Trigger || w.Init != nil && *w.Init:
+		return a.trigger(r)
+	case w.RunID == "":
+		return a.publishTo(r, Endpoint{URL: r.URL}, &r.Options, r.forward(&r.Options))
+	case w.CallType == "toCallback":
+		return a.callOut(r)
+	}
+	return a.submit(r)
 }
-func (a *Account) stepEnded(*Message)                         {}
-func (a *Account) bodyOf(m *Message) []byte                   { return m.Body }
-func (a *Account) inherited(_ *Message, opts *Options) Header { return opts.Forward }
+
+// trigger starts a run, unless its id is known (wire facts on workflows, section 1).
+func (a *Account) trigger(r PublishRequest) Receipt {
+	w := r.Options.Workflow
+	if w == nil {
+		w = &Workflow{}
+		r.Options.Workflow = w
+	}
+	id := w.RunID
+	if id == "" {
+		id = a.ids.id("wfr_", a.now)
+	}
+	if known := a.runs[id]; known != nil {
+		if w.TriggerBySDK && known.bare {
+			return a.adopt(known, r)
+		}
+		return Receipt{MessageID: known.items[0].messageID, URL: r.URL, Deduplicated: true, RunID: id, RunCreatedAt: known.CreatedAt}
+	}
+	run := &Run{
+		RunRef:   RunRef{ID: id, URL: cmp.Or(w.URL, r.URL), CreatedAt: a.now},
+		State:    RunStarted,
+		Payload:  r.Body,
+		Header:   r.Header,
+		Forward:  r.forward(&r.Options),
+		Options:  &r.Options,
+		CallerIP: r.CallerIP,
+		bare:     r.Trigger && w.SDKVersion == "",
+	}
+	if w.Invoke {
+		a.invokedBy(run, r)
+	}
+	if run.bare {
+		run.Options = wired(r.Options, run.URL)
+	}
+	return a.begin(run)
+}
+
+// wired adds the failure callback that a client library would have asked for.
+func wired(opts Options, url string) *Options {
+	if opts.FailureCallback == nil {
+		opts.FailureCallback = &Callback{URL: url, Options: Options{
+			Forward:  Header{"Svc-Workflow-Is-Failure": {"true"}, "Svc-Workflow-Failure-Callback": {"true"}},
+			Workflow: &Workflow{CallType: "failureCall"},
+		}}
+	}
+	return &opts
+}
+
+// begin registers a run and calls its endpoint for the first time.
+func (a *Account) begin(run *Run) Receipt {
+	a.seq++
+	run.Seq = a.seq
+	a.runs[run.ID] = run
+	a.runList.add(run.ID, run)
+	first := &item{body: run.Payload, callType: "step", step: Step{Name: "init", Type: "Initial", Concurrent: 1, Out: string(run.Payload)}}
+	m := a.carry(run, first, run.Options) // the only call that the trigger's delay holds for
+	a.logRun(run, RunStarted, detail{invoker: run.Invoker})
+	return Receipt{MessageID: m.ID, URL: run.URL, RunID: run.ID, RunCreatedAt: run.CreatedAt}
+}
+
+// stepOptions are those of every later call.
+func (r *Run) stepOptions(own Options) *Options {
+	defaults := *r.Options
+	defaults.Delay, defaults.NotBefore, defaults.Queue, defaults.DedupID, defaults.DedupContent = 0, time.Time{}, "", "", false
+	defaults.Callback, defaults.Forward, defaults.Method = nil, nil, ""
+	opts := own.Over(defaults)
+	return &opts
+}
+
+// adopt lets the trigger of the client library configure and start a run that
+// came without one (wire facts on workflows, section 1.3).
+func (a *Account) adopt(run *Run, r PublishRequest) Receipt {
+	opts := r.Options.Over(*run.Options)
+	run.bare, run.proven = false, true
+	run.Options, run.Forward = &opts, mergeHeader(r.forward(&opts), run.Forward)
+	first := run.items[0]
+	run.items = nil
+	again := *first
+	m := a.carry(run, &again, run.stepOptions(Options{}))
+	return Receipt{MessageID: m.ID, URL: run.URL, RunID: run.ID, RunCreatedAt: run.CreatedAt}
+}
+
+// logRun records a run-level event.
+func (a *Account) logRun(run *Run, state RunState, d detail) {
+	a.append(event{state: string(state), run: run, detail: &d})
+}
+
+// FinishRun ends a run with the response of its workflow. Finishing a run that
+// has ended is fine: its endpoint may ask twice.
+func (a *Account) FinishRun(id string, result []byte, createdAt time.Time) error {
+	a.lock()
+	defer a.unlock()
+	run := a.runs[id]
+	if run == nil {
+		return unknownRun(id)
+	}
+	if run.ended() || !createdAt.IsZero() && !createdAt.Equal(run.CreatedAt) {
+		return nil
+	}
+	run.Result = result
+	a.endRun(run, RunSuccess, detail{})
+	return nil
+}
+
+func unknownRun(id string) error {
+	return fmt.Errorf("workflow run %q: no such run: %w", id, ErrNotFound)
+}
+
+// CancelRun cancels a run that has not ended (decided: open point 12).
+func (a *Account) CancelRun(id string) error {
+	a.lock()
+	defer a.unlock()
+	run := a.runs[id]
+	if run == nil {
+		return unknownRun(id)
+	}
+	if run.ended() {
+		return fmt.Errorf("workflow run %q has ended with %s: %w", id, run.State, ErrNotFound)
+	}
+	a.endRun(run, RunCanceled, detail{})
+	return nil
+}
+
+// maxRunBulk is how many runs one bulk cancel takes.
+const maxRunBulk = 100
+
+// CancelRuns cancels what matches and has not ended, and says how many that were.
+func (a *Account) CancelRuns(f Filter) (int, error) {
+	a.lock()
+	defer a.unlock()
+	p, err := page(a, "run", f, max(maxRunBulk, len(f.RunIDs)), a.runList.newest,
+		func(r *Run) bool { return !r.ended() && f.wholeRun(r) }, func(r *Run) *Run { return r })
+	for _, run := range p.Items {
+		a.endRun(run, RunCanceled, detail{})
+	}
+	return len(p.Items), err
+}
+
+// wholeRun matches a run by what it was triggered with.
+func (f *Filter) wholeRun(r *Run) bool {
+	key := ""
+	if r.Options.Flow != nil {
+		key = r.Options.Flow.Key
+	}
+	return f.run(&r.RunRef) && f.within(r.CreatedAt) && wanted(f.States, string(r.State)) &&
+		wantedAny(f.Labels, r.Options.Labels) && wanted(f.FlowKeys, key) && wanted(f.CallerIPs, r.CallerIP)
+}
+
+// endRun takes a run to its last state: what it still had to do is dropped,
+// and whoever invoked it is told.
+func (a *Account) endRun(run *Run, state RunState, d detail) {
+	run.State, run.EndedAt = state, a.now
+	a.logRun(run, state, d)
+	a.dropWaiters(run)
+	for _, m := range a.runMessages(run) {
+		if m.cancel == nil && m.Role != RoleFailureCallback { // what is in flight ends by itself
+			a.cancel(m)
+		}
+	}
+	a.tellInvoker(run)
+}
+
+// close takes a wait or an invocation that has come back off the open ones.
+func (r *Run) close(it *item) {
+	r.open = slices.DeleteFunc(r.open, func(o *item) bool { return o == it })
+}
+
+// runMessages are the messages of a run that have not ended, in order.
+func (a *Account) runMessages(run *Run) []*Message {
+	var list []*Message
+	for _, it := range run.items {
+		if m := a.messages[it.messageID]; m != nil {
+			list = append(list, m)
+		}
+	}
+	for _, it := range run.calls {
+		if m := a.messages[it.messageID]; m != nil {
+			list = append(list, m)
+		}
+	}
+	slices.SortFunc(list, func(x, y *Message) int { return cmp.Compare(x.ID, y.ID) })
+	return list
+}
+
+// stepEnded is called when a call to a workflow endpoint has ended: if it
+// failed for good, so has the run.
+func (a *Account) stepEnded(m *Message) {
+	run := a.runs[m.RunID]
+	if run == nil || run.ended() || m.State != Failed {
+		return
+	}
+	a.failRun(run, m, &m.last)
+}
+
+// failRun ends a run for which m failed: DLQ, RUN_FAILED, failure callback.
+func (a *Account) failRun(run *Run, m *Message, o *Outcome) {
+	entry := a.bury(m, o)
+	entry.Run, entry.Payload, entry.run = run.ref(), run.Payload, run
+	entry.Message.Header, entry.Message.URL, entry.Message.CallerIP = run.Header, run.URL, run.CallerIP
+	failing := *m
+	if failing.Options.FailureCallback == nil {
+		opts := *failing.Options
+		opts.FailureCallback = run.Options.FailureCallback
+		failing.Options = &opts
+	}
+	entry.Message.Options = failing.Options
+	run.DLQID = entry.ID
+	a.reportFailure(entry, &failing, o)
+	a.endRun(run, RunFailed, detail{dlqID: entry.ID, err: failure(o), out: o})
+}
+
+// Run is one run.
+func (a *Account) Run(id string) (RunView, error) {
+	a.lock()
+	defer a.unlock()
+	run := a.runs[id]
+	if run == nil {
+		return RunView{}, unknownRun(id)
+	}
+	return a.viewRun(run), nil
+}
+
+// Steps is the raw step list of a run that has not ended, as its endpoint gets
+// it (wire facts on workflows, section 2.2). It is JSON.
+func (a *Account) Steps(id string) ([]byte, error) {
+	a.lock()
+	defer a.unlock()
+	run := a.runs[id]
+	if run == nil || run.ended() {
+		return nil, unknownRun(id)
+	}
+	return stepList(run.items), nil
+}

@@ -26,6 +26,8 @@ type state struct {
 	dlq           ordered[*DLQEntry]
 	reports       map[string]string // failure callback -> DLQ entry that it reports on
 	runs          map[string]*Run
+	runList       ordered[*Run]
+	waiters       map[string]*waiter
 	headers       interner
 	current, next string // signing keys
 }
@@ -40,6 +42,7 @@ func newState(cfg Config) state {
 		schedules: map[string]*Schedule{},
 		reports:   map[string]string{},
 		runs:      map[string]*Run{},
+		waiters:   map[string]*waiter{},
 		current:   cfg.CurrentKey,
 		next:      cfg.NextKey,
 	}

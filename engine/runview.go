@@ -1,0 +1,221 @@
+package engine
+
+import "time"
+
+// The states of a step in the run view (wire facts on workflows, section 4.1).
+const (
+	StepProgress = "STEP_PROGRESS"
+	StepSuccess  = "STEP_SUCCESS"
+	StepRetry    = "STEP_RETRY"
+	StepFailed   = "STEP_FAILED"
+	StepCanceled = "STEP_CANCELED"
+)
+
+// RunView is a run as the run view shows it (extension).
+type RunView struct {
+	Run
+	Groups  []StepGroup
+	Failure *FailureView // nil without a failure callback
+}
+
+// StepGroup is one step, the steps of a parallel branch, or the next call.
+type StepGroup struct {
+	Type  string // sequential, parallel, next
+	Steps []StepView
+}
+
+// StepView is a step with its progress.
+type StepView struct {
+	Step
+	State      string
+	Header     Header
+	Retries    int // limit
+	RetryDelay string
+	NextAt     time.Time
+	Errors     []StepError
+}
+
+// FailureView is the failure callback of a run.
+type FailureView struct {
+	CallbackInfo
+	URL    string
+	DLQID  string
+	Failed Outcome // of the attempt that failed the run
+}
+
+// Runs lists runs, newest first.
+func (a *Account) Runs(f Filter) (Page[RunView], error) {
+	a.lock()
+	defer a.unlock()
+	return page(a, "run", f, maxRunPage, a.runList.newest, f.wholeRun, a.viewRun)
+}
+
+// maxRunPage is the largest and the default page of the run view.
+const maxRunPage = 10
+
+func (a *Account) viewRun(run *Run) RunView {
+	v := RunView{Run: *run}
+	if e := a.dlq.get(run.DLQID); e != nil && e.Callback != nil {
+		v.Failure = &FailureView{CallbackInfo: *e.Callback, URL: e.Message.Options.FailureCallback.URL, DLQID: e.ID, Failed: e.Last}
+	}
+	g := grouping{account: a, run: run, slots: map[int]*StepView{}}
+	for i, it := range run.items {
+		g.add(it, i == len(run.items)-1)
+	}
+	for _, it := range run.open {
+		g.pending(it)
+	}
+	for id, it := range run.calls {
+		if !g.done[id] {
+			g.pending(it)
+		}
+	}
+	v.Groups = g.groups
+	return v
+}
+
+// grouping builds the groups of a run from its step list.
+type grouping struct {
+	account *Account
+	run     *Run
+	groups  []StepGroup
+	slots   map[int]*StepView // step id -> its place in a parallel group
+	done    map[int]bool      // step ids with a result
+}
+
+func (g *grouping) add(it *item, last bool) {
+	s := it.step
+	if g.done == nil {
+		g.done = map[int]bool{}
+	}
+	switch {
+	case s.TargetStep > 0:
+		g.plan(it)
+		return
+	case s.Concurrent > 1:
+		g.done[s.ID] = true
+		if slot := g.slots[s.ID]; slot != nil {
+			*slot = g.view(it, StepSuccess)
+		}
+	default:
+		g.done[s.ID] = true
+		state := StepSuccess
+		m := g.account.messages[it.messageID]
+		if m != nil && m.State == Created && m.NextAt.After(g.account.now) && s.Type != "Initial" {
+			state = StepProgress // asleep
+		}
+		g.groups = append(g.groups, StepGroup{Type: "sequential", Steps: []StepView{g.view(it, state)}})
+	}
+	if last {
+		g.next(it)
+	}
+}
+
+// plan gives each step of a parallel branch its place.
+func (g *grouping) plan(it *item) {
+	s := it.step
+	n := len(g.groups)
+	if n == 0 || g.groups[n-1].Type != "parallel" || len(g.groups[n-1].Steps) == cap(g.groups[n-1].Steps) {
+		g.groups = append(g.groups, StepGroup{Type: "parallel", Steps: make([]StepView, 0, max(1, s.Concurrent))})
+		n++
+	}
+	group := &g.groups[n-1]
+	v := g.view(it, g.progress(it))
+	v.ID, v.TargetStep = s.TargetStep, 0
+	group.Steps = append(group.Steps, v) // never beyond its capacity: slots stay where they are
+	g.slots[s.TargetStep] = &group.Steps[len(group.Steps)-1]
+}
+
+// pending shows a wait, a call or an invocation that has not come back.
+func (g *grouping) pending(it *item) {
+	state := StepProgress
+	if g.run.ended() {
+		state = StepCanceled
+	}
+	if slot := g.slots[it.step.ID]; slot != nil {
+		*slot = g.view(it, state)
+		return
+	}
+	if n := len(g.groups); n > 0 && g.groups[n-1].Type == "next" {
+		g.groups = g.groups[:n-1]
+	}
+	g.groups = append(g.groups, StepGroup{Type: "sequential", Steps: []StepView{g.view(it, state)}})
+}
+
+// next shows the call that follows the last entry, unless it has led on.
+func (g *grouping) next(it *item) {
+	state := g.progress(it)
+	if state == StepSuccess || it.step.SleepFor > 0 && state == StepProgress || !it.step.SleepUntil.IsZero() && state == StepProgress {
+		return
+	}
+	v := g.view(it, state)
+	v.Step = Step{MessageID: it.messageID}
+	g.groups = append(g.groups, StepGroup{Type: "next", Steps: []StepView{v}})
+}
+
+// progress is the state of the call that carries an entry.
+func (g *grouping) progress(it *item) string {
+	switch it.ended {
+	case Delivered:
+		if it.step.TargetStep > 0 {
+			return StepProgress // the endpoint has not reported the result yet
+		}
+		return StepSuccess
+	case Failed:
+		return StepFailed
+	case Canceled:
+		return StepCanceled
+	}
+	if m := g.account.messages[it.messageID]; m != nil && m.Retried > 0 {
+		return StepRetry
+	}
+	return StepProgress
+}
+
+func (g *grouping) view(it *item, state string) StepView {
+	v := StepView{Step: it.view(g.run.Options.Redact), State: state, Header: g.run.Header, Retries: g.run.Options.retries(), Errors: it.errors}
+	if g.run.Options.RetryDelay != nil {
+		v.RetryDelay = g.run.Options.RetryDelay.String()
+	} else if v.Retries > 0 {
+		v.RetryDelay = "min(86400, exp(2.5 * (retried + 1))) * 1000"
+	}
+	if m := g.account.messages[it.messageID]; m != nil {
+		v.NextAt, v.CreatedAt = m.NextAt, m.CreatedAt
+	}
+	return v
+}
+
+// view is the step as logs show it.
+func (it *item) view(r *Redaction) Step {
+	s := it.step
+	s.MessageID, s.CallType = it.messageID, it.callType
+	if r != nil && r.Body && s.Out != "" {
+		s.Out = string(redact([]byte(s.Out)))
+	}
+	return s
+}
+
+// viewRun fills in what an event says of its run.
+func (e *event) viewRun(v *Event) {
+	v.Run = &e.run.RunRef
+	it := (*item)(nil)
+	switch {
+	case e.msg != nil:
+		it = e.msg.step
+	case e.detail != nil:
+		it = e.detail.step
+	}
+	if it != nil {
+		s := it.view(e.run.Options.Redact)
+		if e.msg != nil {
+			s.CreatedAt, s.MessageID = e.msg.CreatedAt, e.msg.ID
+		}
+		v.Step = &s
+	}
+	if e.state == string(RunSuccess) {
+		v.Result = e.run.Result
+	}
+	if e.msg == nil {
+		v.Step, v.Waits = nil, v.Step // run-level events never carry stepInfo
+	}
+}

@@ -1,0 +1,400 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// Step is one step of a run, as its endpoint reported it ("stepInfo"; names
+// decided: open point 4).
+type Step struct {
+	ID         int // from 1; 0 for the initial step and for plans
+	Name       string
+	Type       string // Initial, Run, Call, SleepFor, SleepUntil, Wait, Notify, Invoke
+	CallType   string
+	MessageID  string
+	Out        string
+	Concurrent int
+	TargetStep int // of a plan: the step that it is for
+	CreatedAt  time.Time
+
+	SleepFor   time.Duration
+	SleepUntil time.Time
+
+	CallURL            string
+	CallMethod         string
+	CallHeader         Header
+	CallBody           string
+	CallStatus         int // 0 until the answer came
+	CallResponseBody   string
+	CallResponseHeader Header
+
+	WaitEventID  string
+	WaitFor      string // the time limit as given, such as 120s
+	WaitDeadline time.Time
+	WaitTimedOut *bool // nil while it waits
+
+	Invoked       *RunRef
+	InvokedBody   string
+	InvokedHeader Header
+}
+
+// item is an entry of a run's step list, or a third-party call beside it.
+type item struct {
+	messageID string
+	body      []byte // the payload, or one step as JSON
+	callType  string // step, toCallback, fromCallback
+	step      Step
+	waiter    *waiter // the wait that this entry stands for, while it lasts
+	errors    []StepError
+	ended     MessageState // of the call that carried it, once that is over
+}
+
+// stepTypes are the execution types of the document ("stepInfo").
+var stepTypes = map[string]bool{
+	"Initial": true, "Run": true, "Call": true, "SleepFor": true, "SleepUntil": true, "Wait": true, "Notify": true, "Invoke": true,
+}
+
+// stepJSON is a step on the wire (wire facts on workflows, section 2.2).
+type stepJSON struct {
+	ID          *int            `json:"stepId"`
+	Name        string          `json:"stepName"`
+	Type        string          `json:"stepType"`
+	Out         json.RawMessage `json:"out"`
+	Concurrent  int             `json:"concurrent"`
+	TargetStep  int             `json:"targetStep"`
+	SleepFor    json.RawMessage `json:"sleepFor"`
+	SleepUntil  float64         `json:"sleepUntil"` // Unix s
+	CallURL     string          `json:"callUrl"`
+	CallMethod  string          `json:"callMethod"`
+	WaitEventID string          `json:"waitEventId"`
+	Timeout     json.RawMessage `json:"timeout"`
+	WaitTimeout *bool           `json:"waitTimeout"`
+}
+
+// parseStep reads a step that an endpoint submits.
+func parseStep(body []byte) (Step, error) {
+	var w stepJSON
+	if err := json.Unmarshal(body, &w); err != nil {
+		return Step{}, fmt.Errorf("step is not the JSON of a step: %s: %w", err, ErrInvalid)
+	}
+	if w.ID == nil || *w.ID < 0 || w.Name == "" && w.TargetStep == 0 {
+		return Step{}, fmt.Errorf("step %.80s: stepId (from 0) and stepName are needed: %w", body, ErrInvalid)
+	}
+	s := Step{
+		ID: *w.ID, Name: w.Name, Type: w.Type, Out: text(w.Out), Concurrent: max(1, w.Concurrent), TargetStep: w.TargetStep,
+		CallURL: w.CallURL, CallMethod: w.CallMethod, WaitEventID: w.WaitEventID, WaitTimedOut: w.WaitTimeout,
+	}
+	if len(w.SleepFor) > 0 {
+		s.SleepFor, _ = ParseDuration(text(w.SleepFor)) // only shown
+	}
+	if w.SleepUntil > 0 {
+		s.SleepUntil = time.UnixMilli(int64(math.Round(w.SleepUntil * 1000)))
+	}
+	s.WaitFor = text(w.Timeout)
+	return s, nil
+}
+
+// text is a JSON string's value, or any other JSON as it stands.
+func text(raw json.RawMessage) string {
+	var s string
+	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// ParseDuration reads a duration of the interface: numbers with the units s,
+// m, h, d, such as 1d10h30m, or whole seconds without a unit.
+func ParseDuration(s string) (time.Duration, error) {
+	units := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}
+	bad := fmt.Errorf("duration %.40q: accepted are numbers with the units s, m, h, d, such as 50s or 1d10h30m, at most %dd: %w", s, MaxDelay/(24*time.Hour), ErrInvalid)
+	var sum time.Duration
+	digits := ""
+	for i := range len(s) {
+		c := s[i]
+		if c >= '0' && c <= '9' && len(digits) < 10 {
+			digits += string(c)
+			continue
+		}
+		n, err := strconv.Atoi(digits)
+		if err != nil || units[c] == 0 || time.Duration(n) > MaxDelay/units[c] {
+			return 0, bad
+		}
+		sum += time.Duration(n) * units[c]
+		digits = ""
+	}
+	if digits != "" {
+		n, _ := strconv.Atoi(digits) // at most ten digits
+		if len(digits) != len(s) || time.Duration(n) > MaxDelay/time.Second {
+			return 0, bad
+		}
+		sum = time.Duration(n) * time.Second
+	}
+	if s == "" || sum > MaxDelay {
+		return 0, bad
+	}
+	return sum, nil
+}
+
+// acceptableStep refuses what is meant for a run that is not there or has
+// ended: clients take exactly this refusal as "the run is over". A step that
+// cannot be read fails its run, since the run cannot go on.
+func (a *Account) acceptableStep(r PublishRequest) error {
+	w := r.Options.Workflow
+	if r.Group != "" && (r.Trigger || w != nil && w.Init != nil && *w.Init) {
+		return fmt.Errorf("URL group %q: a workflow run needs the URL of its endpoint: %w", r.Group, ErrInvalid)
+	}
+	if w == nil || w.RunID == "" || r.Trigger {
+		return nil
+	}
+	if w.Init != nil && *w.Init {
+		return a.acceptableInvoke(r)
+	}
+	run, err := a.openRun(w.RunID, w.CreatedAt)
+	if err != nil || w.CallType == "toCallback" {
+		return err
+	}
+	step, err := parseStep(r.Body)
+	if err == nil && !stepTypes[step.Type] {
+		err = fmt.Errorf("step type %q: accepted are Initial, Run, Call, SleepFor, SleepUntil, Wait, Notify and Invoke: %w", step.Type, ErrInvalid)
+	}
+	if err != nil {
+		last := run.items[len(run.items)-1]
+		m := &Message{ID: last.messageID, Role: RoleStep, State: Failed, URL: run.URL, Method: "POST", Options: run.Options,
+			MaxRetries: run.Options.retries(), CreatedAt: a.now, NotBefore: a.now, CallerIP: run.CallerIP, RunID: run.ID, step: last}
+		o := &Outcome{Err: "the endpoint submitted a step that cannot be read: " + err.Error()}
+		a.append(event{state: string(Errored), msg: m, run: run, detail: &detail{err: o.Err, out: o}})
+		a.failRun(run, m, o)
+	}
+	return err
+}
+
+// openRun is a run that has not ended.
+func (a *Account) openRun(id string, createdAt time.Time) (*Run, error) {
+	run := a.runs[id]
+	switch {
+	case run == nil:
+		return nil, fmt.Errorf("workflow run %q: no such run in this account; it takes no step: %w", id, ErrEnded)
+	case run.ended() || !createdAt.IsZero() && !createdAt.Equal(run.CreatedAt):
+		return nil, fmt.Errorf("workflow run %q has ended with %s; it takes no step: %w", id, run.State, ErrEnded)
+	}
+	return run, nil
+}
+
+// submit appends a step that the endpoint reports, and carries the list on.
+func (a *Account) submit(r PublishRequest) Receipt {
+	run := a.runs[r.Options.Workflow.RunID]
+	step, _ := parseStep(r.Body) // acceptable looked at it
+	it := &item{body: r.Body, callType: cmp.Or(r.Options.Workflow.CallType, "step"), step: step}
+	if call := run.calls[step.ID]; step.Type == "Call" && step.TargetStep == 0 && call != nil {
+		it.step.answered(&call.step)
+	}
+	m := a.carry(run, it, run.stepOptions(r.Options), r.Forward)
+	return Receipt{MessageID: m.ID, URL: m.URL}
+}
+
+// answered takes over what is known of a finished third-party call.
+func (s *Step) answered(call *Step) {
+	s.CallURL, s.CallMethod, s.CallHeader, s.CallBody = call.CallURL, call.CallMethod, call.CallHeader, call.CallBody
+	s.CallStatus, s.CallResponseBody, s.CallResponseHeader = call.CallStatus, call.CallResponseBody, call.CallResponseHeader
+}
+
+// carry appends an entry to the list of a run and calls the endpoint with the
+// list up to it.
+func (a *Account) carry(run *Run, it *item, opts *Options, extra ...Header) *Message {
+	run.items = append(run.items, it)
+	return a.deliverItem(run, it, opts, extra...)
+}
+
+// deliverItem calls the endpoint with the list as it stands.
+func (a *Account) deliverItem(run *Run, it *item, opts *Options, extra ...Header) *Message {
+	forward := run.protocol()
+	for _, h := range extra {
+		forward = mergeHeader(forward, h)
+	}
+	forward = mergeHeader(forward, run.Forward)
+	m := a.create(&Message{
+		Role:     RoleStep,
+		URL:      run.URL,
+		Header:   run.Header,
+		Forward:  forward,
+		Body:     it.body,
+		Options:  opts,
+		CallerIP: run.CallerIP,
+		RunID:    run.ID,
+		step:     it,
+		cut:      len(run.items),
+	})
+	it.messageID = m.ID
+	return m
+}
+
+// protocol is what every call to the endpoint of a run carries (wire facts on
+// workflows, section 2.1).
+func (r *Run) protocol() Header {
+	h := Header{
+		"Svc-Workflow-Runid":     {r.ID},
+		"Svc-Workflow-Url":       {r.URL},
+		"Svc-Workflow-Init":      {"false"},
+		"Svc-Workflow-Createdat": {strconv.FormatInt(r.CreatedAt.UnixMilli(), 10)},
+	}
+	if r.bare {
+		h["Svc-Workflow-Unknown-Sdk"] = []string{"true"}
+	}
+	if len(r.Options.Labels) > 0 {
+		h["Svc-Label"] = []string{r.Options.Labels[0]}
+	}
+	if _, ok := r.Forward["Content-Type"]; !ok {
+		h["Content-Type"] = []string{"application/json"}
+	}
+	return h
+}
+
+// lazyLimit is the size of a step list beyond which an endpoint that can fetch
+// it gets none (wire facts on workflows, section 2.5).
+const lazyLimit = 3 << 20
+
+// bodyOf is what an attempt sends.
+func (a *Account) bodyOf(m *Message) []byte {
+	run := a.runs[m.RunID]
+	if m.Role != RoleStep || run == nil || m.step == nil {
+		return m.Body
+	}
+	size := 0
+	items := run.items[:min(m.cut, len(run.items))]
+	for _, it := range items {
+		size += len(it.body)
+	}
+	if size > lazyLimit && run.Options.Workflow.Has("LazyFetch") {
+		return nil
+	}
+	return stepList(items)
+}
+
+// stepList is the JSON array of the entries.
+func stepList(items []*item) []byte {
+	b := []byte{'['}
+	for i, it := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"messageId":`...)
+		b = strconv.AppendQuote(b, it.messageID)
+		b = append(b, `,"body":"`...)
+		b = base64.StdEncoding.AppendEncode(b, it.body)
+		b = append(b, `","callType":`...)
+		b = strconv.AppendQuote(b, it.callType)
+		b = append(b, '}')
+	}
+	return append(b, ']')
+}
+
+// callOut makes the third-party call of a step (wire facts on workflows, section 3.1).
+func (a *Account) callOut(r PublishRequest) Receipt {
+	run := a.runs[r.Options.Workflow.RunID]
+	it := &item{body: r.Body, callType: "toCallback"}
+	if r.Options.Callback != nil {
+		it.step = stepOf(r.Options.Callback.Options.Forward)
+	}
+	it.step.Type = "Call"
+	it.step.CallURL, it.step.CallMethod = r.URL, cmp.Or(r.Options.Method, "POST")
+	it.step.CallHeader, it.step.CallBody = r.forward(&r.Options), string(r.Body)
+	if run.calls == nil {
+		run.calls = map[int]*item{}
+	}
+	run.calls[it.step.ID] = it
+	m := a.create(&Message{
+		Role:     RoleCall,
+		URL:      r.URL,
+		Header:   r.Header,
+		Forward:  r.forward(&r.Options),
+		Body:     r.Body,
+		Options:  &r.Options,
+		CallerIP: r.CallerIP,
+		RunID:    run.ID,
+		step:     it,
+	})
+	it.messageID = m.ID
+	return Receipt{MessageID: m.ID, URL: r.URL}
+}
+
+// stepOf reads the step that a callback is for from the headers it forwards.
+func stepOf(h Header) Step {
+	id, _ := strconv.Atoi(h.Get("Svc-Workflow-Stepid"))
+	concurrent, _ := strconv.Atoi(h.Get("Svc-Workflow-Concurrent"))
+	return Step{ID: id, Name: h.Get("Svc-Workflow-Stepname"), Type: h.Get("Svc-Workflow-Steptype"), Concurrent: max(1, concurrent)}
+}
+
+// answered keeps what the run view and the step of a third-party call need of
+// an outcome.
+func (m *Message) answered(o *Outcome, now time.Time) {
+	if m.step == nil {
+		return
+	}
+	if m.Role == RoleCall {
+		s := &m.step.step
+		s.CallStatus, s.CallResponseBody, s.CallResponseHeader = o.Status, string(o.Body), o.Header
+	}
+	if !o.OK() {
+		m.step.errors = append(m.step.errors, StepError{Error: failure(o), Body: string(o.Body), Header: o.Header, Status: o.Status, Time: now})
+	}
+}
+
+// StepError is a failed attempt in the run view.
+type StepError struct {
+	Error  string
+	Body   string
+	Header Header
+	Status int
+	Time   time.Time
+}
+
+// bearsAnswer reports whether the message brings the answer of a third-party
+// call to the endpoint: if it cannot be delivered, the run cannot go on.
+func (m *Message) bearsAnswer() bool {
+	return m.Role == RoleCallback && m.RunID != "" && m.step != nil
+}
+
+// runReport configures a callback within a run: as the trigger asked, with the
+// user's headers, but without the mark of a step call (wire facts on
+// workflows, sections 3.1 and 5.2).
+func (a *Account) runReport(run *Run, role Role, own Options) (Options, Header) {
+	opts := *run.stepOptions(own)
+	opts.FailureCallback = own.FailureCallback
+	h := run.protocol()
+	if role == RoleCallback {
+		h["Svc-Workflow-Callback"] = []string{"true"}
+	}
+	for name, v := range run.Forward {
+		if name != "Svc-Workflow-Sdk-Version" {
+			h[name] = v
+		}
+	}
+	return opts, mergeHeader(own.Forward, h)
+}
+
+// The headers by which an endpoint shows that it speaks the protocol (wire
+// facts on workflows, sections 1.3 and 2.6).
+const (
+	sdkVersionHeader = "Svc-Workflow-Sdk-Version"
+	sdkHeader        = "Svc-Workflow-Sdk"
+)
+
+// mute says why the first answer of an endpoint shows that it is no workflow
+// endpoint; "" when it may be one.
+func (r *Run) mute(m *Message, o *Outcome) string {
+	if r == nil || r.proven || m.Role != RoleStep || !o.OK() {
+		return ""
+	}
+	r.proven = true
+	if (r.bare || r.Options.Workflow.Has("WF_DetectTrigger")) && o.Header.Get(sdkVersionHeader) == "" && o.Header.Get(sdkHeader) == "" {
+		return fmt.Sprintf("%s answered %d without the header %s: it is not a workflow endpoint; use a publish for plain endpoints", r.URL, o.Status, sdkVersionHeader)
+	}
+	return ""
+}

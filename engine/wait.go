@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// DefaultWait is how long a run waits for an event that says nothing else
+// (wire facts on workflows, section 3.2).
+const DefaultWait = 7 * 24 * time.Hour
+
+// WaitRequest makes a run wait for an event.
+type WaitRequest struct {
+	RunID         string
+	EventID       string
+	URL           string
+	Timeout       string // a duration of the interface; "": DefaultWait
+	Header        Header // of the later call to the endpoint
+	TimeoutURL    string
+	TimeoutHeader Header
+	TimeoutBody   []byte
+	Step          json.RawMessage
+}
+
+// Waiter is a run that waits for an event.
+type Waiter struct {
+	RunRef
+	EventID       string
+	URL           string
+	Header        Header
+	Deadline      time.Time
+	TimeoutURL    string
+	TimeoutHeader Header
+	TimeoutBody   []byte
+}
+
+type waiter struct {
+	Waiter
+	id    string
+	timer uint64
+	raw   json.RawMessage
+	item  *item
+	run   *Run
+}
+
+// Notified is a waiter that was woken, and the message that carries it on.
+type Notified struct {
+	Waiter    Waiter
+	MessageID string
+}
+
+// Wait registers a waiter ("WAITER_ADDED"). A notification that was kept for
+// the run wakes it at once.
+func (a *Account) Wait(r WaitRequest) error {
+	a.lock()
+	defer a.unlock()
+	run, err := a.openRun(r.RunID, time.Time{})
+	if err != nil {
+		return err
+	}
+	limit := DefaultWait
+	if r.Timeout != "" {
+		if limit, err = ParseDuration(r.Timeout); err != nil {
+			return fmt.Errorf("wait for %q: timeout: %w", r.EventID, err)
+		}
+	}
+	step, err := parseStep(r.Step)
+	if err != nil {
+		return fmt.Errorf("wait for %q: %w", r.EventID, err)
+	}
+	w := &waiter{
+		id:  a.ids.id("wtr_", a.now),
+		raw: r.Step,
+		run: run,
+		Waiter: Waiter{RunRef: run.RunRef, EventID: r.EventID, URL: r.URL, Header: r.TimeoutHeader, Deadline: a.now.Add(limit),
+			TimeoutURL: r.TimeoutURL, TimeoutHeader: r.TimeoutHeader, TimeoutBody: r.TimeoutBody},
+	}
+	step.Type, step.CallType, step.CreatedAt = "Wait", "step", a.now
+	step.WaitEventID, step.WaitFor, step.WaitDeadline = r.EventID, r.Timeout, w.Deadline
+	if step.WaitFor == "" {
+		step.WaitFor = "7d"
+	}
+	w.item = &item{callType: "step", step: step, waiter: w}
+	run.open = append(run.open, w.item)
+	a.waiters[w.id] = w
+	w.timer = a.timers.add(w.Deadline, wakeWaiter, w.id)
+	a.append(event{state: string(WaiterAdded), run: run, detail: &detail{step: w.item}})
+	if kept := run.kept[r.EventID]; len(kept) > 0 {
+		run.kept[r.EventID] = kept[1:]
+		a.notify(w, kept[0])
+	}
+	return nil
+}
+
+// notify wakes a waiter with the data of an event: the step is appended and
+// the endpoint called.
+func (a *Account) notify(w *waiter, data []byte) Notified {
+	fields := map[string]any{"waitEventId": w.EventID, "waitTimeout": false}
+	if len(data) > 0 {
+		fields["out"] = base64.StdEncoding.EncodeToString(data)
+	}
+	m := a.resumeWaiter(w, fields, false)
+	return Notified{Waiter: w.Waiter, MessageID: m.ID}
+}
+
+// expire wakes a waiter whose time is over.
+func (a *Account) expire(w *waiter) {
+	a.resumeWaiter(w, map[string]any{"waitEventId": w.EventID, "waitTimeout": true}, true)
+}
+
+func (a *Account) resumeWaiter(w *waiter, fields map[string]any, timedOut bool) *Message {
+	delete(a.waiters, w.id)
+	it := w.item
+	it.waiter = nil
+	it.body = withFields(w.raw, fields)
+	it.step.WaitTimedOut = &timedOut
+	if out, ok := fields["out"].(string); ok {
+		it.step.Out = out
+	}
+	w.run.close(it)
+	return a.carry(w.run, it, w.run.stepOptions(Options{}), w.TimeoutHeader)
+}
+
+// withFields is the step with some fields set. A result never keeps the
+// targetStep of its plan: it would be taken for a plan.
+func withFields(raw json.RawMessage, fields map[string]any) []byte {
+	all := map[string]any{}
+	if err := json.Unmarshal(raw, &all); err != nil {
+		all = map[string]any{} // parseStep has read it, so it is an object
+	}
+	delete(all, "targetStep")
+	for name, v := range fields {
+		all[name] = v
+	}
+	b, err := json.Marshal(all)
+	if err != nil {
+		return raw // strings, numbers and booleans always marshal
+	}
+	return b
+}
+
+// Notify wakes every run that waits for the event; it is lost when none does.
+func (a *Account) Notify(eventID string, data []byte) []Notified {
+	a.lock()
+	defer a.unlock()
+	list := []Notified{}
+	for _, w := range a.waitersOf(eventID) {
+		list = append(list, a.notify(w, data))
+	}
+	return list
+}
+
+// NotifyRun wakes one run, or keeps the event for its later wait.
+func (a *Account) NotifyRun(runID, eventID string, data []byte) []Notified {
+	a.lock()
+	defer a.unlock()
+	list := []Notified{}
+	run := a.runs[runID]
+	if run == nil || run.ended() {
+		return list
+	}
+	for _, w := range a.waitersOf(eventID) {
+		if w.run == run {
+			return append(list, a.notify(w, data))
+		}
+	}
+	if run.kept == nil {
+		run.kept = map[string][][]byte{}
+	}
+	run.kept[eventID] = append(run.kept[eventID], data)
+	return list
+}
+
+// Waiters lists the runs that wait for an event, the longest waiting first.
+func (a *Account) Waiters(eventID string) []Waiter {
+	a.lock()
+	defer a.unlock()
+	list := []Waiter{}
+	for _, w := range a.waitersOf(eventID) {
+		list = append(list, w.Waiter)
+	}
+	return list
+}
+
+func (a *Account) waitersOf(eventID string) []*waiter {
+	var list []*waiter
+	for _, w := range a.waiters {
+		if w.EventID == eventID {
+			list = append(list, w)
+		}
+	}
+	slices.SortFunc(list, func(x, y *waiter) int { return int(int64(x.timerOrder()) - int64(y.timerOrder())) })
+	return list
+}
+
+// timerOrder is the order in which waiters came.
+func (w *waiter) timerOrder() uint64 { return w.timer }
+
+// dropWaiters forgets the waiters of an ended run.
+func (a *Account) dropWaiters(run *Run) {
+	for id, w := range a.waiters {
+		if w.run == run {
+			delete(a.waiters, id)
+		}
+	}
+}
