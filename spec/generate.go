@@ -1,0 +1,3 @@
+package spec
+
+//go:generate go tool oapi-codegen -config api/config.yaml openapi.yaml

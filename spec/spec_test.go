@@ -1,0 +1,152 @@
+package spec
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gorilla/mux"
+)
+
+func load(t testing.TB) *Document {
+	t.Helper()
+	d, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestDocumentsAreValidOpenAPI(t *testing.T) {
+	t.Parallel()
+	control, err := LoadControl()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []*Document{load(t), control} {
+		if err := d.Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestEveryOperationSaysWhereItComesFromAndWhoServesIt(t *testing.T) {
+	t.Parallel()
+	origins := []string{"documented", "decided", "extension"}
+	documented := 0
+	for _, o := range load(t).Operations() {
+		if !slices.Contains(origins, o.Origin) || o.Area == "" || o.Tag == "" {
+			t.Errorf("%s: origin %q, area %q, tag %q", o.ID, o.Origin, o.Area, o.Tag)
+		}
+		if o.Origin == "documented" {
+			documented++
+		}
+	}
+	if documented != 9 { // the operations under "Endpoints"
+		t.Errorf("%d documented operations, want 9", documented)
+	}
+}
+
+// Each operation's own URL must reach that operation, not a greedier one.
+func TestEveryRouteReachesItsOperation(t *testing.T) {
+	t.Parallel()
+	d := load(t)
+	r := mux.NewRouter().SkipClean(true).UseEncodedPath()
+	for _, o := range d.Operations() {
+		r.Methods(o.Method).Path(o.MuxPath()).Name(o.ID)
+	}
+	for _, o := range d.Operations() {
+		vars := map[string]string{}
+		for _, p := range o.parameters {
+			if p.in == "path" {
+				vars[p.name] = "x1"
+				if p.greedy && o.Tag != "vector" && o.Tag != "kv" {
+					vars[p.name] = "https://example.com/a//b"
+				}
+			}
+		}
+		var match mux.RouteMatch
+		req := httptest.NewRequest(o.Method, "http://h"+o.URL(vars, nil), http.NoBody)
+		if !r.Match(req, &match) || match.Route == nil {
+			t.Errorf("%s: no route for %s", o.ID, req.URL)
+		} else if got := match.Route.GetName(); got != o.ID {
+			t.Errorf("%s %s reaches %s, want %s", o.Method, req.URL, got, o.ID)
+		}
+	}
+}
+
+func TestProblemsAreOneReadableLine(t *testing.T) {
+	t.Parallel()
+	d := load(t)
+	cases := []struct{ name, op, target, body, want string }{
+		{"count over the maximum", "listWorkflowDLQ", "/v2/workflows/dlq?count=101", "", `query count "101": number must be at most 100; accepted is 1 to 100`},
+		{"count that is no number", "listWorkflowDLQ", "/v2/workflows/dlq?count=abc", "", `query count "abc": is not accepted; accepted is 1 to 100`},
+		{"a filter twice where one is taken", "listWorkflowDLQ", "/v2/workflows/dlq?count=1&count=2", "", `query count "1": stands 2 times; one value is taken; accepted is 1 to 100`},
+		{"unknown period", "getUsageStatistics", "/v2/qstash/stats/u?period=2h", "", `query period "2h": value is not one of the allowed values ["1h","3h","12h","1d","3d","7d","30d"]; accepted is 1h, 3h, 12h, 1d, 3d, 7d or 30d`},
+		{"broken JSON", "updateURLGroup", "/v2/topics/g", "{\"headers\":\n {\"a\": }}", `body: invalid JSON at line 2, column 8: invalid character '}' looking for beginning of value`},
+		{"JSON that goes on", "updateURLGroup", "/v2/topics/g", `{"headers":{}} {}`, `body: JSON goes on after its end at line 1, column 16; accepted is one JSON value`},
+		{"missing member", "updateURLGroup", "/v2/topics/g", `{}`, `body /headers: property "headers" is missing`},
+		{"empty body", "updateURLGroup", "/v2/topics/g", ``, `body: is empty; accepted is JSON, an object`},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			o := d.Operation(c.op)
+			vars := map[string]string{"urlGroupName": "g", "id": "u"}
+			problems := o.CheckRequest(httptest.NewRequest(o.Method, c.target, http.NoBody), vars, []byte(c.body))
+			if len(problems) != 1 {
+				t.Fatalf("%d problems: %v", len(problems), problems)
+			}
+			if got := problems[0].String(); got != c.want || strings.Contains(got, "\n") {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestResponsesAreHeldToTheDocument(t *testing.T) {
+	t.Parallel()
+	d := load(t)
+	h := http.Header{"Content-Type": {"application/json"}}
+	o := d.Operation("restartWorkflowRun")
+	if p := o.CheckResponse(200, h, []byte(`{"workflowRunId":"wfr_1","workflowCreatedAt":1}`)); len(p) != 0 {
+		t.Error(p)
+	}
+	for name, body := range map[string]string{
+		"a wrong type":     `{"workflowRunId":"wfr_1","workflowCreatedAt":"1"}`,
+		"a missing field":  `{"workflowRunId":"wfr_1"}`,
+		"a surplus field":  `{"workflowRunId":"wfr_1","workflowCreatedAt":1,"x":1}`,
+		"something else":   `[]`,
+		"what is not JSON": `<html>`,
+	} {
+		if p := o.CheckResponse(200, h, []byte(body)); len(p) == 0 {
+			t.Errorf("%s passes", name)
+		}
+	}
+	if p := o.CheckResponse(204, h, nil); len(p) == 0 {
+		t.Error("an undeclared status passes")
+	}
+}
+
+func BenchmarkCheckPublish(b *testing.B) {
+	o := load(b).Operation("publishMessage")
+	r := httptest.NewRequest("POST", "/v2/publish/https://example.com/x?svc-delay=1s", http.NoBody)
+	r.Header.Set("Svc-Retries", "3")
+	r.Header.Set("Content-Type", "application/json")
+	vars := map[string]string{"destination": "https://example.com/x"}
+	for b.Loop() {
+		if p := o.CheckRequest(r, vars, []byte(`{}`)); len(p) > 0 {
+			b.Fatal(p)
+		}
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	for b.Loop() {
+		if _, err := Parse(openapiYAML); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,297 @@
+package spec
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// Problem is one violation of the document.
+type Problem struct {
+	In       string `json:"in"`   // path, query, header, body or response
+	Name     string `json:"name"` // of the parameter, or JSON pointer into a body
+	Rule     string `json:"rule"` // required, type, pattern, enum, maximum, json ...
+	Message  string `json:"message"`
+	Received string `json:"received,omitempty"` // shortened
+	Accepted string `json:"accepted,omitempty"`
+}
+
+// String is the problem in one line: where, what is wrong, what is accepted.
+func (p Problem) String() string {
+	line := strings.TrimSpace(p.In + " " + p.Name)
+	if p.Received != "" {
+		line += " " + p.Received
+	}
+	line += ": " + p.Message
+	if p.Accepted != "" {
+		line += "; accepted is " + p.Accepted
+	}
+	return line
+}
+
+// parameter is a parameter of an operation, prepared for checking.
+type parameter struct {
+	name, in string
+	required bool
+	greedy   bool
+	accepted string
+	schema   *openapi3.Schema
+}
+
+func newParameter(p *openapi3.Parameter) *parameter {
+	out := &parameter{name: p.Name, in: p.In, required: p.Required, schema: p.Schema.Value}
+	if p.In == "header" {
+		out.name = p.Name // as written; looked up in canonical form
+	}
+	out.greedy, _ = p.Extensions["x-greedy"].(bool)
+	out.accepted, _ = p.Extensions["x-accepted"].(string)
+	if out.accepted == "" {
+		out.accepted = accepts(out.schema)
+	}
+	return out
+}
+
+// accepts describes what a schema takes.
+func accepts(s *openapi3.Schema) string {
+	switch {
+	case s == nil || s.Type == nil:
+		return ""
+	case len(s.Enum) > 0:
+		values := make([]string, len(s.Enum))
+		for i, v := range s.Enum {
+			values[i] = fmt.Sprint(v)
+		}
+		return "one of " + strings.Join(values, ", ")
+	case s.Min != nil && s.Max != nil:
+		return fmt.Sprintf("%g to %g", *s.Min, *s.Max)
+	case s.Min != nil:
+		return fmt.Sprintf("a %s from %g up", s.Type.Slice()[0], *s.Min)
+	case s.Type.Is("string") && s.MinLength > 0:
+		return "a non-empty string"
+	}
+	article := "a "
+	if t := s.Type.Slice()[0]; strings.ContainsRune("aio", rune(t[0])) {
+		article = "an "
+	}
+	return article + s.Type.Slice()[0]
+}
+
+// values finds what a request says for a parameter.
+func (p *parameter) values(r *http.Request, vars map[string]string, query url.Values) []string {
+	switch p.in {
+	case "path":
+		if v, ok := vars[p.name]; ok {
+			return []string{v}
+		}
+	case "query":
+		return query[p.name]
+	case "header":
+		return r.Header[textproto.CanonicalMIMEHeaderKey(p.name)]
+	}
+	return nil
+}
+
+// check says what is wrong with the values, nil for nothing.
+func (p *parameter) check(values []string) *Problem {
+	problem := Problem{In: p.in, Name: p.name, Accepted: p.accepted}
+	if len(values) == 0 {
+		if !p.required {
+			return nil
+		}
+		problem.Rule, problem.Message = "required", "is missing"
+		return &problem
+	}
+	if p.schema.Type.Is("string") && len(p.schema.Enum) == 0 && p.schema.Pattern == "" && p.schema.MinLength == 0 {
+		return nil // any text; repeated filters mean any of them
+	}
+	problem.Received = quote(values[0])
+	if len(values) > 1 {
+		problem.Rule, problem.Message = "single", "stands "+strconv.Itoa(len(values))+" times; one value is taken"
+		return &problem
+	}
+	v, err := p.parse(values[0])
+	if err == nil {
+		err = p.schema.VisitJSON(v)
+	}
+	if err == nil {
+		return nil
+	}
+	problem.Rule, problem.Message = "type", "is not accepted"
+	var fault *openapi3.SchemaError
+	if errors.As(err, &fault) {
+		problem.Rule, problem.Message = fault.SchemaField, reason(fault)
+	}
+	return &problem
+}
+
+func (p *parameter) parse(s string) (any, error) {
+	switch {
+	case p.schema.Type.Is("integer"):
+		n, err := strconv.ParseInt(s, 10, 64)
+		return float64(n), err
+	case p.schema.Type.Is("number"):
+		return strconv.ParseFloat(s, 64)
+	case p.schema.Type.Is("boolean"):
+		if s == "" { // a bare name in a query means yes
+			return true, nil
+		}
+		return strconv.ParseBool(s)
+	}
+	return s, nil
+}
+
+// reason is the text of a schema fault, without its value and schema.
+func reason(e *openapi3.SchemaError) string {
+	if e.SchemaField == "pattern" {
+		return "has a form that is not accepted"
+	}
+	text, _, _ := strings.Cut(e.Reason, "\n")
+	return text
+}
+
+func quote(s string) string {
+	if len(s) > 80 {
+		s = s[:80] + "..."
+	}
+	return strconv.Quote(s)
+}
+
+// CheckRequest says what is wrong with a request to the operation; security is
+// not looked at. vars are the unescaped path variables.
+func (o *Operation) CheckRequest(r *http.Request, vars map[string]string, body []byte) []Problem {
+	var problems []Problem
+	var query url.Values
+	if r.URL.RawQuery != "" {
+		query = r.URL.Query()
+	}
+	for _, p := range o.parameters {
+		if values := p.values(r, vars, query); len(values) > 0 || p.required {
+			if problem := p.check(values); problem != nil {
+				problems = append(problems, *problem)
+			}
+		}
+	}
+	if o.BodyJSON {
+		problems = append(problems, o.checkBody(body)...)
+	}
+	return problems
+}
+
+func (o *Operation) checkBody(body []byte) []Problem {
+	if len(bytes.TrimSpace(body)) == 0 {
+		if !o.needsBody {
+			return nil
+		}
+		return []Problem{{In: "body", Rule: "required", Message: "is empty", Accepted: "JSON, " + accepts(o.body)}}
+	}
+	v, problem := decode(body)
+	if problem != nil {
+		problem.In = "body"
+		return []Problem{*problem}
+	}
+	return visit("body", o.body, v)
+}
+
+// decode reads JSON and says at which position it breaks.
+func decode(body []byte) (any, *Problem) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	var v any
+	err := d.Decode(&v)
+	if err == nil {
+		if _, err = d.Token(); errors.Is(err, io.EOF) {
+			return v, nil
+		}
+		line, column := position(body, d.InputOffset())
+		return nil, &Problem{Rule: "json", Message: fmt.Sprintf("JSON goes on after its end at line %d, column %d", line, column), Accepted: "one JSON value"}
+	}
+	var syntax *json.SyntaxError
+	offset := int64(len(body))
+	if errors.As(err, &syntax) {
+		offset = syntax.Offset
+	}
+	line, column := position(body, offset)
+	what := strings.TrimPrefix(err.Error(), "json: ")
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		what = "the text ends too early"
+	}
+	return nil, &Problem{Rule: "json", Message: fmt.Sprintf("invalid JSON at line %d, column %d: %s", line, column, what)}
+}
+
+// position is the line and column, from 1, of a byte offset.
+func position(body []byte, offset int64) (line, column int) {
+	before := body[:min(max(offset-1, 0), int64(len(body)))]
+	line = 1 + bytes.Count(before, []byte{'\n'})
+	return line, len(before) - bytes.LastIndexByte(before, '\n')
+}
+
+// visit lists the faults of a value, in the order of their pointers.
+func visit(in string, schema *openapi3.Schema, v any) []Problem {
+	if schema == nil {
+		return nil
+	}
+	err := schema.VisitJSON(v, openapi3.MultiErrors())
+	if err == nil {
+		return nil
+	}
+	var problems []Problem
+	collect(err, func(e *openapi3.SchemaError) {
+		p := Problem{In: in, Name: "/" + strings.Join(e.JSONPointer(), "/"), Rule: e.SchemaField, Message: reason(e), Accepted: accepts(e.Schema)}
+		if e.SchemaField == "required" || e.SchemaField == "properties" {
+			p.Accepted = ""
+		}
+		if received, err := json.Marshal(e.Value); err == nil && e.SchemaField != "required" && len(received) < 200 {
+			p.Received = string(received)
+		}
+		problems = append(problems, p)
+	})
+	if len(problems) == 0 {
+		text, _, _ := strings.Cut(err.Error(), "\n")
+		problems = append(problems, Problem{In: in, Rule: "schema", Message: text})
+	}
+	slices.SortStableFunc(problems, func(a, b Problem) int { return strings.Compare(a.Name, b.Name) })
+	return problems
+}
+
+func collect(err error, found func(*openapi3.SchemaError)) {
+	switch e := err.(type) { //nolint:errorlint // the tree itself is walked
+	case openapi3.MultiError:
+		for _, inner := range e {
+			collect(inner, found)
+		}
+	case *openapi3.SchemaError:
+		found(e)
+	}
+}
+
+// CheckResponse says how an answer of the operation breaks the document.
+func (o *Operation) CheckResponse(status int, h http.Header, body []byte) []Problem {
+	schema, declared := o.responses[status]
+	if !declared {
+		if status < 400 && !o.open {
+			return []Problem{{In: "response", Rule: "status", Message: fmt.Sprintf("status %d is not declared for %s", status, o.ID), Accepted: fmt.Sprint(o.Success)}}
+		}
+		schema = o.fallback
+	}
+	if schema == nil {
+		return nil
+	}
+	if ct := h.Get("Content-Type"); !strings.HasPrefix(ct, "application/json") && !strings.HasPrefix(ct, "application/problem+json") {
+		return []Problem{{In: "response", Name: "Content-Type", Rule: "type", Message: fmt.Sprintf("is %q", ct), Accepted: "application/json"}}
+	}
+	v, problem := decode(body)
+	if problem != nil {
+		problem.In = "response"
+		return []Problem{*problem}
+	}
+	return visit("response", schema, v)
+}
