@@ -1,0 +1,223 @@
+package mockserver
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// world is an account with what surrounds it: journals, stubs and rewrites.
+type world struct {
+	Account
+	account    *engine.Account
+	requests   journal[Exchange]
+	deliveries journal[Delivery]
+	stubs      stubs
+	rewrites   rewrites
+	mode       string // of the clock; guarded by Server.mu
+	password   string // of the management API
+	vector     string // token of the vector host
+}
+
+// seededStart is where a seeded manual clock begins, so that runs repeat.
+var seededStart = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// world finds or makes the world of an account.
+func (s *Server) world(a Account) *world {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.worlds[a.ID]; w != nil {
+		return w
+	}
+	w := &world{Account: a, mode: s.cfg.Clock, password: derived(a.Token, "management"), vector: derived(a.Token, "vector")}
+	w.requests.limit, w.deliveries.limit = journalLimit, journalLimit
+	w.stubs.set(s.cfg.Stubs)
+	w.rewrites.set(s.cfg.Rewrites)
+	w.account = engine.New(engine.Config{
+		ID:              a.ID,
+		Clock:           s.newClock(s.cfg.Clock),
+		Auto:            s.cfg.Clock == "auto",
+		Deliver:         engine.DelivererFunc(s.delivery.to(w)),
+		Seed:            s.seed(a.ID),
+		Parallel:        s.cfg.Parallel,
+		CurrentKey:      s.cfg.Dialect.CurrentSigningKey,
+		NextKey:         s.cfg.Dialect.NextSigningKey,
+		Log:             s.cfg.Log,
+		PricePerMessage: s.cfg.PricePerMessage,
+		VectorLag:       s.cfg.VectorLag,
+	})
+	s.worlds[a.ID] = w
+	return w
+}
+
+// seed gives each account a sequence of its own.
+func (s *Server) seed(id string) uint64 {
+	if s.cfg.Seed == 0 {
+		return 0
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(id)) // never fails
+	return max(1, s.cfg.Seed^h.Sum64())
+}
+
+func (s *Server) newClock(mode string) engine.Clock {
+	if mode == "real" {
+		return engine.NewReal()
+	}
+	start := s.cfg.Start
+	switch {
+	case !start.IsZero():
+	case s.cfg.Seed != 0:
+		start = seededStart
+	default:
+		start = s.wall.Now()
+	}
+	return engine.NewManual(start)
+}
+
+// derived is a further development credential of an account.
+func derived(token, purpose string) string {
+	sum := sha256.Sum256([]byte(purpose + " " + token))
+	return purpose + "_" + hex.EncodeToString(sum[:12])
+}
+
+// all lists the worlds by id.
+func (s *Server) all() []*world {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]*world, 0, len(s.worlds))
+	for _, w := range s.worlds {
+		list = append(list, w)
+	}
+	slices.SortFunc(list, func(a, b *world) int { return strings.Compare(a.ID, b.ID) })
+	return list
+}
+
+// first is the default account: the one that the control API acts on.
+func (s *Server) first() *world { return s.world(s.cfg.Accounts[0]) }
+
+// find is the world for which a credential holds.
+func (s *Server) find(holds func(*world) bool) *world {
+	for _, w := range s.all() {
+		if holds(w) {
+			return w
+		}
+	}
+	return nil
+}
+
+// byToken is the account of an access token; with AnyAccount a new one.
+func (s *Server) byToken(token string) *world {
+	if w := s.find(func(w *world) bool { return w.Token == token }); w != nil || !s.cfg.AnyAccount || token == "" {
+		return w
+	}
+	return s.world(Account{ID: derived(token, "account"), Token: token})
+}
+
+// authenticate finds the account by the operation's security schemes. A
+// credential that is given must be right, even beside another that is.
+func (s *Server) authenticate(op *spec.Operation, r *http.Request) (*world, error) {
+	if len(op.Security) == 0 {
+		return nil, nil
+	}
+	var found *world
+	for _, scheme := range op.Security {
+		w, given, err := s.credential(scheme, r)
+		if err != nil {
+			return nil, err
+		}
+		if given && found != nil && found != w {
+			return nil, unauthorized(op, "two credentials that belong to different accounts")
+		}
+		if given {
+			found = w
+		}
+	}
+	if found == nil {
+		return nil, unauthorized(op, "no credentials; accepted is "+accepted(op.Security))
+	}
+	return found, nil
+}
+
+// accepted names the credentials of the schemes.
+func accepted(schemes []string) string {
+	words := map[string]string{
+		"bearer":       "Authorization: Bearer TOKEN",
+		"queryToken":   "the query parameter svc_token",
+		"basic":        "Authorization: Basic base64(USERNAME:PASSWORD)",
+		"vectorBearer": "Authorization: Bearer VECTOR_TOKEN",
+		"control":      "Authorization: Bearer CONTROL_TOKEN",
+	}
+	list := make([]string, len(schemes))
+	for i, scheme := range schemes {
+		list[i] = words[scheme]
+	}
+	return strings.Join(list, ", or ")
+}
+
+// credential looks for one scheme's credential in a request.
+func (s *Server) credential(scheme string, r *http.Request) (w *world, given bool, err error) {
+	kind, value, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	value = strings.TrimSpace(value)
+	switch scheme {
+	case "queryToken":
+		token := r.URL.Query()["svc_token"]
+		if len(token) == 0 {
+			return nil, false, nil
+		}
+		if w = s.byToken(token[0]); w == nil || len(token) > 1 {
+			return nil, true, &apiError{status: http.StatusUnauthorized, text: "query parameter svc_token: not a token of this server"}
+		}
+	case "basic":
+		if kind == "" {
+			return nil, false, nil
+		}
+		if w = s.byBasic(kind, value); w == nil {
+			return nil, true, &apiError{status: http.StatusUnauthorized, challenge: "Basic", text: "Authorization: wrong user name or password; accepted is " + accepted([]string{scheme})}
+		}
+	default:
+		if kind == "" {
+			return nil, false, nil
+		}
+		holds := func(w *world) bool { return w.vector == value }
+		if scheme == "bearer" {
+			w = s.byToken(value)
+		} else {
+			w = s.find(holds)
+		}
+		if !strings.EqualFold(kind, "Bearer") || w == nil {
+			return nil, true, &apiError{status: http.StatusUnauthorized, challenge: "Bearer", text: "Authorization: not a token of this server; accepted is " + accepted([]string{scheme})}
+		}
+	}
+	return w, true, nil
+}
+
+// byBasic splits at the first colon: a password may hold others.
+func (s *Server) byBasic(kind, value string) *world {
+	text, err := base64.StdEncoding.DecodeString(value)
+	user, password, ok := strings.Cut(string(text), ":")
+	if err != nil || !ok || !strings.EqualFold(kind, "Basic") {
+		return nil
+	}
+	return s.find(func(w *world) bool { return w.username() == user && w.password == password })
+}
+
+// username is that of the management API.
+func (w *world) username() string { return w.ID + "@understudy.test" }
+
+func unauthorized(op *spec.Operation, text string) error {
+	challenge := "Bearer"
+	if slices.Contains(op.Security, "basic") {
+		challenge = "Basic"
+	}
+	return &apiError{status: http.StatusUnauthorized, challenge: challenge, text: fmt.Sprintf("%s: %s", op.ID, text)}
+}

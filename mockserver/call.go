@@ -1,0 +1,136 @@
+package mockserver
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// call is one request to an operation, with neutral names.
+type call struct {
+	op      *spec.Operation
+	request *http.Request
+	vars    map[string]string // path variables, unescaped; greedy ones as they stood
+	header  http.Header
+	query   url.Values
+	raw     string // the raw query
+	body    []byte
+	world   *world
+	account *engine.Account
+	warning string // for the answer: a name that nobody knows
+}
+
+// reply is what a handler returns. Status 0 is the operation's documented
+// success; body is marshalled, bytes are written as they are.
+type reply struct {
+	status int
+	header http.Header
+	body   any
+	stream func(http.ResponseWriter, *http.Request) // instead of a body
+}
+
+// handler reads a call, asks the engine once, and returns.
+type handler func(*Server, *call) (reply, error)
+
+// list collects the values of a filter: repeated, or separated by commas.
+func (c *call) list(names ...string) []string {
+	var out []string
+	for _, name := range names {
+		for _, v := range c.query[name] {
+			for _, part := range strings.Split(v, ",") {
+				if part = strings.TrimSpace(part); part != "" {
+					out = append(out, part)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// urls collects URLs, which may hold commas themselves.
+func (c *call) urls(name string) []string { return c.query[name] }
+
+// number is an integer parameter that the document has checked; 0 when absent.
+func (c *call) number(name string) int {
+	n, _ := strconv.Atoi(c.query.Get(name))
+	return n
+}
+
+// millis is a time parameter in Unix ms; zero when absent.
+func (c *call) millis(name string) time.Time {
+	v := c.query.Get(name)
+	if v == "" {
+		return time.Time{}
+	}
+	ms, _ := strconv.ParseInt(v, 10, 64) // checked by the document
+	return time.UnixMilli(ms)
+}
+
+// flag is a boolean parameter; a bare name means true.
+func (c *call) flag(name string, absent bool) bool {
+	v, ok := c.query[name]
+	if !ok {
+		return absent
+	}
+	yes, err := strconv.ParseBool(v[0])
+	return err != nil || yes
+}
+
+// callerIP is the address of the client.
+func (c *call) callerIP() string {
+	host, _, ok := cutLast(c.request.RemoteAddr, ":")
+	if !ok {
+		return c.request.RemoteAddr
+	}
+	return strings.Trim(host, "[]")
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// ms is a time on the wire: Unix ms, nothing for the zero time.
+func ms(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	v := t.UnixMilli()
+	return &v
+}
+
+// some is a value on the wire, nothing for the zero value: absent rather than empty.
+func some[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+func byteSize(n int64) string {
+	switch {
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return strconv.FormatInt(n>>20, 10) + " MiB"
+	case n >= 1<<10 && n%(1<<10) == 0:
+		return strconv.FormatInt(n>>10, 10) + " KiB"
+	}
+	return strconv.FormatInt(n, 10) + " bytes"
+}
+
+// withQuery is the request with the query as it was merged.
+func (c *call) withQuery() *http.Request {
+	r := *c.request
+	u := *r.URL
+	u.RawQuery = c.query.Encode()
+	r.URL = &u
+	return &r
+}

@@ -1,0 +1,382 @@
+package mockserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+var _ = register(map[string]handler{
+	"controlAdvance":         (*Server).controlAdvance,
+	"controlClearDeliveries": (*Server).controlClearDeliveries,
+	"controlClearRequests":   (*Server).controlClearRequests,
+	"controlClearRewrites":   (*Server).controlClearRewrites,
+	"controlClearStubs":      (*Server).controlClearStubs,
+	"controlClock":           (*Server).controlClock,
+	"controlDeliveries":      (*Server).controlDeliveries,
+	"controlEvents":          (*Server).controlEvents,
+	"controlHealth":          (*Server).controlHealth,
+	"controlLivez":           (*Server).controlLivez,
+	"controlReadyz":          (*Server).controlReadyz,
+	"controlRequests":        (*Server).controlRequests,
+	"controlReset":           (*Server).controlReset,
+	"controlRewrites":        (*Server).controlRewrites,
+	"controlSetClock":        (*Server).controlSetClock,
+	"controlSetRewrites":     (*Server).controlSetRewrites,
+	"controlSetStubs":        (*Server).controlSetStubs,
+	"controlSettle":          (*Server).controlSettle,
+	"controlStubs":           (*Server).controlStubs,
+})
+
+// Version is what the server says of itself; the build sets it.
+var Version = "0.1.0-dev"
+
+// advanceLimit is the real time that an advance may take unless it says otherwise.
+const advanceLimit = 60 * time.Second
+
+// admitControl lets loopback in; others need the control token. It finds the
+// account that the call acts on.
+func (s *Server) admitControl(c *call) error {
+	if len(c.op.Security) > 0 && !s.mayControl(c) {
+		return unauthorized(c.op, "the control API is open on loopback only; elsewhere it takes Authorization: Bearer with the token of --control-token")
+	}
+	id := c.query.Get("account")
+	if id == "" || id == "*" {
+		c.world = s.first()
+	} else if c.world = s.find(func(w *world) bool { return w.ID == id }); c.world == nil {
+		return fmt.Errorf("account %q: no such account: %w", id, engine.ErrNotFound)
+	}
+	c.account = c.world.account
+	return nil
+}
+
+func (s *Server) mayControl(c *call) bool {
+	token, _ := strings.CutPrefix(c.header.Get("Authorization"), "Bearer ")
+	if s.cfg.ControlToken != "" && token == s.cfg.ControlToken {
+		return true
+	}
+	ip := net.ParseIP(c.callerIP())
+	return s.cfg.ControlToken == "" && (ip == nil || ip.IsLoopback()) && localHost(c.request.Host)
+}
+
+// localHost keeps web pages of other sites out, which reach loopback by a name
+// of their own.
+func localHost(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "example.com" || ip != nil && ip.IsLoopback()
+}
+
+// worlds are the accounts that a control call acts on.
+func (s *Server) chosen(c *call) []*world {
+	if c.query.Get("account") == "*" {
+		return s.all()
+	}
+	return []*world{c.world}
+}
+
+func (s *Server) controlHealth(c *call) (reply, error) {
+	return reply{body: map[string]any{
+		"status": "ok", "version": Version, "dialect": s.cfg.Dialect.Name, "clock": s.clockBody(c.world),
+		"journal": map[string]int{"limit": journalLimit},
+	}}, nil
+}
+
+func (s *Server) controlLivez(*call) (reply, error) {
+	return reply{body: map[string]string{"status": "ok"}}, nil
+}
+
+func (s *Server) controlReadyz(*call) (reply, error) {
+	return reply{body: map[string]string{"status": "ok"}}, nil
+}
+
+func (s *Server) controlReset(c *call) (reply, error) {
+	for _, w := range s.chosen(c) {
+		w.account.Reset()
+		w.requests.clear()
+		w.deliveries.clear()
+		w.stubs.set(s.cfg.Stubs)
+		w.rewrites.set(s.cfg.Rewrites)
+	}
+	return reply{body: map[string]string{"status": "ok"}}, nil
+}
+
+type clockBody struct {
+	Mode string `json:"mode"`
+	Now  int64  `json:"now"` // Unix ms
+}
+
+func (s *Server) clockBody(w *world) clockBody {
+	s.mu.Lock()
+	mode := w.mode
+	s.mu.Unlock()
+	return clockBody{mode, w.account.Now().UnixMilli()}
+}
+
+func (s *Server) controlClock(c *call) (reply, error) {
+	return reply{body: s.clockBody(c.world)}, nil
+}
+
+// controlSetClock changes the mode, moves a manual clock, or both.
+func (s *Server) controlSetClock(c *call) (reply, error) {
+	var body struct {
+		Mode string
+		Now  *int64
+	}
+	if err := json.Unmarshal(c.body, &body); err != nil {
+		return reply{}, invalid("body: " + err.Error())
+	}
+	if body.Mode == "" && body.Now == nil {
+		return reply{}, invalid("body: nothing to set; accepted are mode (real, manual, auto) and now (Unix ms)")
+	}
+	for _, w := range s.chosen(c) {
+		if body.Mode != "" {
+			s.setMode(w, body.Mode)
+		}
+		if body.Now != nil {
+			if _, err := w.account.Advance(c.request.Context(), time.UnixMilli(*body.Now)); err != nil {
+				return reply{}, err
+			}
+		}
+	}
+	return reply{body: s.clockBody(c.world)}, nil
+}
+
+func (s *Server) setMode(w *world, mode string) {
+	s.mu.Lock()
+	same := w.mode == mode
+	w.mode = mode
+	s.mu.Unlock()
+	if same {
+		return
+	}
+	var clock engine.Clock = engine.NewReal()
+	if mode != "real" {
+		clock = engine.NewManual(w.account.Now())
+	}
+	w.account.SetClock(clock, mode == "auto")
+}
+
+// controlAdvance moves the clock and waits until all that this causes has settled.
+func (s *Server) controlAdvance(c *call) (reply, error) {
+	var body struct {
+		By, Timeout string
+		To          *int64
+	}
+	if err := json.Unmarshal(c.body, &body); err != nil {
+		return reply{}, invalid("body: " + err.Error())
+	}
+	if (body.By == "") == (body.To == nil) {
+		return reply{}, invalid(`body: accepted is either {"by": "24h"} or {"to": Unix ms}`)
+	}
+	ctx, cancel, err := limited(c.request.Context(), body.Timeout, advanceLimit)
+	if err != nil {
+		return reply{}, err
+	}
+	defer cancel()
+	var sum engine.Progress
+	for _, w := range s.chosen(c) {
+		to, err := target(w, body.By, body.To)
+		if err != nil {
+			return reply{}, err
+		}
+		p, err := w.account.Advance(ctx, to)
+		if err != nil {
+			return reply{}, err
+		}
+		sum = engine.Progress{Now: p.Now, TimersFired: sum.TimersFired + p.TimersFired, Attempts: sum.Attempts + p.Attempts}
+	}
+	return reply{body: map[string]int64{"now": sum.Now.UnixMilli(), "timersFired": int64(sum.TimersFired), "attempts": int64(sum.Attempts)}}, nil
+}
+
+func target(w *world, by string, to *int64) (time.Time, error) {
+	if to != nil {
+		return time.UnixMilli(*to), nil
+	}
+	d, err := Duration(by)
+	if err != nil || d < 0 {
+		return time.Time{}, invalid(fmt.Sprintf("body /by %q: accepted is a duration such as 90s, 24h or 7d", by))
+	}
+	return w.account.Now().Add(d), nil
+}
+
+// Duration reads a duration of the interface (1d12h) or of Go (1h30m, 250ms).
+func Duration(s string) (time.Duration, error) {
+	if d, err := engine.ParseDuration(s); err == nil {
+		return d, nil
+	}
+	return time.ParseDuration(s)
+}
+
+func limited(ctx context.Context, text string, usual time.Duration) (context.Context, context.CancelFunc, error) {
+	limit := usual
+	if text != "" {
+		d, err := Duration(text)
+		if err != nil || d <= 0 {
+			return nil, nil, invalid(fmt.Sprintf("body /timeout %q: accepted is a duration such as 5s", text))
+		}
+		limit = d
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	return ctx, cancel, nil
+}
+
+func (s *Server) controlSettle(c *call) (reply, error) {
+	var body struct{ Timeout string }
+	if len(c.body) > 0 {
+		if err := json.Unmarshal(c.body, &body); err != nil {
+			return reply{}, invalid("body: " + err.Error())
+		}
+	}
+	ctx, cancel, err := limited(c.request.Context(), body.Timeout, 5*time.Second)
+	if err != nil {
+		return reply{}, err
+	}
+	defer cancel()
+	for _, w := range s.chosen(c) {
+		if err := w.account.Settle(ctx); err != nil {
+			return reply{}, err
+		}
+	}
+	return reply{body: s.clockBody(c.world)}, nil
+}
+
+type journalBody[T any] struct {
+	Limit   int `json:"limit"`   // most entries that are kept
+	Dropped int `json:"dropped"` // older ones that the limit has cost
+	Entries []T `json:"entries"`
+}
+
+func (s *Server) controlRequests(c *call) (reply, error) {
+	id, path, status := c.query.Get("operationId"), c.query.Get("path"), c.number("status")
+	entries, dropped := c.world.requests.list(c.number("limit"), func(x *Exchange) bool {
+		return (id == "" || x.OperationID == id) && strings.HasPrefix(x.Path, path) && (status == 0 || x.Response.Status == status)
+	})
+	return reply{body: journalBody[Exchange]{journalLimit, dropped, entries}}, nil
+}
+
+func (s *Server) controlDeliveries(c *call) (reply, error) {
+	id, url, status := c.query.Get("messageId"), c.query.Get("url"), c.number("status")
+	entries, dropped := c.world.deliveries.list(c.number("limit"), func(d *Delivery) bool {
+		return (id == "" || d.MessageID == id) && strings.HasPrefix(d.URL, url) && (status == 0 || d.Response.Status == status)
+	})
+	return reply{body: journalBody[Delivery]{journalLimit, dropped, entries}}, nil
+}
+
+func (s *Server) controlClearRequests(c *call) (reply, error) {
+	for _, w := range s.chosen(c) {
+		w.requests.clear()
+	}
+	return empty, nil
+}
+
+func (s *Server) controlClearDeliveries(c *call) (reply, error) {
+	for _, w := range s.chosen(c) {
+		w.deliveries.clear()
+	}
+	return empty, nil
+}
+
+func (s *Server) controlStubs(c *call) (reply, error) { return reply{body: c.world.stubs.get()}, nil }
+
+func (s *Server) controlSetStubs(c *call) (reply, error) {
+	var list []Stub
+	if err := json.Unmarshal(c.body, &list); err != nil {
+		return reply{}, invalid("body: " + err.Error())
+	}
+	for i := range list {
+		if err := list[i].check(); err != nil {
+			return reply{}, err
+		}
+	}
+	for _, w := range s.chosen(c) {
+		w.stubs.set(list)
+	}
+	return reply{body: c.world.stubs.get()}, nil
+}
+
+func (s *Server) controlClearStubs(c *call) (reply, error) {
+	for _, w := range s.chosen(c) {
+		w.stubs.set(nil)
+	}
+	return empty, nil
+}
+
+func (s *Server) controlRewrites(c *call) (reply, error) {
+	return reply{body: c.world.rewrites.get()}, nil
+}
+
+func (s *Server) controlSetRewrites(c *call) (reply, error) {
+	var m map[string]string
+	if err := json.Unmarshal(c.body, &m); err != nil {
+		return reply{}, invalid("body: " + err.Error())
+	}
+	for from, to := range m {
+		for _, u := range []string{from, to} {
+			if err := checkURL("rewrite", u); err != nil {
+				return reply{}, err
+			}
+		}
+	}
+	for _, w := range s.chosen(c) {
+		w.rewrites.set(m)
+	}
+	return reply{body: c.world.rewrites.get()}, nil
+}
+
+func (s *Server) controlClearRewrites(c *call) (reply, error) {
+	for _, w := range s.chosen(c) {
+		w.rewrites.set(nil)
+	}
+	return empty, nil
+}
+
+// controlEvents streams every log event as it happens.
+func (s *Server) controlEvents(c *call) (reply, error) {
+	account := c.account
+	return reply{stream: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Cache-Control", "no-store")
+		out := http.NewResponseController(w)
+		position := uint64(0)
+		for {
+			events, more := account.Follow(position)
+			for i := range events {
+				position = events[i].Seq
+				b, err := json.Marshal(streamed(&events[i]))
+				if err != nil {
+					return
+				}
+				if _, err := fmt.Fprintf(w, "id: %d\nevent: log\ndata: %s\n\n", position, b); err != nil {
+					return
+				}
+			}
+			if out.Flush() != nil {
+				return
+			}
+			select {
+			case <-more:
+			case <-r.Context().Done():
+				return
+			case <-s.done:
+				return
+			}
+		}
+	}}, nil
+}
+
+// streamed is an event in the form of the log that it belongs to.
+func streamed(e *engine.Event) any {
+	if e.Run != nil {
+		return eventBody(e)
+	}
+	return logBody(e)
+}

@@ -1,0 +1,226 @@
+package mockserver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+// maxResponse is how much of a destination's answer is kept, in bytes.
+const maxResponse = 10 << 20
+
+// deliverer makes attempts over HTTP.
+type deliverer struct {
+	server    *Server
+	transport *http.Transport
+	client    *http.Client
+}
+
+func newDeliverer(s *Server) *deliverer {
+	transport := &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 10 * time.Second,
+		MaxIdleConns:        1024,
+		MaxIdleConnsPerHost: engine.DefaultParallel,
+		IdleConnTimeout:     30 * time.Second,
+		DisableCompression:  true, // the answer is passed on as it came
+	}
+	return &deliverer{
+		server:    s,
+		transport: transport,
+		client: &http.Client{
+			Transport:     transport,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+func (d *deliverer) close() { d.transport.CloseIdleConnections() }
+
+// to is the deliverer of one account.
+func (d *deliverer) to(w *world) func(context.Context, engine.Attempt) engine.Outcome {
+	return func(ctx context.Context, a engine.Attempt) engine.Outcome { return d.deliver(ctx, w, a) }
+}
+
+// deliver makes one attempt: stub or network, then the journal.
+func (d *deliverer) deliver(ctx context.Context, w *world, a engine.Attempt) engine.Outcome {
+	m := a.Message
+	start := d.server.wall.Now()
+	body := a.Body
+	if m.Role == engine.RoleCallback || m.Role == engine.RoleFailureCallback {
+		body = d.server.cfg.Dialect.BrandJSON(body) // JSON that the engine wrote
+	}
+	header, err := d.header(a, body)
+	if err != nil {
+		return engine.Outcome{Err: err.Error()}
+	}
+	out, stubbed := w.stubs.answer(m.Method, m.URL, header)
+	if !stubbed {
+		out = d.call(ctx, &m, w.rewrites.apply(m.URL), header, body)
+	}
+	out.Took = d.server.wall.Now().Sub(start)
+	out.BytesUp = len(body) + headerSize(header)
+	out.BytesIn = len(out.Body) + headerSize(http.Header(out.Header))
+	w.deliveries.add(Delivery{
+		At: a.At.UnixMilli(), MessageID: m.ID, Role: string(m.Role), Attempt: a.Number, URL: m.URL, Method: m.Method,
+		Request:  Message{Header: header, Body: body},
+		Response: Message{Status: out.Status, Header: http.Header(out.Header), Body: out.Body},
+		Error:    out.Err, Stubbed: stubbed, DurationMs: float64(out.Took.Microseconds()) / 1000,
+	})
+	out.Header = engine.Header(d.server.cfg.Dialect.NeutralHeader(http.Header(out.Header)))
+	return out
+}
+
+func headerSize(h http.Header) int {
+	n := 0
+	for name, values := range h {
+		for _, v := range values {
+			n += len(name) + len(v) + 4
+		}
+	}
+	return n
+}
+
+// header is what the destination gets: what was forwarded, what delivery adds
+// (wire facts, section 2), the signature; in the dialect's names.
+func (d *deliverer) header(a engine.Attempt, body []byte) (http.Header, error) {
+	m := a.Message
+	h := make(http.Header, len(m.Forward)+10)
+	for name, values := range m.Forward {
+		h[name] = values
+	}
+	retried := []string{strconv.Itoa(a.Number)}
+	h["Svc-Message-Id"] = []string{m.ID}
+	h["Svc-Retried"] = retried
+	if m.RunID != "" {
+		h["Svc-Retries"], h["Svc-Max-Retries"] = retried, []string{strconv.Itoa(m.MaxRetries)}
+	}
+	added := map[string]string{
+		"Svc-Topic-Name":  m.Group,
+		"Svc-Schedule-Id": m.ScheduleID,
+		"Svc-Caller-Ip":   m.CallerIP,
+	}
+	for name, v := range added {
+		if v != "" {
+			h[name] = []string{v}
+		}
+	}
+	if h.Get("User-Agent") == "" {
+		h["User-Agent"] = []string{d.server.cfg.Dialect.UserAgent}
+	}
+	token, err := d.server.sign(a, body)
+	if err != nil {
+		return nil, fmt.Errorf("signature: %w", err)
+	}
+	h["Svc-Signature"] = []string{token}
+	return d.server.cfg.Dialect.BrandHeader(h), nil
+}
+
+// call makes the request. Timeouts are wall time: the destination is real.
+func (d *deliverer) call(ctx context.Context, m *engine.Message, target string, header http.Header, body []byte) engine.Outcome {
+	timeout := m.Options.Timeout
+	if timeout == 0 {
+		timeout = engine.DefaultTimeout
+	}
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(limited, m.Method, target, bytes.NewReader(body))
+	if err != nil {
+		return engine.Outcome{Err: "request cannot be made: " + err.Error()}
+	}
+	request.Header = header
+	if len(body) == 0 {
+		request.Body, request.ContentLength = http.NoBody, 0
+	}
+	if host := header.Get("Host"); host != "" {
+		request.Host = host
+	}
+	response, err := d.client.Do(request)
+	if err != nil {
+		return engine.Outcome{Err: whyNot(ctx, err, timeout)}
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
+	if err != nil {
+		return engine.Outcome{Err: "answer broke off: " + whyNot(ctx, err, timeout)}
+	}
+	return engine.Outcome{Status: response.StatusCode, Header: engine.Header(response.Header), Body: answer}
+}
+
+// whyNot says in one line at which station a call failed.
+func whyNot(ctx context.Context, err error, timeout time.Duration) string {
+	var dns *net.DNSError
+	var op *net.OpError
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	switch {
+	case ctx.Err() != nil:
+		return "attempt was cut off: the message was cancelled or the server stops"
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf("no answer within the timeout of %s", timeout)
+	case errors.As(err, &dns):
+		return "host name cannot be resolved: " + dns.Error()
+	case errors.As(err, &op) && op.Op == "dial":
+		return "connection failed: " + op.Error()
+	case strings.Contains(err.Error(), "tls:") || strings.Contains(err.Error(), "x509:"):
+		return "TLS handshake failed: " + err.Error()
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "connection was closed without an answer"
+	}
+	return oneLine(err.Error())
+}
+
+// rewrites map URL prefixes of deliveries, the longest first.
+type rewrites struct {
+	mu   sync.Mutex
+	from map[string]string
+}
+
+func (r *rewrites) set(m map[string]string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.from = make(map[string]string, len(m))
+	for from, to := range m {
+		r.from[from] = to
+	}
+}
+
+func (r *rewrites) get() map[string]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make(map[string]string, len(r.from))
+	for from, to := range r.from {
+		out[from] = to
+	}
+	return out
+}
+
+// apply replaces the longest prefix that ends where a part of the URL ends.
+func (r *rewrites) apply(target string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	best := ""
+	for from := range r.from {
+		rest, ok := strings.CutPrefix(target, from)
+		if ok && len(from) > len(best) && (rest == "" || strings.HasSuffix(from, "/") || strings.ContainsRune("/?#", rune(rest[0]))) {
+			best = from
+		}
+	}
+	if best == "" {
+		return target
+	}
+	return r.from[best] + target[len(best):]
+}

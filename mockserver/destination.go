@@ -1,0 +1,98 @@
+package mockserver
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+// destination reads what a publish names from the rest of its path and its raw
+// query. A value that holds a literal :// is the URL as it stands: its escapes
+// and slashes belong to the destination. Any other value is unescaped once and
+// is then a URL or the name of a URL group. What the query says beyond
+// configuration belongs to the destination in either form.
+func destination(path, rawQuery string) (urlOrGroup string, err error) {
+	target := path
+	if m := collapsed.FindStringIndex(target); m != nil { // a proxy made one slash of two
+		target = target[:m[1]-1] + "/" + target[m[1]-1:]
+	}
+	if !strings.Contains(target, "://") {
+		if target, err = url.PathUnescape(path); err != nil {
+			return "", fmt.Errorf("destination %.80q: %w", path, err)
+		}
+	}
+	own := ownQuery(rawQuery)
+	if own == "" || !strings.Contains(target, "://") {
+		return target, nil
+	}
+	if strings.Contains(target, "?") {
+		return target + "&" + own, nil
+	}
+	return target + "?" + own, nil
+}
+
+var collapsed = regexp.MustCompile(`^https?:/[^/]`)
+
+// ownQuery is the query without configuration and token.
+func ownQuery(raw string) string {
+	if raw == "" {
+		return ""
+	}
+	var kept []string
+	for _, pair := range strings.Split(raw, "&") {
+		name, _, _ := strings.Cut(pair, "=")
+		if plain, err := url.QueryUnescape(name); err == nil {
+			name = plain
+		}
+		if lower := strings.ToLower(name); !strings.HasPrefix(lower, "svc-") && lower != "svc_token" {
+			kept = append(kept, pair)
+		}
+	}
+	return strings.Join(kept, "&")
+}
+
+// aim puts a destination into a request: as a URL, or as the name of a group.
+func aim(r *engine.PublishRequest, target string) error {
+	if strings.Contains(target, "://") {
+		r.URL = target
+		return checkURL("destination", target)
+	}
+	if !engine.ValidGroupName(target) {
+		return invalid(fmt.Sprintf("destination %.80q: neither an http(s) URL nor the name of a URL group; accepted are https://host/path, raw or percent-encoded as a whole, or 1 to 256 letters, digits, _, - and .", target))
+	}
+	r.Group = target
+	return nil
+}
+
+// checkURL refuses what cannot be called.
+func checkURL(what, target string) error {
+	const accepted = "http://host[:port]/path or https://..."
+	refuse := func(why string) error {
+		return invalid(fmt.Sprintf("%s %.120q: %s; accepted is %s", what, target, why, accepted),
+			problem("value", what, strconv.Quote(target), why, accepted))
+	}
+	u, err := url.Parse(target)
+	if err != nil {
+		why := err.Error()
+		if i := strings.Index(why, `": `); i >= 0 {
+			why = why[i+3:]
+		}
+		return refuse(why)
+	}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return refuse(fmt.Sprintf("unknown scheme %q", u.Scheme))
+	case u.Hostname() == "":
+		return refuse("no host")
+	}
+	if port := u.Port(); port != "" || strings.HasSuffix(u.Host, ":") {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return refuse(fmt.Sprintf("port %q is not within 1 to 65535", port))
+		}
+	}
+	return nil
+}

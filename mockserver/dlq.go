@@ -1,0 +1,186 @@
+package mockserver
+
+import (
+	"strings"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec/api"
+)
+
+var _ = register(map[string]handler{
+	"deleteDLQMessage":   (*Server).deleteDLQEntry,
+	"deleteDLQMessages":  (*Server).deleteDLQMessages,
+	"deleteWorkflowDLQ":  (*Server).deleteDLQEntry,
+	"deleteWorkflowDLQs": (*Server).deleteWorkflowDLQs,
+	"getDLQMessage":      (*Server).getDLQMessage,
+	"getWorkflowDLQ":     (*Server).getWorkflowDLQ,
+	"listDLQ":            (*Server).listDLQ,
+	"listWorkflowDLQ":    (*Server).listWorkflowDLQ,
+	"retryDLQMessage":    (*Server).retryDLQMessage,
+	"retryDLQMessages":   (*Server).retryDLQMessages,
+})
+
+// listBody is a page on the wire; the cursor is absent at the end.
+type listBody[T any] struct {
+	Cursor   string `json:"cursor,omitempty"`
+	Messages []T    `json:"messages"`
+}
+
+func (s *Server) listDLQ(c *call) (reply, error) {
+	f := c.filter()
+	f.WorkflowOnly = c.query.Get("source") == "workflow"
+	f.MessagesOnly = c.query.Get("source") == "message"
+	p, err := c.account.DLQ(f)
+	out := listBody[api.DLQMessage]{Cursor: p.Cursor, Messages: []api.DLQMessage{}}
+	for i := range p.Items {
+		var e api.DLQMessage
+		fill(entryBody(&p.Items[i]), &e)
+		out.Messages = append(out.Messages, e)
+	}
+	return reply{body: out}, err
+}
+
+func (s *Server) listWorkflowDLQ(c *call) (reply, error) {
+	f := c.filter()
+	f.WorkflowOnly = true
+	p, err := c.account.DLQ(f)
+	out := listBody[api.WorkflowDLQEntry]{Cursor: p.Cursor, Messages: []api.WorkflowDLQEntry{}}
+	for i := range p.Items {
+		out.Messages = append(out.Messages, entryBody(&p.Items[i]))
+	}
+	return reply{body: out}, err
+}
+
+func (s *Server) getDLQMessage(c *call) (reply, error) {
+	e, err := c.account.DLQEntry(c.vars["dlqId"])
+	if err != nil {
+		return reply{}, err
+	}
+	var out api.DLQMessage
+	fill(entryBody(&e), &out)
+	return reply{body: out}, nil
+}
+
+func (s *Server) getWorkflowDLQ(c *call) (reply, error) {
+	e, err := c.account.DLQEntry(c.vars["dlqId"])
+	if err != nil {
+		return reply{}, err
+	}
+	if e.Run == nil {
+		return reply{}, invalid("DLQ entry " + e.ID + " is a failed message, not a workflow run; GET /v2/dlq/" + e.ID + " shows it")
+	}
+	return reply{body: entryBody(&e)}, nil
+}
+
+func (s *Server) deleteDLQEntry(c *call) (reply, error) {
+	return empty, c.account.DeleteDLQ(c.vars["dlqId"])
+}
+
+func (s *Server) deleteDLQMessages(c *call) (reply, error) {
+	return deleteEntries(c, func(f *engine.Filter) { f.WorkflowOnly = c.query.Get("source") == "workflow" })
+}
+
+func (s *Server) deleteWorkflowDLQs(c *call) (reply, error) {
+	return deleteEntries(c, func(f *engine.Filter) { f.WorkflowOnly = true })
+}
+
+func deleteEntries(c *call, narrow func(*engine.Filter)) (reply, error) {
+	if err := c.mergeBody(); err != nil {
+		return reply{}, err
+	}
+	f := c.filter()
+	narrow(&f)
+	n, cursor, err := c.account.DeleteDLQs(f)
+	return reply{body: struct {
+		Deleted int    `json:"deleted"`
+		Cursor  string `json:"cursor,omitempty"`
+	}{n, cursor}}, err
+}
+
+func (s *Server) retryDLQMessage(c *call) (reply, error) {
+	over, err := overrides(c)
+	if err != nil {
+		return reply{}, err
+	}
+	receipt, err := c.account.RetryDLQ(c.vars["dlqId"], over)
+	return reply{body: api.PublishReceipt{MessageId: receipt.MessageID}}, err
+}
+
+func (s *Server) retryDLQMessages(c *call) (reply, error) {
+	if err := c.mergeBody(); err != nil {
+		return reply{}, err
+	}
+	over, err := overrides(c)
+	if err != nil {
+		return reply{}, err
+	}
+	receipts, cursor, err := c.account.RetryDLQs(c.filter(), over)
+	out := struct {
+		Cursor    string               `json:"cursor,omitempty"`
+		Responses []api.PublishReceipt `json:"responses"`
+	}{cursor, make([]api.PublishReceipt, len(receipts))}
+	for i, r := range receipts {
+		out.Responses[i] = api.PublishReceipt{MessageId: r.MessageID}
+	}
+	return reply{body: out}, err
+}
+
+// overrides reads the headers that a restart or retry lays over the original
+// configuration; key and value of flow control each stand for themselves.
+func overrides(c *call) (engine.Options, error) {
+	set := headerSettings(c.header)
+	key, hasKey := set["Flow-Control-Key"]
+	value, hasValue := set["Flow-Control-Value"]
+	if hasKey != hasValue {
+		delete(set, "Flow-Control-Key")
+		delete(set, "Flow-Control-Value")
+	}
+	over, _, err := set.parse()
+	if err != nil || hasKey == hasValue {
+		return over, err
+	}
+	if hasKey {
+		if err := flowKey(&over, key.values[0]); err != nil {
+			return over, key.refuse(err)
+		}
+		return over, nil
+	}
+	if err := flowValue(&over, value.values[0]); err != nil {
+		return over, value.refuse(err)
+	}
+	return over, nil
+}
+
+// entryBody is a DLQ entry on the wire ("DLQ entry"; names decided: open point 2).
+func entryBody(e *engine.DLQEntry) api.WorkflowDLQEntry {
+	out := api.WorkflowDLQEntry{DlqId: e.ID}
+	fill(messageFields(&e.Message), &out)
+	out.Header = api.HeaderMap(notNil(e.Message.Header))
+	if e.Run == nil {
+		out.Header = api.HeaderMap(notNil(e.Message.Forward))
+	} else {
+		out.WorkflowRunId, out.WorkflowUrl = e.Run.ID, e.Run.URL
+		out.WorkflowCreatedAt = e.Run.CreatedAt.UnixMilli()
+		out.Body, out.BodyBase64 = bodyText(e.Payload)
+	}
+	out.ResponseStatus, out.ResponseHeader = some(e.Last.Status), headerMap(e.Last.Header)
+	out.ResponseBody, out.ResponseBodyBase64 = bodyText(e.Last.Body)
+	if e.Last.Status == 0 && e.Last.Err != "" {
+		out.ResponseBody = some(strings.ToValidUTF8(e.Last.Err, "?"))
+	}
+	if cb := e.Callback; cb != nil {
+		info := api.FailureCallbackInfo{ResponseStatus: some(cb.Status), ResponseHeaders: headerMap(cb.Header), RequestHeaders: headerMap(cb.RequestHeader)}
+		state := api.FailureCallbackInfoState(cb.State)
+		info.State = &state
+		info.ResponseBody, _ = bodyText(cb.Body)
+		out.FailureCallbackInfo, out.FailureFunctionState, out.FailureCallbackHeader = &info, some(cb.State), headerMap(cb.RequestHeader)
+	}
+	return out
+}
+
+func notNil(h engine.Header) engine.Header {
+	if h == nil {
+		return engine.Header{}
+	}
+	return h
+}

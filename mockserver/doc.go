@@ -1,0 +1,21 @@
+// Package mockserver is the stand-in over HTTP, both ways: it answers the
+// interface, and it delivers.
+//
+//	u := mockserver.RunT(t) // own port, manual clock, closed by t.Cleanup
+//
+// # A request
+//
+// Routes come from the OpenAPI document and from nowhere else. Each request
+// passes, in this order: recover, neutralise the dialect's names, journal,
+// route, authenticate (as the operation's security says), check the request,
+// handler, check the response. A handler reads, calls the engine once, and
+// returns; pipeline.go writes the answer, error.go chooses a failing status.
+//
+// # A delivery
+//
+// The engine hands over an Attempt with no lock held: deliver.go adds headers
+// and signature, asks the stubs, applies rewrites, calls over HTTP, and gives
+// the Outcome back. The delivery journal keeps both.
+//
+// It keeps nothing on disk and decides nothing: behaviour is in package engine.
+package mockserver

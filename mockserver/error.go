@@ -1,0 +1,136 @@
+package mockserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// apiError is a failure that knows its status; the engine's know only their kind.
+type apiError struct {
+	status    int
+	text      string
+	problems  []spec.Problem
+	challenge string // WWW-Authenticate
+	allow     string // Allow
+}
+
+func (e *apiError) Error() string { return e.text }
+
+// statuses maps the engine's kinds of errors (decided: open points 7, 21, 23).
+var statuses = []struct {
+	kind   error
+	status int
+}{
+	{engine.ErrNotFound, http.StatusNotFound},
+	{engine.ErrExists, http.StatusBadRequest},
+	{engine.ErrInvalid, http.StatusBadRequest},
+	{engine.ErrEnded, http.StatusBadRequest},
+	{engine.ErrClosed, http.StatusServiceUnavailable},
+	{context.DeadlineExceeded, http.StatusGatewayTimeout},
+	{context.Canceled, http.StatusServiceUnavailable},
+}
+
+// failure makes the answer to an error: the only place that chooses a failing
+// status. The text is one line.
+func failure(err error) *apiError {
+	var known *apiError
+	if errors.As(err, &known) {
+		return known
+	}
+	for _, row := range statuses {
+		if errors.Is(err, row.kind) {
+			return &apiError{status: row.status, text: oneLine(strings.TrimSuffix(err.Error(), ": "+row.kind.Error()))}
+		}
+	}
+	return &apiError{status: http.StatusInternalServerError, text: "internal fault; the server's log has more"}
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// invalid is a refused request.
+func invalid(text string, problems ...spec.Problem) error {
+	return &apiError{status: http.StatusBadRequest, text: text, problems: problems}
+}
+
+// refused turns problems of a request into an error: the first in the text,
+// all of them for whoever asks with Accept: application/problem+json.
+func refused(problems []spec.Problem) error {
+	text := problems[0].String()
+	if n := len(problems) - 1; n > 0 {
+		lines := make([]string, 0, n)
+		for _, p := range problems[1:] {
+			lines = append(lines, p.String())
+		}
+		text += "; also " + strings.Join(lines, "; also ")
+	}
+	return invalid(text, problems...)
+}
+
+func errTooLarge(limit int64) error {
+	return &apiError{status: http.StatusRequestEntityTooLarge, text: "body: larger than the limit of " + byteSize(limit) + "; --max-body raises it"}
+}
+
+func errNotBuilt(op string) error {
+	return &apiError{status: http.StatusNotImplemented, text: op + ": not built yet"}
+}
+
+func errPath(path string) error {
+	return &apiError{status: http.StatusNotFound, text: "path " + path + ": no such operation; `understudy spec` lists them"}
+}
+
+func errMethod(method, path string, allowed []string) error {
+	list := strings.Join(allowed, ", ")
+	return &apiError{status: http.StatusMethodNotAllowed, allow: list, text: "method " + method + " on " + path + ": accepted is " + list}
+}
+
+// problemBody is an error as application/problem+json (RFC 9457).
+type problemBody struct {
+	Type     string         `json:"type"`
+	Title    string         `json:"title"`
+	Status   int            `json:"status"`
+	Detail   string         `json:"detail"`
+	Error    string         `json:"error"`
+	Problems []spec.Problem `json:"problems"`
+}
+
+// reply is the error as an answer in the form that the client accepts.
+func (e *apiError) reply(r *http.Request, vector bool) reply {
+	out := reply{status: e.status, header: http.Header{}}
+	if e.challenge != "" {
+		out.header.Set("WWW-Authenticate", e.challenge)
+	}
+	if e.allow != "" {
+		out.header.Set("Allow", e.allow)
+	}
+	switch {
+	case strings.Contains(r.Header.Get("Accept"), "application/problem+json"):
+		out.header.Set("Content-Type", "application/problem+json")
+		problems := e.problems
+		if problems == nil {
+			problems = []spec.Problem{}
+		}
+		out.body = problemBody{Type: "about:blank", Title: http.StatusText(e.status), Status: e.status, Detail: e.text, Error: e.text, Problems: problems}
+	case vector:
+		out.body = map[string]any{"error": e.text, "status": e.status}
+	default:
+		out.body = map[string]string{"error": e.text}
+	}
+	return out
+}
+
+// encode is the body of an answer as JSON; raw bytes stay as they are.
+func encode(body any) ([]byte, error) {
+	switch b := body.(type) {
+	case nil:
+		return nil, nil
+	case []byte:
+		return b, nil
+	}
+	return json.Marshal(body)
+}

@@ -1,0 +1,95 @@
+package mockserver
+
+import (
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec/api"
+)
+
+var _ = register(map[string]handler{
+	"getFlowControlKey":    (*Server).getFlowControlKey,
+	"getGlobalParallelism": (*Server).getGlobalParallelism,
+	"listFlowControlKeys":  (*Server).listFlowControlKeys,
+	"pauseFlowControlKey":  (*Server).pauseFlowControlKey,
+	"pinFlowControlKey":    (*Server).pinFlowControlKey,
+	"resetFlowControlRate": (*Server).resetFlowControlRate,
+	"resumeFlowControlKey": (*Server).resumeFlowControlKey,
+	"unpinFlowControlKey":  (*Server).unpinFlowControlKey,
+})
+
+func (s *Server) resumeFlowControlKey(c *call) (reply, error) {
+	return empty, c.account.ResumeFlow(c.vars["flowControlKey"])
+}
+
+func (s *Server) pauseFlowControlKey(c *call) (reply, error) {
+	key := c.vars["flowControlKey"]
+	if !plainName.MatchString(key) {
+		return reply{}, invalid("flow-control key " + shorten(key) + ": accepted are 1 to 256 letters, digits, _, - and .")
+	}
+	return empty, c.account.PauseFlow(key)
+}
+
+func (s *Server) pinFlowControlKey(c *call) (reply, error) {
+	f := engine.FlowControl{Parallelism: c.number("parallelism"), Rate: c.number("rate")}
+	if period := c.query.Get("period"); period != "" {
+		if err := parseDuration(&f.Period, period); err != nil || f.Period <= 0 {
+			return reply{}, invalid("query period: accepted is a duration from 1s up, such as 30s or 1m, or seconds")
+		}
+	}
+	if f == (engine.FlowControl{}) {
+		return reply{}, invalid("pin: nothing to pin; accepted are parallelism, rate and period")
+	}
+	if !plainName.MatchString(c.vars["flowControlKey"]) {
+		return reply{}, invalid("flow-control key " + shorten(c.vars["flowControlKey"]) + ": accepted are 1 to 256 letters, digits, _, - and .")
+	}
+	return empty, c.account.PinFlow(c.vars["flowControlKey"], f)
+}
+
+func (s *Server) unpinFlowControlKey(c *call) (reply, error) {
+	parallelism, rate := c.flag("parallelism", false), c.flag("rate", false)
+	if !parallelism && !rate {
+		return reply{}, invalid("unpin: nothing to unpin; accepted are parallelism=true and rate=true")
+	}
+	return empty, c.account.UnpinFlow(c.vars["flowControlKey"], parallelism, rate)
+}
+
+func (s *Server) resetFlowControlRate(c *call) (reply, error) {
+	return empty, c.account.ResetFlow(c.vars["flowControlKey"])
+}
+
+func (s *Server) getFlowControlKey(c *call) (reply, error) {
+	k, err := c.account.FlowKey(c.vars["flowControlKey"])
+	return reply{body: flowBody(k)}, err
+}
+
+func (s *Server) listFlowControlKeys(c *call) (reply, error) {
+	keys := c.account.FlowKeys()
+	list := make([]api.FlowControlKey, len(keys))
+	for i, k := range keys {
+		list[i] = flowBody(k)
+	}
+	return reply{body: list}, nil
+}
+
+func (s *Server) getGlobalParallelism(c *call) (reply, error) {
+	limit, running := c.account.GlobalParallelism()
+	return reply{body: api.GlobalParallelism{ParallelismMax: limit, ParallelismCount: running}}, nil
+}
+
+func flowBody(k engine.FlowKey) api.FlowControlKey {
+	out := api.FlowControlKey{
+		FlowControlKey:      k.Key,
+		WaitListSize:        k.Waiting,
+		ParallelismCount:    k.InFlight,
+		ParallelismMax:      some(k.Parallelism),
+		IsPaused:            k.Paused,
+		IsPinnedParallelism: &k.PinnedParallelism,
+		IsPinnedRate:        &k.PinnedRate,
+	}
+	if k.Rate > 0 {
+		period, start := int(k.Period/time.Second), int(k.PeriodStart.Unix())
+		out.RateMax, out.RateCount, out.RatePeriod, out.RatePeriodStart = &k.Rate, &k.RateCount, &period, &start
+	}
+	return out
+}

@@ -1,0 +1,130 @@
+package mockserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec/api"
+)
+
+var _ = register(map[string]handler{
+	"addURLGroupEndpoints":    (*Server).addURLGroupEndpoints,
+	"deleteURLGroup":          (*Server).deleteURLGroup,
+	"getURLGroup":             (*Server).getURLGroup,
+	"listURLGroups":           (*Server).listURLGroups,
+	"removeURLGroupEndpoints": (*Server).removeURLGroupEndpoints,
+	"updateURLGroup":          (*Server).updateURLGroup,
+})
+
+// updateURLGroup sets default headers. Configuration among them is read by the
+// same table as that of a publish; the others go on every request to the group.
+func (s *Server) updateURLGroup(c *call) (reply, error) {
+	var body struct {
+		Headers map[string]json.RawMessage `json:"headers"`
+	}
+	if err := json.Unmarshal(c.body, &body); err != nil {
+		return reply{}, invalid("body: " + err.Error())
+	}
+	headers := http.Header{}
+	for name, raw := range body.Headers {
+		values, err := stringOrList(raw)
+		if err != nil {
+			return reply{}, invalid(fmt.Sprintf("body /headers/%s: %s", name, err))
+		}
+		for _, v := range values {
+			headers.Add(name, v)
+		}
+	}
+	r := engine.PublishRequest{}
+	if err := s.configure(c, &r, headerSettings(headers)); err != nil {
+		return reply{}, err
+	}
+	g, err := c.account.UpdateGroup(c.vars["urlGroupName"], engine.Header(headers), forwardable(headers), r.Options)
+	return reply{body: groupBody(g)}, err
+}
+
+func (s *Server) addURLGroupEndpoints(c *call) (reply, error) {
+	endpoints, err := endpoints(c, true)
+	if err != nil {
+		return reply{}, err
+	}
+	g, err := c.account.AddEndpoints(c.vars["urlGroupName"], endpoints)
+	return reply{body: groupBody(g)}, err
+}
+
+func (s *Server) removeURLGroupEndpoints(c *call) (reply, error) {
+	endpoints, err := endpoints(c, false)
+	if err != nil {
+		return reply{}, err
+	}
+	return empty, c.account.RemoveEndpoints(c.vars["urlGroupName"], endpoints)
+}
+
+// empty is the answer of an operation that has nothing to say.
+var empty = reply{body: struct{}{}}
+
+// endpoints reads the endpoints of the body; new ones need a URL.
+func endpoints(c *call, needURL bool) ([]engine.Endpoint, error) {
+	var body struct {
+		Endpoints []engine.Endpoint `json:"endpoints"`
+	}
+	if err := json.Unmarshal(c.body, &body); err != nil {
+		return nil, invalid("body: " + err.Error())
+	}
+	for i, e := range body.Endpoints {
+		if needURL {
+			if err := checkURL(fmt.Sprintf("endpoint %d", i), e.URL); err != nil {
+				return nil, err
+			}
+		} else if e.URL == "" && e.Name == "" {
+			return nil, invalid(fmt.Sprintf("endpoint %d: neither name nor URL; accepted is either", i))
+		}
+	}
+	if len(body.Endpoints) == 0 {
+		return nil, invalid("body /endpoints: is empty; accepted is a list of at least one {name?, url}")
+	}
+	return body.Endpoints, nil
+}
+
+func (s *Server) listURLGroups(c *call) (reply, error) {
+	groups := c.account.Groups()
+	list := make([]api.URLGroup, len(groups))
+	for i, g := range groups {
+		list[i] = groupBody(g)
+	}
+	return reply{body: list}, nil
+}
+
+func (s *Server) getURLGroup(c *call) (reply, error) {
+	g, err := c.account.Group(c.vars["urlGroupName"])
+	return reply{body: groupBody(g)}, err
+}
+
+func (s *Server) deleteURLGroup(c *call) (reply, error) {
+	return empty, c.account.DeleteGroup(c.vars["urlGroupName"])
+}
+
+func groupBody(g engine.Group) api.URLGroup {
+	endpoints := make([]api.Endpoint, len(g.Endpoints))
+	for i, e := range g.Endpoints {
+		endpoints[i] = api.Endpoint{Name: some(e.Name), Url: some(e.URL)}
+	}
+	return api.URLGroup{
+		Name:      g.Name,
+		CreatedAt: g.CreatedAt.UnixMilli(),
+		UpdatedAt: g.UpdatedAt.UnixMilli(),
+		Endpoints: endpoints,
+		Headers:   headerMap(g.Headers),
+	}
+}
+
+// headerMap is a header on the wire, absent when empty.
+func headerMap(h engine.Header) *api.HeaderMap {
+	if len(h) == 0 {
+		return nil
+	}
+	m := api.HeaderMap(h)
+	return &m
+}

@@ -1,0 +1,225 @@
+package mockserver
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+// Run starts a stand-in and listens. Close stops it.
+func Run(cfg Config) (*Server, error) {
+	s, err := New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	addr := cfg.Addr
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	for _, a := range []string{addr, cfg.RegionAddr, cfg.ManagementAddr, cfg.VectorAddr} {
+		if err := s.listen(a); err != nil {
+			_ = s.Close() // the first error counts
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// listen serves on an address; an empty one shares the first listener.
+func (s *Server) listen(addr string) error {
+	if addr == "" {
+		s.listeners = append(s.listeners, s.listeners[0])
+		return nil
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s: %w", addr, err)
+	}
+	srv := &http.Server{Handler: s, ReadHeaderTimeout: 30 * time.Second, MaxHeaderBytes: 1 << 20}
+	s.listeners = append(s.listeners, l)
+	s.servers = append(s.servers, srv)
+	s.serving.Add(1)
+	go func() {
+		defer s.serving.Done()
+		if err := srv.Serve(l); err != nil && err != http.ErrServerClosed { //nolint:errorlint // Serve returns it as it is
+			s.cfg.Log.Error("listener ended", "address", addr, "error", err)
+		}
+	}()
+	return nil
+}
+
+func (s *Server) url(i int) string {
+	if i >= len(s.listeners) {
+		return ""
+	}
+	return "http://" + s.listeners[i].Addr().String()
+}
+
+// URL is where the messaging API listens.
+func (s *Server) URL() string { return s.url(0) }
+
+// RegionURL, ManagementURL and VectorURL are the other hosts.
+func (s *Server) RegionURL() string { return s.url(1) }
+
+// ManagementURL is where statistics and search indexes are.
+func (s *Server) ManagementURL() string { return s.url(2) }
+
+// VectorURL is where the vector index is.
+func (s *Server) VectorURL() string { return s.url(3) }
+
+// Token is the access token of the default account.
+func (s *Server) Token() string { return s.first().Token }
+
+// EnvVar is an environment variable for clients.
+type EnvVar struct{ Name, Value string }
+
+// Env is what clients of the default account need, under our names and then
+// under those of the dialect.
+func (s *Server) Env() []EnvVar {
+	w := s.first()
+	current, next := w.account.Keys()
+	neutral := []EnvVar{
+		{"URL", s.URL()},
+		{"TOKEN", w.Token},
+		{"CURRENT_SIGNING_KEY", current},
+		{"NEXT_SIGNING_KEY", next},
+		{"USER_ID", w.ID},
+		{"REGION_URL", s.RegionURL()},
+		{"MANAGEMENT_URL", s.ManagementURL()},
+		{"MANAGEMENT_USERNAME", w.username()},
+		{"MANAGEMENT_PASSWORD", w.password},
+		{"VECTOR_URL", s.VectorURL()},
+		{"VECTOR_TOKEN", w.vector},
+	}
+	var all, brand []EnvVar
+	for _, v := range neutral {
+		all = append(all, EnvVar{"UNDERSTUDY_" + v.Name, v.Value})
+		if name := s.cfg.Dialect.Env[v.Name]; name != "" {
+			brand = append(brand, EnvVar{name, v.Value})
+		}
+	}
+	return append(all, brand...)
+}
+
+// TestServer is a stand-in inside a test. Its helpers fail the test instead of
+// returning errors.
+type TestServer struct {
+	*Server
+	t testing.TB
+}
+
+// testLimit is the real time that a helper of a test may take.
+const testLimit = 30 * time.Second
+
+// RunT starts a stand-in for one test: a port of its own, a manual clock. It is
+// closed by t.Cleanup, and fails the test if an answer broke the document.
+func RunT(t testing.TB, cfg ...Config) *TestServer {
+	t.Helper()
+	c := Config{}
+	if len(cfg) > 0 {
+		c = cfg[0]
+	}
+	if c.Clock == "" {
+		c.Clock = "manual"
+	}
+	s, err := Run(c)
+	if err != nil {
+		t.Fatalf("understudy: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("understudy: close: %v", err)
+		}
+		for _, v := range s.Violations() {
+			t.Errorf("understudy: answer breaks the document: %s", v)
+		}
+	})
+	return &TestServer{Server: s, t: t}
+}
+
+// Advance moves the clock of the default account, and returns when all that
+// this caused has settled.
+func (u *TestServer) Advance(d time.Duration) {
+	u.t.Helper()
+	a := u.first().account
+	ctx, cancel := context.WithTimeout(context.Background(), testLimit)
+	defer cancel()
+	if _, err := a.Advance(ctx, a.Now().Add(d)); err != nil {
+		u.t.Fatalf("understudy: advance %s: %v", d, err)
+	}
+}
+
+// Settle waits until nothing is ready or in flight.
+func (u *TestServer) Settle() {
+	u.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), testLimit)
+	defer cancel()
+	if err := u.first().account.Settle(ctx); err != nil {
+		u.t.Fatalf("understudy: settle: %v", err)
+	}
+}
+
+// Deliveries are all attempts so far, oldest first, once nothing is in flight.
+func (u *TestServer) Deliveries() []Delivery {
+	u.t.Helper()
+	u.Settle()
+	list, _ := u.first().deliveries.list(0, func(*Delivery) bool { return true })
+	return list
+}
+
+// Requests are all requests to the interface so far, oldest first.
+func (u *TestServer) Requests() []Exchange {
+	list, _ := u.first().requests.list(0, func(*Exchange) bool { return true })
+	return list
+}
+
+// Stub lets a URL, in which * stands for anything, answer with the statuses in
+// turn; the last repeats.
+func (u *TestServer) Stub(url string, statuses ...int) {
+	u.t.Helper()
+	stub := Stub{URL: url}
+	for _, status := range statuses {
+		stub.Answers = append(stub.Answers, Answer{Status: StubStatus(fmt.Sprint(status))})
+	}
+	u.Script(stub)
+}
+
+// Script adds a stub with full answers, before those that are there.
+func (u *TestServer) Script(stub Stub) {
+	u.t.Helper()
+	if err := u.first().stubs.add(stub); err != nil {
+		u.t.Fatalf("understudy: %v", err)
+	}
+}
+
+// Publish publishes over HTTP, as a client does, with "Name: value" headers,
+// and returns the message id.
+func (u *TestServer) Publish(destination string, body []byte, header ...string) string {
+	u.t.Helper()
+	h := http.Header{"Authorization": {"Bearer " + u.Token()}}
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ":")
+		h.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	id, err := post(u.URL()+"/v2/publish/"+destination, h, body)
+	if err != nil {
+		u.t.Fatalf("understudy: publish to %s: %v", destination, err)
+	}
+	return id
+}
+
+// Message is a message that has not been delivered yet, as the engine has it.
+func (u *TestServer) Message(id string) engine.Message {
+	u.t.Helper()
+	m, err := u.first().account.Message(id)
+	if err != nil {
+		u.t.Fatalf("understudy: %v", err)
+	}
+	return m
+}

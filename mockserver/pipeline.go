@@ -1,0 +1,185 @@
+package mockserver
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
+
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// serve takes a request through all stations.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	x := &Exchange{At: s.wall.Now().UnixMilli(), Method: r.Method, Path: r.URL.RequestURI()}
+	c := &call{request: r}
+	out, err := s.answer(w, c, x)
+	if err != nil {
+		out = s.failed(c, err, x)
+	}
+	s.write(w, c, out, x)
+	s.record(c, x)
+}
+
+// answer finds the operation and runs its handler.
+func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out reply, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.cfg.Log.Error("handler panicked", "operation", x.OperationID, "panic", fault, "stack", string(debug.Stack()))
+			out, err = reply{}, fmt.Errorf("panic: %v", fault)
+		}
+	}()
+	s.neutralise(c)
+	found, vars, err := s.match(c.request)
+	if err != nil {
+		return reply{}, err
+	}
+	c.op, c.vars = found.op, vars
+	x.OperationID = c.op.ID
+	if err := s.admit(c); err != nil {
+		return reply{}, err
+	}
+	if c.body, err = s.read(w, c.request); err != nil {
+		return reply{}, err
+	}
+	if c.op.BodyJSON {
+		c.body = s.cfg.Dialect.NeutralJSON(c.body)
+	}
+	if problems := c.op.CheckRequest(c.request, c.vars, c.body); len(problems) > 0 {
+		return reply{}, refused(problems)
+	}
+	return found.handler(s, c)
+}
+
+// neutralise takes the dialect's names out of the request.
+func (s *Server) neutralise(c *call) {
+	d := s.cfg.Dialect
+	r := *c.request
+	u := *r.URL
+	u.RawQuery = d.NeutralQuery(u.RawQuery)
+	r.URL, r.Header = &u, d.NeutralHeader(r.Header)
+	c.request, c.header, c.raw = &r, r.Header, u.RawQuery
+	if u.RawQuery != "" {
+		c.query = u.Query()
+	} else {
+		c.query = url.Values{}
+	}
+}
+
+// admit authenticates the call.
+func (s *Server) admit(c *call) error {
+	if c.op.Area == "control_url" {
+		return s.admitControl(c)
+	}
+	w, err := s.authenticate(c.op, c.request)
+	if err != nil {
+		return err
+	}
+	if w == nil {
+		w = s.first()
+	}
+	c.world, c.account = w, w.account
+	return nil
+}
+
+// read takes the body, up to the limit.
+func (s *Server) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.ContentLength == 0 || r.Body == nil {
+		return nil, nil
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.cfg.MaxBody))
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return nil, errTooLarge(s.cfg.MaxBody)
+	}
+	if err != nil {
+		return nil, invalid("body: could not be read: " + err.Error())
+	}
+	return body, nil
+}
+
+// failed makes the answer to an error.
+func (s *Server) failed(c *call, err error, x *Exchange) reply {
+	e := failure(err)
+	if e.status == http.StatusInternalServerError {
+		s.cfg.Log.Error("request failed", "operation", x.OperationID, "error", err)
+	}
+	for _, p := range e.problems {
+		x.Problems = append(x.Problems, p.String())
+	}
+	if len(x.Problems) == 0 {
+		x.Problems = []string{e.text}
+	}
+	return e.reply(c.request, c.op != nil && c.op.Area == "vector_url")
+}
+
+// write sends the answer, in the dialect's names, after holding it to the document.
+func (s *Server) write(w http.ResponseWriter, c *call, out reply, x *Exchange) {
+	if out.stream != nil {
+		x.Response.Status = http.StatusOK
+		out.stream(w, c.request)
+		return
+	}
+	if out.status == 0 && c.op != nil {
+		out.status = c.op.Success
+	}
+	body, err := encode(out.body)
+	if err != nil {
+		s.cfg.Log.Error("answer cannot be encoded", "operation", x.OperationID, "error", err)
+		out.status, body = http.StatusInternalServerError, []byte(`{"error":"internal fault; the server's log has more"}`)
+	}
+	h := w.Header()
+	for name, values := range s.cfg.Dialect.BrandHeader(out.header) {
+		h[name] = values
+	}
+	if h.Get("Content-Type") == "" && len(body) > 0 {
+		h.Set("Content-Type", "application/json")
+	}
+	if c.warning != "" {
+		h.Set(s.cfg.Dialect.HeaderPrefix+"Warning", c.warning)
+	}
+	if c.op != nil && !s.cfg.SkipResponseCheck {
+		if problems := c.op.CheckResponse(out.status, h, body); len(problems) > 0 {
+			s.violation(c.op.ID, problems)
+		}
+	}
+	if strings.HasPrefix(h.Get("Content-Type"), "application/json") {
+		body = s.cfg.Dialect.BrandJSON(body)
+	}
+	x.Response = Message{Status: out.status, Header: h.Clone(), Body: body}
+	w.WriteHeader(out.status)
+	_, _ = w.Write(body) // the client may be gone
+}
+
+// record puts the exchange into the journal of its account.
+func (s *Server) record(c *call, x *Exchange) {
+	if c.op != nil && c.op.Area == "control_url" {
+		return
+	}
+	world := c.world
+	if world == nil {
+		world = s.first()
+	}
+	x.Account = world.ID
+	x.Request = Message{Header: masked(c.header), Body: c.body}
+	world.requests.add(*x)
+}
+
+// masked hides credentials.
+func masked(h http.Header) http.Header {
+	if h.Get("Authorization") == "" {
+		return h
+	}
+	h = h.Clone()
+	kind, _, _ := strings.Cut(h.Get("Authorization"), " ")
+	h.Set("Authorization", kind+" ***")
+	return h
+}
+
+// problem is a violation that a handler found itself.
+func problem(in, name, received, message, accepted string) spec.Problem {
+	return spec.Problem{In: in, Name: name, Rule: "value", Message: message, Received: received, Accepted: accepted}
+}

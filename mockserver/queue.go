@@ -1,0 +1,70 @@
+package mockserver
+
+import (
+	"encoding/json"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec/api"
+)
+
+var _ = register(map[string]handler{
+	"deleteQueue": (*Server).deleteQueue,
+	"getQueue":    (*Server).getQueue,
+	"listQueues":  (*Server).listQueues,
+	"pauseQueue":  (*Server).pauseQueue,
+	"resumeQueue": (*Server).resumeQueue,
+	"upsertQueue": (*Server).upsertQueue,
+})
+
+func (s *Server) upsertQueue(c *call) (reply, error) {
+	var body api.QueueUpsert
+	if err := json.Unmarshal(c.body, &body); err != nil {
+		return reply{}, invalid("body: " + err.Error())
+	}
+	if !plainName.MatchString(body.QueueName) {
+		return reply{}, invalid("body /queueName: " + shorten(body.QueueName) + ": accepted are 1 to 256 letters, digits, _, - and .")
+	}
+	parallelism := 1
+	if body.Parallelism != nil {
+		parallelism = *body.Parallelism
+	}
+	q, err := c.account.UpsertQueue(body.QueueName, parallelism)
+	return reply{body: queueBody(q)}, err
+}
+
+func (s *Server) listQueues(c *call) (reply, error) {
+	queues := c.account.Queues()
+	list := make([]api.Queue, len(queues))
+	for i, q := range queues {
+		list[i] = queueBody(q)
+	}
+	return reply{body: list}, nil
+}
+
+func (s *Server) getQueue(c *call) (reply, error) {
+	q, err := c.account.Queue(c.vars["queueName"])
+	return reply{body: queueBody(q)}, err
+}
+
+func (s *Server) deleteQueue(c *call) (reply, error) {
+	return empty, c.account.DeleteQueue(c.vars["queueName"])
+}
+
+func (s *Server) pauseQueue(c *call) (reply, error) {
+	return empty, c.account.PauseQueue(c.vars["queueName"])
+}
+
+func (s *Server) resumeQueue(c *call) (reply, error) {
+	return empty, c.account.ResumeQueue(c.vars["queueName"])
+}
+
+func queueBody(q engine.Queue) api.Queue {
+	return api.Queue{
+		Name:        q.Name,
+		CreatedAt:   q.CreatedAt.UnixMilli(),
+		UpdatedAt:   q.UpdatedAt.UnixMilli(),
+		Parallelism: q.Parallelism,
+		Paused:      q.Paused,
+		Lag:         q.Lag,
+	}
+}

@@ -1,0 +1,68 @@
+package mockserver
+
+import (
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec/api"
+)
+
+var _ = register(map[string]handler{
+	"cancelFailureCallback":   (*Server).cancelFailureCallback,
+	"repeatFailureCallback":   (*Server).repeatFailureCallback,
+	"restartWorkflowRun":      (*Server).restartWorkflowRun,
+	"restartWorkflowRunAlias": (*Server).restartWorkflowRun,
+	"restartWorkflowRuns":     (*Server).restartWorkflowRuns,
+	"resumeWorkflowRun":       (*Server).resumeWorkflowRun,
+	"resumeWorkflowRunAlias":  (*Server).resumeWorkflowRun,
+	"resumeWorkflowRuns":      (*Server).resumeWorkflowRuns,
+})
+
+func (s *Server) restartWorkflowRun(c *call) (reply, error) {
+	over, err := overrides(c)
+	if err != nil {
+		return reply{}, err
+	}
+	run, err := c.account.Restart(c.vars["dlqId"], over)
+	return reply{body: created(run)}, err
+}
+
+func (s *Server) resumeWorkflowRun(c *call) (reply, error) {
+	over, err := overrides(c)
+	if err != nil {
+		return reply{}, err
+	}
+	run, err := c.account.Resume(c.vars["dlqId"], over)
+	return reply{body: created(run)}, err
+}
+
+func (s *Server) restartWorkflowRuns(c *call) (reply, error) { return restartAll(c, false) }
+
+func (s *Server) resumeWorkflowRuns(c *call) (reply, error) { return restartAll(c, true) }
+
+func restartAll(c *call, resume bool) (reply, error) {
+	if err := c.mergeBody(); err != nil {
+		return reply{}, err
+	}
+	over, err := overrides(c)
+	if err != nil {
+		return reply{}, err
+	}
+	runs, cursor, err := c.account.RestartAll(c.filter(), over, resume)
+	out := api.WorkflowRunsCreated{Cursor: some(cursor), WorkflowRuns: make([]api.WorkflowRunCreated, len(runs))}
+	for i, run := range runs {
+		out.WorkflowRuns[i] = created(run)
+	}
+	return reply{body: out}, err
+}
+
+func created(run engine.RunRef) api.WorkflowRunCreated {
+	return api.WorkflowRunCreated{WorkflowRunId: run.ID, WorkflowCreatedAt: run.CreatedAt.UnixMilli()}
+}
+
+func (s *Server) repeatFailureCallback(c *call) (reply, error) {
+	run, err := c.account.RepeatCallback(c.vars["dlqId"])
+	return reply{body: created(run)}, err
+}
+
+func (s *Server) cancelFailureCallback(c *call) (reply, error) {
+	return empty, c.account.CancelCallback(c.vars["dlqId"])
+}

@@ -1,0 +1,107 @@
+package mockserver
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gorilla/mux"
+
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// handlers has one row for each operation; router_test.go compares it with the
+// documents. Each area adds its own rows.
+var handlers = map[string]handler{}
+
+// register adds an area's rows; the same operation twice is a mistake of ours
+// that must not go unnoticed.
+func register(rows map[string]handler) map[string]handler {
+	for id, h := range rows {
+		if handlers[id] != nil {
+			panic("two handlers for operation " + id)
+		}
+		handlers[id] = h
+	}
+	return rows
+}
+
+// routes builds the router from the documents. Both SkipClean and
+// UseEncodedPath are needed: else // in a destination is redirected away, or
+// %2F is lost.
+func (s *Server) routes(docs ...*spec.Document) (*mux.Router, error) {
+	r := mux.NewRouter().SkipClean(true).UseEncodedPath()
+	known := map[string]bool{}
+	for _, doc := range docs {
+		for _, op := range doc.Operations() {
+			h := handlers[op.ID]
+			if slices.Contains(notBuilt, op.ID) {
+				h = func(*Server, *call) (reply, error) { return reply{}, errNotBuilt(op.ID) }
+			}
+			if h == nil {
+				return nil, fmt.Errorf("operation %s of the document has no handler", op.ID)
+			}
+			known[op.ID] = true
+			r.Methods(op.Method).Path(op.MuxPath()).Handler(route{op, h})
+		}
+	}
+	for id := range handlers {
+		if !known[id] {
+			return nil, fmt.Errorf("handler %s has no operation in the document", id)
+		}
+	}
+	return r, nil
+}
+
+// route is what the router finds: an operation and its handler. It is never
+// called as a handler; the pipeline takes it apart.
+type route struct {
+	op      *spec.Operation
+	handler handler
+}
+
+func (route) ServeHTTP(http.ResponseWriter, *http.Request) {}
+
+// match finds the operation of a request and its path variables.
+func (s *Server) match(r *http.Request) (route, map[string]string, error) {
+	var m mux.RouteMatch
+	if s.router.Match(r, &m) && m.MatchErr == nil {
+		if found, ok := m.Handler.(route); ok {
+			return found, unescaped(found.op, m.Vars), nil
+		}
+	}
+	if allowed := s.allowed(r); len(allowed) > 0 {
+		return route{}, nil, errMethod(r.Method, r.URL.Path, allowed)
+	}
+	return route{}, nil, errPath(r.URL.Path)
+}
+
+// unescaped decodes path variables; greedy ones stay as they stood, since only
+// their reader knows what is part of a URL in them.
+func unescaped(op *spec.Operation, vars map[string]string) map[string]string {
+	for name, v := range vars {
+		if op.Greedy(name) || !strings.ContainsRune(v, '%') {
+			continue
+		}
+		if plain, err := url.PathUnescape(v); err == nil {
+			vars[name] = plain
+		}
+	}
+	return vars
+}
+
+// allowed lists the methods that the path knows.
+func (s *Server) allowed(r *http.Request) []string {
+	var list []string
+	for _, method := range []string{"DELETE", "GET", "PATCH", "POST", "PUT"} {
+		probe := *r
+		probe.Method = method
+		var m mux.RouteMatch
+		if s.router.Match(&probe, &m) && m.MatchErr == nil {
+			list = append(list, method)
+		}
+	}
+	return list
+}

@@ -1,0 +1,106 @@
+package mockserver
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec/api"
+)
+
+var _ = register(map[string]handler{
+	"createSchedule":      (*Server).createSchedule,
+	"deleteSchedule":      (*Server).deleteSchedule,
+	"getSchedule":         (*Server).getSchedule,
+	"listSchedules":       (*Server).listSchedules,
+	"pauseSchedule":       (*Server).pauseSchedule,
+	"pauseSchedulePatch":  (*Server).pauseSchedule,
+	"resumeSchedule":      (*Server).resumeSchedule,
+	"resumeSchedulePatch": (*Server).resumeSchedule,
+})
+
+func (s *Server) createSchedule(c *call) (reply, error) {
+	r, err := s.publishRequest(c, "destinationOrId")
+	if err != nil {
+		return reply{}, err
+	}
+	set := headerSettings(c.header).withQuery(c.query)
+	cron, ok := set["Cron"]
+	if !ok {
+		return reply{}, invalid("header Svc-Cron: is missing; accepted are five cron fields behind an optional CRON_TZ=Zone", problem("header", "Svc-Cron", "", "is missing", "five cron fields behind an optional CRON_TZ=Zone"))
+	}
+	id := ""
+	if given, ok := set["Schedule-Id"]; ok {
+		if err := text(&id, given.values[0], 256); err != nil {
+			return reply{}, given.refuse(err)
+		}
+	}
+	schedule, err := c.account.PutSchedule(id, cron.values[0], r)
+	return reply{body: map[string]string{"scheduleId": schedule.ID}}, err
+}
+
+func (s *Server) listSchedules(c *call) (reply, error) {
+	schedules := c.account.Schedules()
+	list := make([]api.Schedule, len(schedules))
+	for i, one := range schedules {
+		list[i] = scheduleBody(one)
+	}
+	return reply{body: list}, nil
+}
+
+func (s *Server) getSchedule(c *call) (reply, error) {
+	schedule, err := c.account.Schedule(c.vars["destinationOrId"])
+	return reply{body: scheduleBody(schedule)}, err
+}
+
+func (s *Server) deleteSchedule(c *call) (reply, error) {
+	return empty, c.account.DeleteSchedule(c.vars["destinationOrId"])
+}
+
+func (s *Server) pauseSchedule(c *call) (reply, error) {
+	return empty, c.account.PauseSchedule(c.vars["scheduleId"])
+}
+
+func (s *Server) resumeSchedule(c *call) (reply, error) {
+	return empty, c.account.ResumeSchedule(c.vars["scheduleId"])
+}
+
+func scheduleBody(s engine.Schedule) api.Schedule {
+	r := s.Request
+	o := r.Options
+	out := api.Schedule{
+		ScheduleId:       s.ID,
+		Cron:             s.Cron,
+		Destination:      cmp.Or(r.URL, r.Group),
+		CreatedAt:        s.CreatedAt.UnixMilli(),
+		Method:           some(cmp.Or(o.Method, "POST")),
+		Header:           headerMap(merged(r.Forward, o.Forward)),
+		CallerIP:         some(r.CallerIP),
+		IsPaused:         s.Paused,
+		QueueName:        some(o.Queue),
+		Delay:            some(int(o.Delay / time.Second)),
+		Timeout:          some(int(o.Timeout / time.Second)),
+		Callback:         callbackOf(o.Callback),
+		FailureCallback:  callbackOf(o.FailureCallback),
+		NextScheduleTime: ms(s.Next),
+		LastScheduleTime: ms(s.Last),
+	}
+	retries := engine.DefaultRetries
+	if o.Retries != nil {
+		retries = *o.Retries
+	}
+	out.Retries = &retries
+	out.Body, out.BodyBase64 = bodyText(r.Body)
+	out.Label, out.Labels = labelsOf(o.Labels)
+	if o.Flow != nil {
+		f := flowParts(o.Flow)
+		out.FlowControlKey, out.Rate, out.Parallelism, out.Period = f.key, f.rate, f.parallelism, f.period
+	}
+	if o.RetryDelay != nil {
+		out.RetryDelayExpression = some(o.RetryDelay.String())
+	}
+	if len(s.LastStates) > 0 {
+		out.LastScheduleStates = &s.LastStates
+	}
+	return out
+}

@@ -1,0 +1,182 @@
+package mockserver
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// Account is a credential and the account that it opens.
+type Account struct {
+	ID    string
+	Token string
+}
+
+// Config is what a stand-in is made of. The zero value is a stand-in with one
+// account, in real time, on a free port of the loopback interface.
+type Config struct {
+	Addr           string // where Run listens; "": 127.0.0.1:0
+	RegionAddr     string // own listeners of the other hosts; "": Addr
+	ManagementAddr string
+	VectorAddr     string
+
+	Dialect    *spec.Dialect     // nil: svc
+	Clock      string            // real (default), manual, auto
+	Start      time.Time         // where a manual clock begins; zero: now, or 2026-01-01 when seeded
+	Seed       uint64            // 0: random ids; else the same commands repeat to the byte
+	Parallel   int               // deliveries at once per account; 0: the engine's default
+	Accounts   []Account         // empty: the dialect's development account
+	AnyAccount bool              // every unknown token gets an account of its own
+	Rewrites   map[string]string // URL prefix -> URL prefix, for deliveries
+	Stubs      []Stub
+
+	MaxBody           int64 // bytes of a request body; 0: 1 MiB
+	SkipResponseCheck bool  // do not hold our own answers to the document
+	StrictOptions     bool  // unknown configuration names are errors
+	ControlToken      string
+	PricePerMessage   float64       // 0: 0.00001
+	VectorLag         time.Duration // see engine.Config
+	Log               *slog.Logger
+}
+
+// defaultMaxBody is the largest request body (decided: open point 27).
+const defaultMaxBody = 1 << 20
+
+// Server is a stand-in. It is an http.Handler.
+type Server struct {
+	cfg      Config
+	doc      *spec.Document
+	control  *spec.Document
+	router   *mux.Router
+	wall     *engine.Real
+	delivery *deliverer
+	sinks    sinks
+	started  time.Time
+
+	mu         sync.Mutex // guards worlds and violations
+	worlds     map[string]*world
+	violations []string // answers of ours that broke the document
+
+	listeners []net.Listener
+	servers   []*http.Server
+	done      chan struct{} // closed by Close: ends the event streams
+	serving   sync.WaitGroup
+	closing   sync.Once
+}
+
+// New prepares a stand-in. It refuses a document whose operations and handlers
+// do not match, and names them.
+func New(cfg Config) (*Server, error) {
+	doc, err := spec.Load()
+	if err != nil {
+		return nil, err
+	}
+	control, err := spec.LoadControl()
+	if err != nil {
+		return nil, err
+	}
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, doc: doc, control: control, wall: engine.NewReal(), worlds: map[string]*world{}, done: make(chan struct{})}
+	s.started = s.wall.Now()
+	s.delivery = newDeliverer(s)
+	if s.router, err = s.routes(doc, control); err != nil {
+		return nil, err
+	}
+	for _, a := range cfg.Accounts {
+		s.world(a)
+	}
+	return s, nil
+}
+
+// complete fills in the defaults and refuses what makes no sense.
+func (c *Config) complete() error {
+	if c.Dialect == nil {
+		d, err := spec.LoadDialect("svc")
+		if err != nil {
+			return err
+		}
+		c.Dialect = d
+	}
+	switch c.Clock {
+	case "":
+		c.Clock = "real"
+	case "real", "manual", "auto":
+	default:
+		return fmt.Errorf("clock %q: accepted are real, manual and auto", c.Clock)
+	}
+	if len(c.Accounts) == 0 {
+		c.Accounts = []Account{{ID: c.Dialect.UserID, Token: c.Dialect.Token}}
+	}
+	seen := map[string]bool{}
+	for _, a := range c.Accounts {
+		if a.ID == "" || a.Token == "" || seen[a.ID] || seen["\x00"+a.Token] {
+			return fmt.Errorf("account %q: id and token are needed, each once", a.ID)
+		}
+		seen[a.ID], seen["\x00"+a.Token] = true, true
+	}
+	for _, stub := range c.Stubs {
+		if err := stub.check(); err != nil {
+			return err
+		}
+	}
+	if c.MaxBody == 0 {
+		c.MaxBody = defaultMaxBody
+	}
+	if c.PricePerMessage == 0 {
+		c.PricePerMessage = 0.00001
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}
+
+// ServeHTTP answers every operation of all four hosts and the control API.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.serve(w, r) }
+
+// Close stops listening, ends the streams, cuts off what is in flight, and
+// waits for all of it. What stays undelivered is logged.
+func (s *Server) Close() error {
+	var errs []error
+	s.closing.Do(func() {
+		close(s.done)
+		for _, srv := range s.servers {
+			errs = append(errs, srv.Close())
+		}
+		s.serving.Wait()
+		for _, w := range s.all() {
+			errs = append(errs, w.account.Close())
+		}
+		s.delivery.close()
+	})
+	return errors.Join(errs...)
+}
+
+// violation keeps an answer of ours that broke the document.
+func (s *Server) violation(op string, problems []spec.Problem) {
+	for _, p := range problems {
+		s.cfg.Log.Error("answer breaks the document", "operation", op, "problem", p.String())
+		s.mu.Lock()
+		s.violations = append(s.violations, op+": "+p.String())
+		s.mu.Unlock()
+	}
+}
+
+// Violations are the answers of this stand-in that broke the document: bugs of
+// ours. There should be none.
+func (s *Server) Violations() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.violations...)
+}

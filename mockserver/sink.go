@@ -1,0 +1,83 @@
+package mockserver
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+var _ = register(map[string]handler{
+	"sinkFlaky":        (*Server).sinkFlaky,
+	"sinkFlakyGet":     (*Server).sinkFlaky,
+	"sinkSlow":         (*Server).sinkSlow,
+	"sinkSlowGet":      (*Server).sinkSlow,
+	"sinkStatus":       (*Server).sinkStatus,
+	"sinkStatusDelete": (*Server).sinkStatus,
+	"sinkStatusGet":    (*Server).sinkStatus,
+	"sinkStatusPatch":  (*Server).sinkStatus,
+	"sinkStatusPut":    (*Server).sinkStatus,
+})
+
+// sinks count the attempts of each message at the flaky sink.
+type sinks struct {
+	mu   sync.Mutex
+	seen map[string]int
+}
+
+// maxSeen bounds what the flaky sink remembers; then it starts afresh.
+const maxSeen = 100_000
+
+func (s *sinks) count(id string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen == nil || len(s.seen) > maxSeen {
+		s.seen = map[string]int{}
+	}
+	s.seen[id]++
+	return s.seen[id]
+}
+
+// sinkStatus answers with the status asked for.
+func (s *Server) sinkStatus(c *call) (reply, error) {
+	status, _ := strconv.Atoi(c.vars["code"]) // checked by the document
+	return sunk(status, map[string]int{"status": status}), nil
+}
+
+// sunk is the answer of a sink; some statuses cannot carry a body.
+func sunk(status int, body any) reply {
+	if status == http.StatusNoContent || status == http.StatusNotModified {
+		body = nil
+	}
+	return reply{status: status, body: body}
+}
+
+// sinkSlow answers after a while of real time.
+func (s *Server) sinkSlow(c *call) (reply, error) {
+	d, err := time.ParseDuration(c.vars["duration"])
+	if err != nil || d < 0 || d > time.Hour {
+		return reply{}, invalid("path duration " + strconv.Quote(shorten(c.vars["duration"])) + ": accepted is a duration such as 3s, at most 1h")
+	}
+	woken := make(chan struct{})
+	clock := engine.NewReal()
+	clock.Alarm(clock.Now().Add(d), func() { close(woken) })
+	defer clock.Alarm(time.Time{}, nil)
+	select {
+	case <-woken:
+	case <-c.request.Context().Done():
+	case <-s.done:
+	}
+	return sunk(http.StatusOK, map[string]string{"slow": c.vars["duration"]}), nil
+}
+
+// sinkFlaky fails that many attempts of a message, then accepts.
+func (s *Server) sinkFlaky(c *call) (reply, error) {
+	failures, _ := strconv.Atoi(c.vars["failures"]) // checked by the document
+	attempt := s.sinks.count(c.header.Get("Svc-Message-Id"))
+	if attempt <= failures {
+		return sunk(http.StatusServiceUnavailable, map[string]int{"failing": attempt, "of": failures}), nil
+	}
+	return sunk(http.StatusOK, map[string]int{"attempt": attempt}), nil
+}

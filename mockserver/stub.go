@@ -1,0 +1,202 @@
+package mockserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+// Stub is a scripted destination: what a delivery to a matching URL gets
+// instead of the network. The last of its answers repeats; none means 200.
+type Stub struct {
+	Method  string            `json:"method,omitempty"` // "": any
+	URL     string            `json:"url"`              // * stands for anything; between slashes: a regular expression
+	Header  map[string]string `json:"header,omitempty"` // all must be there with these values
+	Answers []Answer          `json:"answers,omitempty"`
+}
+
+// Answer is one scripted answer. Captures of a regular expression may be used
+// as $1 in status, headers and body.
+type Answer struct {
+	Status  StubStatus        `json:"status,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Body    string            `json:"body,omitempty"`
+	Delay   string            `json:"delay,omitempty"` // on the account's clock, such as 3s
+	Drop    bool              `json:"drop,omitempty"`  // the connection ends without an answer
+}
+
+// StubStatus is a status, or text with captures that becomes one.
+type StubStatus string
+
+// UnmarshalJSON takes a number or a string.
+func (s *StubStatus) UnmarshalJSON(b []byte) error {
+	var n int
+	if json.Unmarshal(b, &n) == nil {
+		*s = StubStatus(strconv.Itoa(n))
+		return nil
+	}
+	var text string
+	err := json.Unmarshal(b, &text)
+	*s = StubStatus(text)
+	return err
+}
+
+// MarshalJSON writes a number where it is one.
+func (s StubStatus) MarshalJSON() ([]byte, error) {
+	if n, err := strconv.Atoi(string(s)); err == nil {
+		return json.Marshal(n)
+	}
+	return json.Marshal(string(s))
+}
+
+// EchoHosts are the public hosts that clients' own tests publish to: each
+// answers the status in its path.
+var EchoHosts = []Stub{
+	{URL: `/^https?://mock\.httpstatus\.io/(\d{3})/`, Answers: []Answer{{Status: "$1", Body: "$1"}}},
+	{URL: `/^https?://(?:www\.)?httpstat\.us/404/`, Answers: []Answer{{Status: "404", Body: "404 Not Found"}}},
+	{URL: `/^https?://(?:www\.)?httpstat\.us/(\d{3})/`, Answers: []Answer{{Status: "$1", Body: "$1"}}},
+	{URL: `/^https?://(?:www\.)?example\.(?:com|org|net)(?:[:/?]|$)/`, Answers: []Answer{{Status: "200", Body: "Example Domain"}}},
+}
+
+// check refuses a stub that cannot be.
+func (s *Stub) check() error {
+	_, err := s.compile()
+	return err
+}
+
+func (s *Stub) compile() (*stub, error) {
+	pattern := s.URL
+	if len(pattern) > 2 && pattern[0] == '/' && strings.HasSuffix(pattern, "/") {
+		pattern = pattern[1 : len(pattern)-1]
+	} else {
+		parts := strings.Split(pattern, "*")
+		for i := range parts {
+			parts[i] = regexp.QuoteMeta(parts[i])
+		}
+		pattern = "^" + strings.Join(parts, "(.*)") + "$"
+	}
+	expression, err := regexp.Compile(pattern)
+	if err != nil || s.URL == "" {
+		return nil, invalid(fmt.Sprintf("stub URL %q: accepted is a URL in which * stands for anything, or a regular expression between slashes", s.URL))
+	}
+	out := &stub{Stub: *s, url: expression}
+	for _, a := range s.Answers {
+		delay := time.Duration(0)
+		if a.Delay != "" {
+			if delay, err = time.ParseDuration(a.Delay); err != nil || delay < 0 {
+				return nil, invalid(fmt.Sprintf("stub %q: delay %q: accepted is a duration such as 3s", s.URL, a.Delay))
+			}
+		}
+		if n, err := strconv.Atoi(string(a.Status)); a.Status != "" && !strings.Contains(string(a.Status), "$") && (err != nil || n < 100 || n > 999) {
+			return nil, invalid(fmt.Sprintf("stub %q: status %q: accepted is 100 to 999, or a capture such as $1", s.URL, a.Status))
+		}
+		out.delays = append(out.delays, delay)
+	}
+	return out, nil
+}
+
+type stub struct {
+	Stub
+	url    *regexp.Regexp
+	delays []time.Duration
+	used   int
+}
+
+// stubs are those of one account; the first that matches answers.
+type stubs struct {
+	mu   sync.Mutex
+	list []*stub
+}
+
+// set replaces all stubs; those that cannot be are left out, see Stub.check.
+func (s *stubs) set(list []Stub) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = nil
+	for _, one := range list {
+		if compiled, err := one.compile(); err == nil {
+			s.list = append(s.list, compiled)
+		}
+	}
+}
+
+// add puts a stub before all others.
+func (s *stubs) add(one Stub) error {
+	compiled, err := one.compile()
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = append([]*stub{compiled}, s.list...)
+	return nil
+}
+
+func (s *stubs) get() []Stub {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]Stub, len(s.list))
+	for i, one := range s.list {
+		out[i] = one.Stub
+	}
+	return out
+}
+
+// answer plays the destination, if a stub stands for it.
+func (s *stubs) answer(method, target string, h http.Header) (engine.Outcome, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.list {
+		if captures := one.match(method, target, h); captures != nil {
+			return one.next(target, captures), true
+		}
+	}
+	return engine.Outcome{}, false
+}
+
+func (s *stub) match(method, target string, h http.Header) []int {
+	if s.Method != "" && !strings.EqualFold(s.Method, method) {
+		return nil
+	}
+	for name, v := range s.Header {
+		if h.Get(name) != v {
+			return nil
+		}
+	}
+	return s.url.FindStringSubmatchIndex(target)
+}
+
+// next is the answer whose turn it is.
+func (s *stub) next(target string, captures []int) engine.Outcome {
+	i := min(s.used, len(s.Answers)-1)
+	s.used++
+	if i < 0 {
+		return engine.Outcome{Status: http.StatusOK}
+	}
+	a, after := s.Answers[i], s.delays[i]
+	if a.Drop {
+		return engine.Outcome{Err: "connection was closed without an answer (stub)", After: after}
+	}
+	fill := func(text string) string {
+		if !strings.Contains(text, "$") {
+			return text
+		}
+		return string(s.url.ExpandString(nil, text, target, captures))
+	}
+	status := http.StatusOK
+	if a.Status != "" {
+		status, _ = strconv.Atoi(fill(string(a.Status))) // what is no number is no answer
+	}
+	h := engine.Header{}
+	for name, v := range a.Headers {
+		http.Header(h).Set(name, fill(v))
+	}
+	return engine.Outcome{Status: status, Header: h, Body: []byte(fill(a.Body)), After: after}
+}
