@@ -1,0 +1,119 @@
+# `make help` lists the targets. Everything that a target needs and that is not
+# in go.mod goes to .tmp, which git ignores.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --warn-undefined-variables --no-builtin-rules --no-print-directory
+
+GO ?= go
+ARGS ?=
+TMP := $(CURDIR)/.tmp
+BIN := $(TMP)/bin
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS := -X main.version=$(VERSION)
+# The linter is pinned here and not in go.mod, whose graph it would treble.
+GOLANGCI_LINT_VERSION := v2.15.0
+GOLANGCI_LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
+BENCH ?= .
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: build
+build: ## Build bin/understudy
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/understudy ./cmd/understudy
+
+.PHONY: run
+run: ## Run the stand-in; ARGS='--dialect upstash' adds flags
+	$(GO) run -ldflags '$(LDFLAGS)' ./cmd/understudy serve $(ARGS)
+
+.PHONY: test
+test: ## Everything that must pass, fast checks first
+	@$(MAKE) fmt vet check
+	@$(MAKE) house
+	@$(MAKE) race
+	@$(MAKE) conform
+	@$(MAKE) clients
+
+.PHONY: fmt
+fmt: ## Fail if a file is not formatted
+	@echo '== gofmt'
+	@stale=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \
+	if [ -n "$$stale" ]; then echo "not formatted, run gofmt -w on:"; echo "$$stale"; exit 1; fi
+
+.PHONY: vet
+vet: ## go vet
+	@echo '== go vet'
+	$(GO) vet ./...
+
+.PHONY: check
+check: ## Fail if a generated file is stale
+	@echo '== generated files'
+	@mkdir -p $(TMP)
+	@grep -rl --include='*.go' --exclude-dir=node_modules --exclude-dir=.tmp '^// Code generated .* DO NOT EDIT' . | sort | xargs sha256sum > $(TMP)/generated.sum
+	$(GO) generate ./...
+	@sha256sum --check --quiet $(TMP)/generated.sum || { echo 'these were stale; they are fresh now: commit them'; exit 1; }
+
+.PHONY: generate
+generate: ## Write all generated files anew
+	$(GO) generate ./...
+
+.PHONY: house
+house: ## The house rules: imports, locks, goroutines, clock, names, sizes
+	@echo '== house rules'
+	$(GO) test -run '^TestHouse' ./cmd/understudy
+
+.PHONY: unit
+unit: ## Go tests without the race detector and without the real clients
+	@echo '== go test'
+	$(GO) test -skip '^(TestHouse|TestClient)' ./...
+
+.PHONY: race
+race: ## Go tests under the race detector, without the real clients
+	@echo '== go test -race'
+	$(GO) test -race -timeout 15m -skip '^(TestHouse|TestClient)' ./...
+
+.PHONY: conform
+conform: ## The suite against a stand-in of its own, then against a separate process
+	@echo '== conformance'
+	$(GO) test -count=1 -run '^TestConform' ./cmd/understudy
+
+.PHONY: clients
+clients: ## The published client packages against the stand-in (needs node)
+	@echo '== real clients'
+	$(GO) test -count=1 -v -run '^TestClient' ./cmd/understudy
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## golangci-lint, see .golangci.yml
+	$(GOLANGCI_LINT) run ./...
+
+$(GOLANGCI_LINT):
+	@mkdir -p $(BIN)
+	GOBIN=$(BIN) GOFLAGS= $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	@mv $(BIN)/golangci-lint $@
+
+.PHONY: bench
+bench: ## Benchmarks; BENCH=Publish picks some
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 20m ./...
+
+.PHONY: cover
+cover: ## Coverage of every package by all tests
+	@mkdir -p $(TMP)
+	$(GO) test -skip '^(TestHouse|TestClient)' -coverpkg=./... -coverprofile=$(TMP)/cover.out ./...
+	@$(GO) tool cover -func=$(TMP)/cover.out | tail -1
+
+.PHONY: tools
+tools: ## Install what some tests need beside Go and node (Debian, as root)
+	@missing=''; \
+	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
+	command -v chromium >/dev/null || command -v google-chrome >/dev/null || missing="$$missing chromium"; \
+	if [ -z "$$missing" ]; then echo 'nothing is missing'; exit 0; fi; \
+	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then echo "missing:$$missing (the tests that need them are skipped)"; exit 0; fi; \
+	apt-get update -q && apt-get install -qy --no-install-recommends $$missing
+
+.PHONY: clean
+clean: ## Remove what was built or downloaded
+	rm -rf bin $(TMP)
+	find . -name node_modules -prune -exec rm -rf {} +
