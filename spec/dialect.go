@@ -264,3 +264,13 @@ func renamedKey(text []byte, name func(string) string) []byte {
 	}
 	return b
 }
+
+// BrandText puts the brand's names into a text about the interface, such as
+// the document itself.
+func (d *Dialect) BrandText(text []byte) []byte {
+	pairs := []string{neutral.HeaderPrefix, d.HeaderPrefix, neutral.QueryPrefix, d.QueryPrefix, neutral.TokenQuery, d.TokenQuery}
+	for field, brand := range d.Fields {
+		pairs = append(pairs, field, brand)
+	}
+	return []byte(strings.NewReplacer(pairs...).Replace(string(text)))
+}

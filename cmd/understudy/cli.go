@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"gopkg.in/yaml.v3"
+
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// cli is the whole command line. Every flag is also an environment variable
+// UNDERSTUDY_<FLAG> and a key of the file given with --config.
+type cli struct {
+	Serve   ServeCmd   `cmd:"" help:"Run the stand-in server."`
+	Ctl     CtlCmd     `cmd:"" help:"Talk to a running stand-in: time, journals, stubs."`
+	Run     RunCmd     `cmd:"" help:"Start a stand-in on a free port, run a command with its environment, stop."`
+	Spec    SpecCmd    `cmd:"" help:"Print the OpenAPI document."`
+	Health  HealthCmd  `cmd:"" name:"healthcheck" help:"Exit 0 when the stand-in is ready."`
+	Version VersionCmd `cmd:"" help:"Print the version."`
+}
+
+// Exit codes of every command; conform has more.
+const (
+	exitFine        = 0
+	exitFailed      = 1 // the thing asked about failed
+	exitUsage       = 2 // wrong usage or configuration
+	exitUnreachable = 3
+)
+
+// exit is an error that knows its exit code.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e *exit) Error() string { return e.err.Error() }
+func (e *exit) Unwrap() error { return e.err }
+
+func usage(format string, args ...any) error { return &exit{exitUsage, fmt.Errorf(format, args...)} }
+
+// env is what commands get of the process that they run in.
+type env struct {
+	ctx      context.Context
+	out, err io.Writer
+}
+
+// run is the whole program; tests call it with their own streams.
+func run(ctx context.Context, args []string, out, errs io.Writer) int {
+	mockserver.Version = version
+	args, config, err := configFile(args)
+	if err != nil {
+		return report(errs, err)
+	}
+	stopped := -1
+	parser, err := kong.New(&cli{},
+		kong.Name("understudy"),
+		kong.Description("A stand-in server for an HTTP messaging and workflow service, and its contract test suite."),
+		kong.Writers(out, errs),
+		kong.Exit(func(code int) { stopped = code }),
+		kong.DefaultEnvars("UNDERSTUDY"),
+		kong.Resolvers(config),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
+	if err != nil {
+		return report(errs, err)
+	}
+	parsed, err := parser.Parse(args)
+	if stopped >= 0 {
+		return stopped // --help has been printed
+	}
+	if err == nil {
+		err = config.unknown(parsed)
+	}
+	if err != nil {
+		return report(errs, usage("%w", err))
+	}
+	return report(errs, parsed.Run(&env{ctx, out, errs}))
+}
+
+// report prints an error in one line and chooses the exit code.
+func report(errs io.Writer, err error) int {
+	if err == nil {
+		return exitFine
+	}
+	var coded *exit
+	if !errors.As(err, &coded) {
+		coded = &exit{exitFailed, err}
+	}
+	if text := strings.Join(strings.Fields(coded.Error()), " "); text != "" {
+		_, _ = fmt.Fprintln(errs, "understudy: "+text)
+	}
+	return coded.code
+}
+
+// settings is the file given with --config: flag names and values.
+type settings struct {
+	file   string
+	values map[string]any
+}
+
+// configFile takes --config FILE out of the arguments and reads it.
+func configFile(args []string) ([]string, *settings, error) {
+	s := &settings{file: os.Getenv("UNDERSTUDY_CONFIG")}
+	var rest []string
+	for i := 0; i < len(args); i++ {
+		if args[i] == "--" {
+			rest = append(rest, args[i:]...)
+			break
+		}
+		if v, ok := strings.CutPrefix(args[i], "--config="); ok {
+			s.file = v
+		} else if args[i] == "--config" && i+1 < len(args) {
+			i++
+			s.file = args[i]
+		} else {
+			rest = append(rest, args[i])
+		}
+	}
+	if s.file == "" {
+		return rest, s, nil
+	}
+	text, err := os.ReadFile(s.file)
+	if err != nil {
+		return nil, nil, usage("config: %w", err)
+	}
+	if err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&s.values); err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, usage("config %s: %w", s.file, err)
+	}
+	return rest, s, nil
+}
+
+// Validate is part of kong.Resolver.
+func (s *settings) Validate(*kong.Application) error { return nil }
+
+// Resolve gives kong the value of a flag.
+func (s *settings) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	v, ok := s.values[flag.Name]
+	if !ok {
+		return nil, nil
+	}
+	switch v := v.(type) {
+	case []any:
+		parts := make([]string, len(v))
+		for i, one := range v {
+			parts[i] = fmt.Sprint(one)
+		}
+		return strings.Join(parts, ","), nil
+	case map[string]any:
+		var parts []string
+		for name, one := range v {
+			parts = append(parts, fmt.Sprintf("%s=%v", name, one))
+		}
+		return strings.Join(parts, ";"), nil
+	}
+	return v, nil
+}
+
+// unknown refuses keys that are no flags of the command.
+func (s *settings) unknown(parsed *kong.Context) error {
+	known := map[string]bool{}
+	for _, flag := range parsed.Flags() {
+		known[flag.Name] = true
+	}
+	for key := range s.values {
+		if !known[key] {
+			return fmt.Errorf("config %s: unknown key %q; accepted are the flags of `understudy %s`", s.file, key, parsed.Command())
+		}
+	}
+	return nil
+}
+
+// logger writes log lines to w.
+func logger(w io.Writer, level, format string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, usage("--log-level %q: accepted are debug, info, warn and error", level)
+	}
+	if format == "json" {
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l})), nil
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l})), nil
+}

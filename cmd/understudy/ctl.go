@@ -1,0 +1,225 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// CtlCmd talks to the control API of a running stand-in.
+type CtlCmd struct {
+	URL     string `default:"http://127.0.0.1:8080" help:"Address of the stand-in."`
+	Token   string `name:"control-token" placeholder:"T" help:"Token of the control API."`
+	Account string `placeholder:"ID" help:"Account to act on; * for all. Default: the first."`
+
+	Health     ctlGet      `cmd:"" help:"Is it running, and on which clock?"`
+	Reset      ctlReset    `cmd:"" help:"Forget everything but configuration."`
+	Clock      ctlClock    `cmd:"" help:"Show the clock, or set its mode."`
+	Advance    ctlAdvance  `cmd:"" help:"Move a manual clock, and wait for all that this causes."`
+	Settle     ctlSettle   `cmd:"" help:"Wait until nothing is ready or in flight."`
+	Requests   ctlJournal  `cmd:"" help:"The journal of API requests."`
+	Deliveries ctlJournal  `cmd:"" help:"The journal of deliveries."`
+	Stub       ctlStub     `cmd:"" help:"List stubs, add one (URL STATUS[:BODY]...), or clear them."`
+	Rewrites   ctlRewrites `cmd:"" help:"List rewrites, or set them (FROM=TO ...)."`
+}
+
+type (
+	ctlGet   struct{}
+	ctlReset struct{}
+	ctlClock struct {
+		Mode string `arg:"" optional:"" help:"real, manual or auto."`
+	}
+	ctlAdvance struct {
+		By      string `arg:"" help:"A duration such as 90s, 24h or 7d, or 'to:UNIX_MS'."`
+		Timeout string `default:"60s" help:"Real time that it may take."`
+	}
+	ctlSettle struct {
+		Timeout string `default:"5s" help:"Real time that it may take."`
+	}
+	ctlJournal struct {
+		Limit int    `help:"Only the latest so many."`
+		Match string `placeholder:"TEXT" help:"Only those whose message id (deliveries) or operation id (requests) is this."`
+	}
+	ctlStub struct {
+		URL     string   `arg:"" optional:"" help:"A URL with *, or /expression/."`
+		Answers []string `arg:"" optional:"" help:"STATUS[:BODY], in turn; the last repeats."`
+		Clear   bool     `help:"Remove all stubs."`
+	}
+	ctlRewrites struct {
+		Pairs []string `arg:"" optional:"" help:"FROM=TO."`
+		Clear bool     `help:"Remove all rewrites."`
+	}
+)
+
+// Run asks for health.
+func (*ctlGet) Run(e *env, c *cli) error { return c.Ctl.show(e, http.MethodGet, "health", nil, nil) }
+
+// Run resets.
+func (*ctlReset) Run(e *env, c *cli) error { return c.Ctl.show(e, http.MethodPost, "reset", nil, nil) }
+
+// Run shows or sets the clock.
+func (k *ctlClock) Run(e *env, c *cli) error {
+	if k.Mode == "" {
+		return c.Ctl.show(e, http.MethodGet, "clock", nil, nil)
+	}
+	return c.Ctl.show(e, http.MethodPut, "clock", nil, map[string]string{"mode": k.Mode})
+}
+
+// Run advances.
+func (k *ctlAdvance) Run(e *env, c *cli) error {
+	body := map[string]any{"by": k.By, "timeout": k.Timeout}
+	if at, ok := strings.CutPrefix(k.By, "to:"); ok {
+		body = map[string]any{"to": json.Number(at), "timeout": k.Timeout}
+	}
+	return c.Ctl.show(e, http.MethodPost, "clock/advance", nil, body)
+}
+
+// Run settles.
+func (k *ctlSettle) Run(e *env, c *cli) error {
+	return c.Ctl.show(e, http.MethodPost, "settle", nil, map[string]string{"timeout": k.Timeout})
+}
+
+// Run prints a journal: its command's name is the path.
+func (k *ctlJournal) Run(e *env, c *cli) error {
+	q := url.Values{}
+	if k.Limit > 0 {
+		q.Set("limit", fmt.Sprint(k.Limit))
+	}
+	name := "requests"
+	if k == &c.Ctl.Deliveries {
+		name = "deliveries"
+	}
+	if k.Match != "" {
+		q.Set(map[string]string{"requests": "operationId", "deliveries": "messageId"}[name], k.Match)
+	}
+	return c.Ctl.show(e, http.MethodGet, name, q, nil)
+}
+
+// Run lists, adds or clears stubs.
+func (k *ctlStub) Run(e *env, c *cli) error {
+	switch {
+	case k.Clear:
+		return c.Ctl.show(e, http.MethodDelete, "stubs", nil, nil)
+	case k.URL == "":
+		return c.Ctl.show(e, http.MethodGet, "stubs", nil, nil)
+	}
+	var list []any
+	if err := c.Ctl.call(e, http.MethodGet, "stubs", nil, nil, &list); err != nil {
+		return err
+	}
+	answers := []map[string]any{}
+	for _, text := range k.Answers {
+		status, body, _ := strings.Cut(text, ":")
+		answers = append(answers, map[string]any{"status": status, "body": body})
+	}
+	added := append([]any{map[string]any{"url": k.URL, "answers": answers}}, list...)
+	return c.Ctl.show(e, http.MethodPut, "stubs", nil, added)
+}
+
+// Run lists, sets or clears rewrites.
+func (k *ctlRewrites) Run(e *env, c *cli) error {
+	switch {
+	case k.Clear:
+		return c.Ctl.show(e, http.MethodDelete, "rewrites", nil, nil)
+	case len(k.Pairs) == 0:
+		return c.Ctl.show(e, http.MethodGet, "rewrites", nil, nil)
+	}
+	m := map[string]string{}
+	for _, pair := range k.Pairs {
+		from, to, ok := strings.Cut(pair, "=")
+		if !ok {
+			return usage("rewrite %q: accepted is FROM=TO", pair)
+		}
+		m[from] = to
+	}
+	return c.Ctl.show(e, http.MethodPut, "rewrites", nil, m)
+}
+
+// show calls the control API and prints the answer.
+func (c *CtlCmd) show(e *env, method, path string, q url.Values, body any) error {
+	var answer json.RawMessage
+	if err := c.call(e, method, path, q, body, &answer); err != nil {
+		return err
+	}
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, answer, "", "  "); err != nil {
+		return fmt.Errorf("answer is not JSON: %w", err)
+	}
+	_, err := fmt.Fprintln(e.out, pretty.String())
+	return err
+}
+
+// call makes one call; the server's error text becomes ours.
+func (c *CtlCmd) call(e *env, method, path string, q url.Values, body, answer any) error {
+	if q == nil {
+		q = url.Values{}
+	}
+	if c.Account != "" {
+		q.Set("account", c.Account)
+	}
+	var reader io.Reader = http.NoBody
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return usage("%w", err)
+		}
+		reader = bytes.NewReader(b)
+	}
+	target := strings.TrimRight(c.URL, "/") + "/_understudy/" + path
+	if len(q) > 0 {
+		target += "?" + q.Encode()
+	}
+	r, err := http.NewRequestWithContext(e.ctx, method, target, reader)
+	if err != nil {
+		return usage("--url %q: %w", c.URL, err)
+	}
+	if c.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return &exit{exitUnreachable, fmt.Errorf("no stand-in at %s: %w; `understudy serve` starts one", c.URL, cause(err))}
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return &exit{exitUnreachable, err}
+	}
+	if response.StatusCode >= http.StatusMultipleChoices {
+		var refused struct{ Error string }
+		if json.Unmarshal(text, &refused) != nil || refused.Error == "" {
+			return &exit{exitUnreachable, fmt.Errorf("%s is no stand-in: it answers %s", c.URL, response.Status)}
+		}
+		return errors.New(refused.Error)
+	}
+	if err := json.Unmarshal(text, answer); err != nil {
+		return &exit{exitUnreachable, fmt.Errorf("%s is no stand-in: its answer is not JSON", c.URL)}
+	}
+	return nil
+}
+
+// cause is what lies under a *url.Error, whose text repeats the URL.
+func cause(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// HealthCmd is for container health checks.
+type HealthCmd struct {
+	URL string `default:"http://127.0.0.1:8080" help:"Address of the stand-in."`
+}
+
+// Run exits 0 when the stand-in is ready.
+func (h *HealthCmd) Run(e *env) error {
+	c := CtlCmd{URL: h.URL}
+	var answer json.RawMessage
+	return c.call(e, http.MethodGet, "readyz", nil, nil, &answer)
+}

@@ -1,0 +1,23 @@
+// Command understudy is the stand-in server, its control client and the
+// contract test suite in one binary.
+//
+//	understudy serve
+//	understudy conform --target target.yaml
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// version is set by the build.
+var version = "devel"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// ServeCmd runs the stand-in.
+type ServeCmd struct {
+	Addr              string            `default:"127.0.0.1:8080" help:"Where to listen; port 0 takes a free one."`
+	Dialect           string            `default:"svc" help:"Naming of the interface: svc, upstash, or a YAML file."`
+	Clock             string            `default:"real" enum:"real,manual,auto" help:"real, manual (moves by ctl advance), auto (skips to the next timer)."`
+	Seed              uint64            `default:"0" help:"Repeat ids, signatures and logs; 0 for random."`
+	Account           []string          `placeholder:"ID:TOKEN" help:"An account; repeatable. Default: the dialect's development account."`
+	Accounts          string            `default:"fixed" enum:"fixed,any" help:"any gives every unknown token an account of its own."`
+	Rewrite           map[string]string `placeholder:"FROM=TO" help:"Deliver to TO what is meant for FROM; repeatable."`
+	Stub              []string          `sep:"none" placeholder:"URL=STATUS[:BODY]" help:"Answer deliveries to URL (with *) without network; repeatable."`
+	StubPreset        []string          `enum:"echo-hosts" placeholder:"NAME" help:"Ready-made stubs: echo-hosts."`
+	MaxBody           string            `default:"1MiB" help:"Largest request body, such as 512KiB or 4MiB."`
+	ValidateResponses bool              `default:"true" negatable:"" help:"Hold our own answers to the document."`
+	ControlToken      string            `placeholder:"T" help:"Token of the control API; without one it is open on loopback only."`
+	StrictOptions     bool              `help:"Refuse unknown configuration names."`
+	PricePerMessage   float64           `default:"0.00001" help:"For the billing figures of the statistics."`
+	VectorLag         time.Duration     `default:"0s" help:"How long a vector change stays pending."`
+	ListenRegion      string            `placeholder:"ADDR" help:"Own address of the region host."`
+	ListenManagement  string            `placeholder:"ADDR" help:"Own address of the management host."`
+	ListenVector      string            `placeholder:"ADDR" help:"Own address of the vector host."`
+	ReadyFile         string            `placeholder:"FILE" help:"Write one JSON line with addresses, credentials and environment when ready."`
+	LogLevel          string            `default:"info" help:"debug, info, warn, error."`
+	LogFormat         string            `default:"text" enum:"text,json" help:"text or json."`
+}
+
+// Run serves until it is told to stop.
+func (c *ServeCmd) Run(e *env) error {
+	cfg, err := c.config(e.err)
+	if err != nil {
+		return err
+	}
+	s, err := mockserver.Run(cfg)
+	if err != nil {
+		return usage("serve: %w", err)
+	}
+	banner(e.out, s, cfg.Dialect)
+	if err := c.ready(s); err != nil {
+		_ = s.Close() // the first error counts
+		return usage("--ready-file: %w", err)
+	}
+	<-e.ctx.Done()
+	return s.Close()
+}
+
+func (c *ServeCmd) config(errs io.Writer) (mockserver.Config, error) {
+	log, err := logger(errs, c.LogLevel, c.LogFormat)
+	if err != nil {
+		return mockserver.Config{}, err
+	}
+	dialect, err := spec.LoadDialect(c.Dialect)
+	if err != nil {
+		return mockserver.Config{}, usage("--dialect: %w", err)
+	}
+	cfg := mockserver.Config{
+		Addr: c.Addr, RegionAddr: c.ListenRegion, ManagementAddr: c.ListenManagement, VectorAddr: c.ListenVector,
+		Dialect: dialect, Clock: c.Clock, Seed: c.Seed, AnyAccount: c.Accounts == "any", Rewrites: c.Rewrite,
+		SkipResponseCheck: !c.ValidateResponses, StrictOptions: c.StrictOptions, ControlToken: c.ControlToken,
+		PricePerMessage: c.PricePerMessage, VectorLag: c.VectorLag, Log: log,
+	}
+	if cfg.MaxBody, err = byteCount(c.MaxBody); err != nil {
+		return cfg, usage("--max-body: %w", err)
+	}
+	for _, text := range c.Account {
+		id, token, ok := strings.Cut(text, ":")
+		if !ok || id == "" || token == "" {
+			return cfg, usage("--account %q: accepted is ID:TOKEN", id)
+		}
+		cfg.Accounts = append(cfg.Accounts, mockserver.Account{ID: id, Token: token})
+	}
+	for _, text := range c.Stub {
+		stub, err := mockserver.ParseStub(text)
+		if err != nil {
+			return cfg, usage("--stub: %w", err)
+		}
+		cfg.Stubs = append(cfg.Stubs, stub)
+	}
+	if len(c.StubPreset) > 0 {
+		cfg.Stubs = append(cfg.Stubs, mockserver.EchoHosts...)
+	}
+	return cfg, nil
+}
+
+// byteCount reads a size such as 512KiB.
+func byteCount(text string) (int64, error) {
+	factor := int64(1)
+	number := text
+	for _, unit := range []struct {
+		suffix string
+		factor int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}} {
+		if rest, ok := strings.CutSuffix(text, unit.suffix); ok {
+			number, factor = rest, unit.factor
+			break
+		}
+	}
+	var n int64
+	if _, err := fmt.Sscanf(number, "%d", &n); err != nil || n <= 0 || fmt.Sprint(n) != number || n > 1<<40/factor {
+		return 0, fmt.Errorf("%q: accepted is a size such as 65536, 512KiB or 4MiB", text)
+	}
+	return n * factor, nil
+}
+
+// banner says once how to use the server.
+func banner(w io.Writer, s *mockserver.Server, d *spec.Dialect) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Understudy %s is running at %s\n\n", mockserver.Version, s.URL())
+	fmt.Fprintf(&b, "  messaging   %s\n  region      %s\n  management  %s\n  vector      %s\n\n", s.URL(), s.RegionURL(), s.ManagementURL(), s.VectorURL())
+	for _, v := range s.Env() {
+		fmt.Fprintf(&b, "export %s=%s\n", v.Name, v.Value)
+	}
+	fmt.Fprintf(&b, "\nTry it:\n  curl -X POST '%s/v2/publish/%s/_understudy/sink/status/200' -H 'Authorization: Bearer %s' -H '%sRetries: 1' -d '{\"hello\":\"world\"}'\n",
+		s.URL(), s.URL(), s.Token(), d.HeaderPrefix)
+	fmt.Fprintf(&b, "  curl '%s/_understudy/deliveries'\n", s.URL())
+	_, _ = io.WriteString(w, b.String()) // nobody may be reading
+}
+
+// ready writes the one line that scripts wait for. It appears whole or not at
+// all.
+func (c *ServeCmd) ready(s *mockserver.Server) error {
+	if c.ReadyFile == "" {
+		return nil
+	}
+	vars := map[string]string{}
+	for _, v := range s.Env() {
+		vars[v.Name] = v.Value
+	}
+	line, err := json.Marshal(map[string]any{
+		"pid": os.Getpid(), "url": s.URL(), "regionUrl": s.RegionURL(), "managementUrl": s.ManagementURL(), "vectorUrl": s.VectorURL(),
+		"controlUrl": s.URL() + "/_understudy", "token": s.Token(), "env": vars,
+	})
+	if err != nil {
+		return err
+	}
+	part := c.ReadyFile + ".part"
+	if err := os.WriteFile(part, append(line, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(part, c.ReadyFile)
+}
