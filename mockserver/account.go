@@ -55,7 +55,7 @@ func (s *Server) world(a Account) *world {
 		PricePerMessage: s.cfg.PricePerMessage,
 		VectorLag:       s.cfg.VectorLag,
 	})
-	s.worlds[a.ID] = w
+	s.worlds[a.ID], s.tokens[a.Token] = w, w
 	return w
 }
 
@@ -117,7 +117,10 @@ func (s *Server) find(holds func(*world) bool) *world {
 
 // byToken is the account of an access token; with AnyAccount a new one.
 func (s *Server) byToken(token string) *world {
-	if w := s.find(func(w *world) bool { return w.Token == token }); w != nil || !s.cfg.AnyAccount || token == "" {
+	s.mu.Lock()
+	w := s.tokens[token]
+	s.mu.Unlock()
+	if w != nil || !s.cfg.AnyAccount || token == "" {
 		return w
 	}
 	return s.world(Account{ID: derived(token, "account"), Token: token})

@@ -86,7 +86,7 @@ func (s *Server) chosen(c *call) []*world {
 func (s *Server) controlHealth(c *call) (reply, error) {
 	return reply{body: map[string]any{
 		"status": "ok", "version": Version, "dialect": s.cfg.Dialect.Name, "clock": s.clockBody(c.world),
-		"journal": map[string]int{"limit": journalLimit},
+		"journal": map[string]int{"limit": journalLimit, "bytes": journalBytes},
 	}}, nil
 }
 

@@ -56,7 +56,6 @@ func (d *deliverer) to(w *world) func(context.Context, engine.Attempt) engine.Ou
 // deliver makes one attempt: stub or network, then the journal.
 func (d *deliverer) deliver(ctx context.Context, w *world, a engine.Attempt) engine.Outcome {
 	m := a.Message
-	start := d.server.wall.Now()
 	body := a.Body
 	if m.Role == engine.RoleCallback || m.Role == engine.RoleFailureCallback {
 		body = d.server.cfg.Dialect.BrandJSON(body) // JSON that the engine wrote
@@ -65,11 +64,16 @@ func (d *deliverer) deliver(ctx context.Context, w *world, a engine.Attempt) eng
 	if err != nil {
 		return engine.Outcome{Err: err.Error()}
 	}
-	out, stubbed := w.stubs.answer(m.Method, m.URL, header)
-	if !stubbed {
-		out = d.call(ctx, &m, w.rewrites.apply(m.URL), header, body)
+	limit := m.Options.Timeout
+	if limit == 0 {
+		limit = engine.DefaultTimeout
 	}
-	out.Took = d.server.wall.Now().Sub(start)
+	out, stubbed := w.stubs.answer(m.Method, m.URL, header, limit)
+	if !stubbed {
+		start := d.server.wall.Now()
+		out = d.call(ctx, &m, w.rewrites.apply(m.URL), header, body, limit)
+		out.Took = d.server.wall.Now().Sub(start)
+	}
 	out.BytesUp = len(body) + headerSize(header)
 	out.BytesIn = len(out.Body) + headerSize(http.Header(out.Header))
 	w.deliveries.add(Delivery{
@@ -103,8 +107,8 @@ func (d *deliverer) header(a engine.Attempt, body []byte) (http.Header, error) {
 	retried := []string{strconv.Itoa(a.Number)}
 	h["Svc-Message-Id"] = []string{m.ID}
 	h["Svc-Retried"] = retried
-	if m.RunID != "" {
-		h["Svc-Retries"], h["Svc-Max-Retries"] = retried, []string{strconv.Itoa(m.MaxRetries)}
+	if m.RunID != "" && m.Role != engine.RoleCall {
+		ofRun(h, a)
 	}
 	added := map[string]string{
 		"Svc-Topic-Name":  m.Group,
@@ -127,12 +131,32 @@ func (d *deliverer) header(a engine.Attempt, body []byte) (http.Header, error) {
 	return d.server.cfg.Dialect.BrandHeader(h), nil
 }
 
-// call makes the request. Timeouts are wall time: the destination is real.
-func (d *deliverer) call(ctx context.Context, m *engine.Message, target string, header http.Header, body []byte) engine.Outcome {
-	timeout := m.Options.Timeout
-	if timeout == 0 {
-		timeout = engine.DefaultTimeout
+// ofRun adds the effective configuration to a call of a workflow endpoint
+// (wire facts on workflows, section 2.1).
+func ofRun(h http.Header, a engine.Attempt) {
+	h["Svc-Retries"], h["Svc-Max-Retries"] = []string{strconv.Itoa(a.Number)}, []string{strconv.Itoa(a.Message.MaxRetries)}
+	if f := a.Message.Options.RetryDelay; f != nil {
+		h["Svc-Retry-Delay"] = []string{f.String()}
 	}
+	if f := a.Message.Options.Flow; f != nil {
+		h["Svc-Flow-Control-Key"], h["Svc-Flow-Control-Value"] = []string{f.Key}, []string{flowText(f)}
+	}
+}
+
+// flowText is a flow-control value: without blanks, the period in seconds.
+func flowText(f *engine.FlowControl) string {
+	var parts []string
+	if f.Parallelism > 0 {
+		parts = append(parts, "parallelism="+strconv.Itoa(f.Parallelism))
+	}
+	if f.Rate > 0 {
+		parts = append(parts, "rate="+strconv.Itoa(f.Rate))
+	}
+	return strings.Join(append(parts, "period="+strconv.Itoa(int(max(f.Period, time.Second)/time.Second))), ",")
+}
+
+// call makes the request. Timeouts are wall time: the destination is real.
+func (d *deliverer) call(ctx context.Context, m *engine.Message, target string, header http.Header, body []byte, timeout time.Duration) engine.Outcome {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(limited, m.Method, target, bytes.NewReader(body))

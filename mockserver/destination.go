@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec"
 )
 
 // destination reads what a publish names from the rest of its path and its raw
@@ -22,7 +24,7 @@ func destination(path, rawQuery string) (urlOrGroup string, err error) {
 	}
 	if !strings.Contains(target, "://") {
 		if target, err = url.PathUnescape(path); err != nil {
-			return "", fmt.Errorf("destination %.80q: %w", path, err)
+			return "", refused([]spec.Problem{problem("path", "destination", strconv.Quote(shorten(path)), oneLine(err.Error()), "an http(s) URL, raw or percent-encoded as a whole, or the name of a URL group")})
 		}
 	}
 	own := ownQuery(rawQuery)
@@ -62,7 +64,8 @@ func aim(r *engine.PublishRequest, target string) error {
 		return checkURL("destination", target)
 	}
 	if !engine.ValidGroupName(target) {
-		return invalid(fmt.Sprintf("destination %.80q: neither an http(s) URL nor the name of a URL group; accepted are https://host/path, raw or percent-encoded as a whole, or 1 to 256 letters, digits, _, - and .", target))
+		return refused([]spec.Problem{problem("path", "destination", strconv.Quote(shorten(target)), "is neither an http(s) URL nor the name of a URL group",
+			"http(s)://host[:port]/path, raw or percent-encoded as a whole, or 1 to 256 letters, digits, _, - and .")})
 	}
 	r.Group = target
 	return nil
@@ -70,28 +73,34 @@ func aim(r *engine.PublishRequest, target string) error {
 
 // checkURL refuses what cannot be called.
 func checkURL(what, target string) error {
-	const accepted = "http://host[:port]/path or https://..."
-	refuse := func(why string) error {
-		return invalid(fmt.Sprintf("%s %.120q: %s; accepted is %s", what, target, why, accepted),
-			problem("value", what, strconv.Quote(target), why, accepted))
+	err := urlFault(target)
+	if err == nil {
+		return nil
 	}
+	r, _ := err.(refusal) //nolint:errorlint // never wrapped
+	return refused([]spec.Problem{problem("", what, strconv.Quote(shorten(target)), r.why, r.accepted)})
+}
+
+// urlFault says why a URL cannot be called.
+func urlFault(target string) error {
+	const accepted = "http(s)://host[:port]/path"
 	u, err := url.Parse(target)
 	if err != nil {
-		why := err.Error()
-		if i := strings.Index(why, `": `); i >= 0 {
-			why = why[i+3:]
+		var fault *url.Error
+		if errors.As(err, &fault) {
+			err = fault.Err
 		}
-		return refuse(why)
+		return refusal{oneLine(err.Error()), accepted}
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return refuse(fmt.Sprintf("unknown scheme %q", u.Scheme))
+		return refusal{fmt.Sprintf("has the unknown scheme %q", u.Scheme), accepted}
 	case u.Hostname() == "":
-		return refuse("no host")
+		return refusal{"has no host", accepted}
 	}
 	if port := u.Port(); port != "" || strings.HasSuffix(u.Host, ":") {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return refuse(fmt.Sprintf("port %q is not within 1 to 65535", port))
+			return refusal{fmt.Sprintf("has the port %q, which is not within 1 to 65535", port), accepted}
 		}
 	}
 	return nil

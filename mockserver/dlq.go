@@ -131,22 +131,17 @@ func overrides(c *call) (engine.Options, error) {
 	set := headerSettings(c.header)
 	key, hasKey := set["Flow-Control-Key"]
 	value, hasValue := set["Flow-Control-Value"]
-	if hasKey != hasValue {
-		delete(set, "Flow-Control-Key")
-		delete(set, "Flow-Control-Value")
-	}
-	over, _, err := set.parse()
-	if err != nil || hasKey == hasValue {
-		return over, err
-	}
+	delete(set, "Flow-Control-Key")
+	delete(set, "Flow-Control-Value")
+	over, _, problems := set.parse()
 	if hasKey {
-		if err := flowKey(&over, key.values[0]); err != nil {
-			return over, key.refuse(err)
-		}
-		return over, nil
+		problems = key.read(problems, func(v string) error { return flowKey(&over, v) })
 	}
-	if err := flowValue(&over, value.values[0]); err != nil {
-		return over, value.refuse(err)
+	if hasValue {
+		problems = value.read(problems, func(v string) error { return flowValue(&over, v) })
+	}
+	if len(problems) > 0 {
+		return over, refused(problems)
 	}
 	return over, nil
 }

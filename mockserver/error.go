@@ -1,10 +1,12 @@
 package mockserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
@@ -72,6 +74,18 @@ func refused(problems []spec.Problem) error {
 	return invalid(text, problems...)
 }
 
+// both joins two refusals, so that the client learns of all at once.
+func both(first, second error) error {
+	if first == nil || second == nil {
+		return cmp.Or(first, second)
+	}
+	a, b := failure(first), failure(second)
+	if len(a.problems) == 0 || len(b.problems) == 0 {
+		return first
+	}
+	return refused(append(slices.Clone(a.problems), b.problems...))
+}
+
 func errTooLarge(limit int64) error {
 	return &apiError{status: http.StatusRequestEntityTooLarge, text: "body: larger than the limit of " + byteSize(limit) + "; --max-body raises it"}
 }
@@ -87,6 +101,22 @@ func errPath(path string) error {
 func errMethod(method, path string, allowed []string) error {
 	list := strings.Join(allowed, ", ")
 	return &apiError{status: http.StatusMethodNotAllowed, allow: list, text: "method " + method + " on " + path + ": accepted is " + list}
+}
+
+// branded puts the dialect's names into an error.
+func (s *Server) branded(e *apiError) *apiError {
+	d := s.cfg.Dialect
+	if d.HeaderPrefix == configPrefix {
+		return e
+	}
+	names := strings.NewReplacer(configPrefix, d.HeaderPrefix, "svc_token", d.TokenQuery, strings.ToLower(configPrefix), d.QueryPrefix)
+	out := *e
+	out.text, out.problems = names.Replace(e.text), slices.Clone(e.problems)
+	for i := range out.problems {
+		p := &out.problems[i]
+		p.Name, p.Message, p.Accepted = names.Replace(p.Name), names.Replace(p.Message), names.Replace(p.Accepted)
+	}
+	return &out
 }
 
 // problemBody is an error as application/problem+json (RFC 9457).
@@ -112,8 +142,8 @@ func (e *apiError) reply(r *http.Request, vector bool) reply {
 	case strings.Contains(r.Header.Get("Accept"), "application/problem+json"):
 		out.header.Set("Content-Type", "application/problem+json")
 		problems := e.problems
-		if problems == nil {
-			problems = []spec.Problem{}
+		if len(problems) == 0 {
+			problems = []spec.Problem{{In: "request", Rule: "value", Message: e.text}}
 		}
 		out.body = problemBody{Type: "about:blank", Title: http.StatusText(e.status), Status: e.status, Detail: e.text, Error: e.text, Problems: problems}
 	case vector:

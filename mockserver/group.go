@@ -3,7 +3,6 @@ package mockserver
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -27,21 +26,15 @@ func (s *Server) updateURLGroup(c *call) (reply, error) {
 	if err := json.Unmarshal(c.body, &body); err != nil {
 		return reply{}, invalid("body: " + err.Error())
 	}
-	headers := http.Header{}
-	for name, raw := range body.Headers {
-		values, err := stringOrList(raw)
-		if err != nil {
-			return reply{}, invalid(fmt.Sprintf("body /headers/%s: %s", name, err))
-		}
-		for _, v := range values {
-			headers.Add(name, v)
-		}
+	headers, err := readHeaders(body.Headers)
+	if err != nil {
+		return reply{}, err
 	}
 	r := engine.PublishRequest{}
 	if err := s.configure(c, &r, headerSettings(headers)); err != nil {
 		return reply{}, err
 	}
-	g, err := c.account.UpdateGroup(c.vars["urlGroupName"], engine.Header(headers), forwardable(headers), r.Options)
+	g, err := c.account.UpdateGroup(c.vars["urlGroupName"], engine.Header(headers), defaults(headers), r.Options)
 	return reply{body: groupBody(g)}, err
 }
 

@@ -4,12 +4,17 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"sync"
 	"unicode/utf8"
 )
 
-// journalLimit is how many entries each journal of an account keeps.
-const journalLimit = 10_000
+// The bounds of each journal of an account: entries, and bytes of their
+// bodies. Whichever is reached first, the oldest entries go.
+const (
+	journalLimit = 10_000
+	journalBytes = 64 << 20
+)
 
 // Message is one half of an exchange.
 type Message struct {
@@ -64,24 +69,37 @@ type Delivery struct {
 	DurationMs float64 `json:"durationMs"` // wall time
 }
 
-// journal keeps the latest entries, up to its limit.
-type journal[T any] struct {
+func (x Exchange) size() int { return len(x.Request.Body) + len(x.Response.Body) }
+
+func (d Delivery) size() int { return len(d.Request.Body) + len(d.Response.Body) }
+
+// journal keeps the latest entries, up to its bounds.
+type journal[T interface{ size() int }] struct {
 	mu      sync.Mutex
 	limit   int
-	entries []T
-	dropped int // how many the limit has cost
+	entries []T // entries[first:] are kept
+	first   int
+	bytes   int
+	dropped int // how many the bounds have cost
 }
 
 func (j *journal[T]) add(e T) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if len(j.entries) >= 2*j.limit {
-		n := copy(j.entries, j.entries[len(j.entries)-j.limit:])
-		clear(j.entries[n:])
-		j.dropped += len(j.entries) - n
-		j.entries = j.entries[:n]
-	}
 	j.entries = append(j.entries, e)
+	j.bytes += e.size()
+	for kept := len(j.entries) - j.first; kept > j.limit || kept > 1 && j.bytes > journalBytes; kept-- {
+		var none T
+		j.bytes -= j.entries[j.first].size()
+		j.entries[j.first] = none // lets go of its bodies
+		j.first++
+		j.dropped++
+	}
+	if j.first > len(j.entries)/2 {
+		n := copy(j.entries, j.entries[j.first:])
+		clear(j.entries[n:])
+		j.entries, j.first = j.entries[:n], 0
+	}
 }
 
 // list gives the latest entries that match, oldest first, at most limit of
@@ -92,21 +110,18 @@ func (j *journal[T]) list(limit int, matches func(*T) bool) (entries []T, droppe
 	if limit <= 0 {
 		limit = j.limit
 	}
-	first := max(0, len(j.entries)-j.limit)
 	found := []T{}
-	for i := len(j.entries) - 1; i >= first && len(found) < limit; i-- {
+	for i := len(j.entries) - 1; i >= j.first && len(found) < limit; i-- {
 		if matches(&j.entries[i]) {
 			found = append(found, j.entries[i])
 		}
 	}
-	for i, k := 0, len(found)-1; i < k; i, k = i+1, k-1 {
-		found[i], found[k] = found[k], found[i]
-	}
-	return found, j.dropped + first
+	slices.Reverse(found)
+	return found, j.dropped
 }
 
 func (j *journal[T]) clear() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.entries, j.dropped = nil, 0
+	j.entries, j.first, j.bytes, j.dropped = nil, 0, 0, 0
 }

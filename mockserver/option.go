@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/textproto"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec"
 )
 
 // setting is one configuration value and where it stood.
@@ -80,7 +82,7 @@ var options = []option{
 	{"Label", func(o *engine.Options, v string) error { return labels(o, v) }},
 	{"Method", func(o *engine.Options, v string) error { return method(o, v) }},
 	{"Not-Before", func(o *engine.Options, v string) error { return notBefore(o, v) }},
-	{"Queue-Name", func(o *engine.Options, v string) error { return queueName(o, v) }},
+	{"Queue-Name", func(o *engine.Options, v string) error { return aName(&o.Queue, v) }},
 	{"Redact-Fields", func(o *engine.Options, v string) error { return redactFields(o, v) }},
 	{"Retries", func(o *engine.Options, v string) error { return retries(o, v) }},
 	{"Retry-Delay", func(o *engine.Options, v string) error { return retryDelay(o, v) }},
@@ -90,24 +92,25 @@ var options = []option{
 // workflowOptions are the protocol fields of a workflow message. Sorted.
 var workflowOptions = []struct {
 	name  string
-	parse func(w *engine.Workflow, values []string) error
+	parse func(w *engine.Workflow, value string) error
 }{
-	{"Feature-Set", func(w *engine.Workflow, v []string) error { w.Features = splitAll(v); return nil }},
-	{"Workflow-Calltype", func(w *engine.Workflow, v []string) error { w.CallType = v[0]; return nil }},
-	{"Workflow-Createdat", func(w *engine.Workflow, v []string) error { return unixMilli(&w.CreatedAt, v[0]) }},
-	{"Workflow-Init", func(w *engine.Workflow, v []string) error { w.Init = new(bool); return parseBool(w.Init, v[0]) }},
-	{"Workflow-Invoke", func(w *engine.Workflow, v []string) error { return parseBool(&w.Invoke, v[0]) }},
-	{"Workflow-Runid", func(w *engine.Workflow, v []string) error { return text(&w.RunID, v[0], 512) }},
-	{"Workflow-Sdk-Version", func(w *engine.Workflow, v []string) error { w.SDKVersion = v[0]; return nil }},
-	{"Workflow-Trigger-By-Sdk", func(w *engine.Workflow, v []string) error { return parseBool(&w.TriggerBySDK, v[0]) }},
-	{"Workflow-Url", func(w *engine.Workflow, v []string) error { w.URL = v[0]; return checkURL("workflow URL", v[0]) }},
+	{"Feature-Set", func(w *engine.Workflow, v string) error { w.Features = splitAll([]string{v}); return nil }},
+	{"Workflow-Calltype", func(w *engine.Workflow, v string) error { return text(&w.CallType, v, 64) }},
+	{"Workflow-Createdat", func(w *engine.Workflow, v string) error { return unixMilli(&w.CreatedAt, v) }},
+	{"Workflow-Init", func(w *engine.Workflow, v string) error { w.Init = new(bool); return parseBool(w.Init, v) }},
+	{"Workflow-Invoke", func(w *engine.Workflow, v string) error { return parseBool(&w.Invoke, v) }},
+	{"Workflow-Runid", func(w *engine.Workflow, v string) error { return text(&w.RunID, v, 512) }},
+	{"Workflow-Sdk-Version", func(w *engine.Workflow, v string) error { return text(&w.SDKVersion, v, 64) }},
+	{"Workflow-Trigger-By-Sdk", func(w *engine.Workflow, v string) error { return parseBool(&w.TriggerBySDK, v) }},
+	{"Workflow-Url", func(w *engine.Workflow, v string) error { w.URL = v; return urlFault(v) }},
 }
 
 // elsewhere are names that mean something, but not here.
 var elsewhere = []string{"Cron", "Schedule-Id", "Warning"}
 
-// parse reads settings into options. It returns the names that nobody knows.
-func (set settings) parse() (o engine.Options, unknown []string, err error) {
+// parse reads settings into options. It returns the names that nobody knows,
+// and every value that is refused.
+func (set settings) parse() (o engine.Options, unknown []string, problems []spec.Problem) {
 	known := 0
 	for _, row := range options {
 		s, ok := set[row.name]
@@ -115,27 +118,30 @@ func (set settings) parse() (o engine.Options, unknown []string, err error) {
 			continue
 		}
 		known++
-		value := s.values[0]
 		if row.name == "Label" {
-			value = strings.Join(s.values, ",")
+			s.values = []string{strings.Join(s.values, ",")}
 		}
-		if err := row.parse(&o, value); err != nil {
-			return o, nil, s.refuse(err)
-		}
+		problems = s.read(problems, func(v string) error { return row.parse(&o, v) })
 	}
-	if known == len(set) {
-		return o, nil, paired(&o, set)
+	if known < len(set) {
+		problems = set.parseWorkflow(&o, problems)
+		unknown, problems = set.parseFamilies(&o, problems)
 	}
-	if err := set.parseWorkflow(&o); err != nil {
-		return o, nil, err
-	}
-	if unknown, err = set.parseFamilies(&o); err != nil {
-		return o, nil, err
-	}
-	return o, unknown, paired(&o, set)
+	return o, unknown, set.paired(problems)
 }
 
-func (set settings) parseWorkflow(o *engine.Options) error {
+// read hands the value to a parser; a value given twice is refused.
+func (s setting) read(problems []spec.Problem, parse func(string) error) []spec.Problem {
+	if len(s.values) > 1 {
+		return append(problems, s.problem(refusal{"stands " + strconv.Itoa(len(s.values)) + " times", "one value"}))
+	}
+	if err := parse(s.values[0]); err != nil {
+		return append(problems, s.problem(err))
+	}
+	return problems
+}
+
+func (set settings) parseWorkflow(o *engine.Options, problems []spec.Problem) []spec.Problem {
 	for _, row := range workflowOptions {
 		s, ok := set[row.name]
 		if !ok {
@@ -144,24 +150,28 @@ func (set settings) parseWorkflow(o *engine.Options) error {
 		if o.Workflow == nil {
 			o.Workflow = &engine.Workflow{}
 		}
-		if err := row.parse(o.Workflow, s.values); err != nil {
-			return s.refuse(err)
+		if row.name == "Feature-Set" { // some clients send one line for each
+			s.values = []string{strings.Join(s.values, ",")}
 		}
+		problems = s.read(problems, func(v string) error { return row.parse(o.Workflow, v) })
 	}
-	return nil
+	return problems
 }
 
 // parseFamilies reads the names that go on after a prefix: Forward-NAME,
 // Callback-OPTION, Failure-Callback-OPTION.
-func (set settings) parseFamilies(o *engine.Options) (unknown []string, err error) {
+func (set settings) parseFamilies(o *engine.Options, problems []spec.Problem) ([]string, []spec.Problem) {
+	var unknown []string
 	for name, s := range set {
 		if rest, ok := strings.CutPrefix(name, "Forward-"); ok && rest != "" {
 			if o.Forward == nil {
 				o.Forward = engine.Header{}
 			}
-			o.Forward[textproto.CanonicalMIMEHeaderKey(rest)] = s.values
+			if rest = textproto.CanonicalMIMEHeaderKey(rest); !slices.Contains(ofTheHop, rest) {
+				o.Forward[rest] = s.values
+			}
 		} else if !knownName(name) {
-			unknown = append(unknown, strings.TrimPrefix(strings.TrimPrefix(s.where, "header "), "query "))
+			unknown = append(unknown, s.name())
 		}
 	}
 	for _, family := range []struct {
@@ -172,18 +182,15 @@ func (set settings) parseFamilies(o *engine.Options) (unknown []string, err erro
 		if len(sub) == 0 {
 			continue
 		}
-		nested, odd, err := sub.parse()
-		if err != nil {
-			return nil, err
-		}
-		unknown = append(unknown, odd...)
+		nested, odd, wrong := sub.parse()
+		problems, unknown = append(problems, wrong...), append(unknown, odd...)
 		if *family.target == nil {
 			*family.target = &engine.Callback{}
 		}
 		(*family.target).Options = nested
 	}
 	slices.Sort(unknown)
-	return unknown, nil
+	return unknown, problems
 }
 
 func knownName(name string) bool {
@@ -225,36 +232,66 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// refuse says which value of which name is wrong.
-func (s setting) refuse(err error) error {
-	text := fmt.Sprintf("%s: %s", s.where, oneLine(strings.TrimSuffix(err.Error(), ": "+engine.ErrInvalid.Error())))
-	where, name, _ := strings.Cut(s.where, " ")
-	message, accepted, _ := strings.Cut(text, "; accepted")
-	return invalid(text, problem(where, name, strconv.Quote(shorten(s.values[0])), message, strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(accepted, " is"), " are"), " ")))
+// refusal is why a value is not taken, and what is.
+type refusal struct{ why, accepted string }
+
+func (r refusal) Error() string { return r.why + "; accepted is " + r.accepted }
+
+// name is the name as it was given.
+func (s setting) name() string {
+	_, name, _ := strings.Cut(s.where, " ")
+	return name
+}
+
+// problem says which value of which name is wrong.
+func (s setting) problem(err error) spec.Problem {
+	in, name, _ := strings.Cut(s.where, " ")
+	r, ok := err.(refusal) //nolint:errorlint // never wrapped
+	if !ok {
+		r = split(err, s.values[0])
+	}
+	return problem(in, name, strconv.Quote(shorten(s.values[0])), r.why, r.accepted)
+}
+
+// split takes an error of the engine apart: without the value, which the
+// problem shows anyway.
+func split(err error, value string) refusal {
+	text := oneLine(strings.TrimSuffix(err.Error(), ": "+engine.ErrInvalid.Error()))
+	if i := strings.Index(text, strconv.Quote(value)); i >= 0 {
+		text = strings.TrimLeft(text[i+len(strconv.Quote(value)):], ": ")
+	}
+	for _, words := range []string{"; accepted is ", "; accepted are ", "accepted is ", "accepted are "} {
+		if why, accepted, ok := strings.Cut(text, words); ok {
+			return refusal{cmp.Or(why, "is not accepted"), accepted}
+		}
+	}
+	return refusal{text, ""}
 }
 
 func shorten(s string) string {
 	if len(s) > 80 {
-		return s[:80] + "..."
+		return strings.ToValidUTF8(s[:80], "") + "..."
 	}
 	return s
 }
 
 // paired refuses a flow-control key without value and a value without key.
-func paired(o *engine.Options, set settings) error {
-	if o.Flow == nil {
-		return nil
+func (set settings) paired(problems []spec.Problem) []spec.Problem {
+	key, hasKey := set["Flow-Control-Key"]
+	value, hasValue := set["Flow-Control-Value"]
+	if hasKey == hasValue {
+		return problems
 	}
-	_, key := set["Flow-Control-Key"]
-	_, value := set["Flow-Control-Value"]
-	if key && value {
-		return nil
+	given, have, want := key, "Key", "Value"
+	if hasValue {
+		given, have, want = value, "Value", "Key"
 	}
-	missing := "Svc-Flow-Control-Value"
-	if value {
-		missing = "Svc-Flow-Control-Key"
+	in, name, _ := strings.Cut(given.where, " ")
+	if in == "query" {
+		have, want = strings.ToLower(have), strings.ToLower(want)
 	}
-	return invalid("flow control: "+missing+" is missing; accepted are key and value together", problem("header", missing, "", "is missing", "key and value together"))
+	missing := strings.TrimSuffix(name, have) + want
+	return append(problems, spec.Problem{In: in, Name: missing, Rule: "required", Message: "is missing beside " + name, Accepted: "flow-control key and value together"})
 }
 
 func parseBool(to *bool, v string) error {
@@ -264,14 +301,14 @@ func parseBool(to *bool, v string) error {
 	case "false", "0":
 		*to = false
 	default:
-		return fmt.Errorf("%.40q; accepted are true and false", v)
+		return refusal{"is neither true nor false", "true or false"}
 	}
 	return nil
 }
 
 func text(to *string, v string, most int) error {
 	if v == "" || len(v) > most {
-		return fmt.Errorf("%d characters; accepted are 1 to %d", len(v), most)
+		return refusal{fmt.Sprintf("has %d bytes", len(v)), fmt.Sprintf("text of 1 to %d bytes", most)}
 	}
 	*to = v
 	return nil
@@ -279,8 +316,11 @@ func text(to *string, v string, most int) error {
 
 func parseDuration(to *time.Duration, v string) error {
 	d, err := engine.ParseDuration(v)
+	if err != nil {
+		return refusal{"is no duration", fmt.Sprintf("numbers with the units s, m, h, d, such as 50s or 1d10h30m, at most %dd", engine.MaxDelay/(24*time.Hour))}
+	}
 	*to = d
-	return err
+	return nil
 }
 
 func parseTimeout(o *engine.Options, v string) error {
@@ -288,23 +328,32 @@ func parseTimeout(o *engine.Options, v string) error {
 		return err
 	}
 	if o.Timeout == 0 {
-		return fmt.Errorf("%q; accepted is a duration from 1s up", v)
+		return refusal{"leaves no time", "a duration from 1s up"}
 	}
 	return nil
 }
 
 func callbackURL(to **engine.Callback, v string) error {
 	*to = &engine.Callback{URL: v}
-	return checkURL("callback", v)
+	return urlFault(v)
 }
 
-func retries(o *engine.Options, v string) error {
+// wholeNumber reads digits and nothing else.
+func wholeNumber(v string, least, most int) (int, error) {
 	n, err := strconv.Atoi(v)
-	if err != nil || n < 0 || n > 1_000_000 {
-		return fmt.Errorf("%.40q; accepted is a whole number from 0 up", v)
+	if err != nil || n < least || n > most || v[0] == '+' || v[0] == '-' {
+		return 0, refusal{"is no such number", fmt.Sprintf("a whole number from %d to %d", least, most)}
 	}
+	return n, nil
+}
+
+// most is the largest number of retries, parallelism or rate.
+const most = 1_000_000_000
+
+func retries(o *engine.Options, v string) error {
+	n, err := wholeNumber(v, 0, most)
 	o.Retries = &n
-	return nil
+	return err
 }
 
 func retryDelay(o *engine.Options, v string) error {
@@ -313,10 +362,12 @@ func retryDelay(o *engine.Options, v string) error {
 	return err
 }
 
+var unixSeconds = regexp.MustCompile(`^\d{1,11}(\.\d+)?$`)
+
 func notBefore(o *engine.Options, v string) error {
 	n, err := strconv.ParseFloat(v, 64)
-	if err != nil || !(n >= 0 && n < 1e11) {
-		return fmt.Errorf("%.40q; accepted is a time in Unix seconds", v)
+	if err != nil || !unixSeconds.MatchString(v) {
+		return refusal{"is no time", "Unix seconds"}
 	}
 	o.NotBefore = time.UnixMilli(int64(n * 1000))
 	return nil
@@ -325,7 +376,7 @@ func notBefore(o *engine.Options, v string) error {
 func unixMilli(to *time.Time, v string) error {
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil {
-		return fmt.Errorf("%.40q; accepted is a time in Unix ms", v)
+		return refusal{"is no time", "Unix ms"}
 	}
 	*to = time.UnixMilli(n)
 	return nil
@@ -336,17 +387,19 @@ var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.Met
 func method(o *engine.Options, v string) error {
 	o.Method = strings.ToUpper(v)
 	if !slices.Contains(methods, o.Method) {
-		return fmt.Errorf("%.40q; accepted are %s", v, strings.Join(methods, ", "))
+		return refusal{"is no method for a delivery", strings.Join(methods, ", ")}
 	}
 	return nil
 }
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,256}$`)
 
-func queueName(o *engine.Options, v string) error {
-	if o.Queue = v; !plainName.MatchString(v) {
-		return fmt.Errorf("%.80q; accepted are 1 to 256 letters, digits, _, - and .", v)
+// aName reads what names queues, labels and flow-control keys.
+func aName(to *string, v string) error {
+	if !plainName.MatchString(v) {
+		return refusal{"is no name", "1 to 256 letters, digits, _, - and ."}
 	}
+	*to = v
 	return nil
 }
 
@@ -355,13 +408,13 @@ const maxLabels = 100
 
 func labels(o *engine.Options, v string) error {
 	for _, label := range strings.Split(v, ",") {
-		if label = strings.TrimSpace(label); !plainName.MatchString(label) {
-			return fmt.Errorf("label %.80q; accepted are 1 to 256 letters, digits, _, - and ., several separated by commas", label)
+		o.Labels = append(o.Labels, "")
+		if err := aName(&o.Labels[len(o.Labels)-1], strings.TrimSpace(label)); err != nil {
+			return refusal{"holds a label that is no name", "labels of 1 to 256 letters, digits, _, - and ., separated by commas"}
 		}
-		o.Labels = append(o.Labels, label)
 	}
-	if len(o.Labels) > maxLabels {
-		return fmt.Errorf("%d labels; accepted are at most %d", len(o.Labels), maxLabels)
+	if n := len(o.Labels); n > maxLabels {
+		return refusal{fmt.Sprintf("holds %d labels", n), fmt.Sprintf("at most %d", maxLabels)}
 	}
 	return nil
 }
@@ -373,42 +426,39 @@ func flowOf(o *engine.Options) *engine.FlowControl {
 	return o.Flow
 }
 
-func flowKey(o *engine.Options, v string) error {
-	if flowOf(o).Key = v; !plainName.MatchString(v) {
-		return fmt.Errorf("%.80q; accepted are 1 to 256 letters, digits, _, - and .", v)
-	}
-	return nil
-}
+func flowKey(o *engine.Options, v string) error { return aName(&flowOf(o).Key, v) }
 
 // flowValue reads parallelism=5, rate=10, period=1m in any order.
 func flowValue(o *engine.Options, v string) error {
 	f := flowOf(o)
-	const accepted = "accepted is parallelism=N, rate=N, period=DURATION with N from 1 up, at least one of parallelism and rate"
+	const accepted = "parallelism=N, rate=N, period=DURATION, each once, N and the period from 1 up, at least one of parallelism and rate"
+	seen := map[string]bool{}
 	for _, part := range strings.Split(v, ",") {
-		name, value, ok := strings.Cut(part, "=")
+		name, value, _ := strings.Cut(part, "=")
 		name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
-		n, err := strconv.Atoi(value)
-		switch {
-		case !ok:
-			return fmt.Errorf("%.80q; %s", part, accepted)
-		case name == "period":
-			d, err := engine.ParseDuration(value)
-			if err != nil || d <= 0 {
-				return fmt.Errorf("period %.40q; accepted is a duration from 1s up, such as 30s or 1m, or seconds", value)
+		if seen[name] {
+			return refusal{"names " + name + " twice", accepted}
+		}
+		seen[name] = true
+		var err error
+		switch name {
+		case "period":
+			if err = parseDuration(&f.Period, value); err == nil && f.Period <= 0 {
+				err = refusal{}
 			}
-			f.Period = d
-		case name != "parallelism" && name != "rate":
-			return fmt.Errorf("%.40q; %s", name, accepted)
-		case err != nil || n < 1 || n > 1_000_000_000:
-			return fmt.Errorf("%s %.40q; %s", name, value, accepted)
-		case name == "rate":
-			f.Rate = n
+		case "parallelism":
+			f.Parallelism, err = wholeNumber(value, 1, most)
+		case "rate":
+			f.Rate, err = wholeNumber(value, 1, most)
 		default:
-			f.Parallelism = n
+			return refusal{fmt.Sprintf("names %q", shorten(name)), accepted}
+		}
+		if err != nil {
+			return refusal{fmt.Sprintf("has a %s of %q", name, shorten(value)), accepted}
 		}
 	}
 	if f.Rate == 0 && f.Parallelism == 0 {
-		return fmt.Errorf("%.80q; %s", v, accepted)
+		return refusal{"has neither parallelism nor rate", accepted}
 	}
 	return nil
 }
@@ -426,7 +476,7 @@ func redactFields(o *engine.Options, v string) error {
 		case isHeader && strings.HasSuffix(name, "]") && len(name) > 1:
 			o.Redact.Names = append(o.Redact.Names, textproto.CanonicalMIMEHeaderKey(strings.TrimSuffix(name, "]")))
 		default:
-			return fmt.Errorf("%.80q; accepted are body, header and header[NAME], separated by commas", field)
+			return refusal{fmt.Sprintf("names %q", shorten(field)), "body, header and header[NAME], separated by commas"}
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"runtime/debug"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 
 // serve takes a request through all stations.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	x := &Exchange{At: s.wall.Now().UnixMilli(), Method: r.Method, Path: r.URL.RequestURI()}
+	x := &Exchange{At: s.wall.Now().UnixMilli(), Method: r.Method, Path: hidden(r.URL.RequestURI())}
 	c := &call{request: r}
 	out, err := s.answer(w, c, x)
 	if err != nil {
@@ -113,7 +114,7 @@ func (s *Server) failed(c *call, err error, x *Exchange) reply {
 	if len(x.Problems) == 0 {
 		x.Problems = []string{e.text}
 	}
-	return e.reply(c.request, c.op != nil && c.op.Area == "vector_url")
+	return s.branded(e).reply(c.request, c.op != nil && c.op.Area == "vector_url")
 }
 
 // write sends the answer, in the dialect's names, after holding it to the document.
@@ -166,6 +167,17 @@ func (s *Server) record(c *call, x *Exchange) {
 	x.Account = world.ID
 	x.Request = Message{Header: masked(c.header), Body: c.body}
 	world.requests.add(*x)
+}
+
+// token is the credential in a query, whatever the dialect calls it.
+var token = regexp.MustCompile(`([?&][a-z]+_token=)[^&]*`)
+
+// hidden takes the credential out of a path with its query.
+func hidden(path string) string {
+	if !strings.Contains(path, "_token=") {
+		return path
+	}
+	return token.ReplaceAllString(path, "$1***")
 }
 
 // masked hides credentials.

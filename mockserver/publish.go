@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -36,8 +39,8 @@ func (s *Server) enqueueMessage(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if err := queueName(&r.Options, c.vars["queue"]); err != nil {
-		return reply{}, invalid("queue " + err.Error())
+	if err := aName(&r.Options.Queue, c.vars["queue"]); err != nil {
+		return reply{}, refused([]spec.Problem{setting{"path queue", []string{c.vars["queue"]}}.problem(err)})
 	}
 	receipts, err := c.account.Publish(r)
 	return receiptReply(receipts), err
@@ -53,47 +56,56 @@ func (s *Server) publishRequest(c *call, variable string) (engine.PublishRequest
 		CallerIP: c.callerIP(),
 	}
 	target, err := destination(c.vars[variable], c.raw)
-	if err != nil {
-		return r, invalid(err.Error())
+	if err == nil {
+		err = aim(&r, target)
 	}
-	if err := aim(&r, target); err != nil {
-		return r, err
-	}
-	return r, s.configure(c, &r, headerSettings(c.header).withQuery(c.query))
+	return r, both(err, s.configure(c, &r, headerSettings(c.header).withQuery(c.query)))
 }
 
 // configure reads the options of a request, and minds the names that nobody
 // knows.
 func (s *Server) configure(c *call, r *engine.PublishRequest, set settings) error {
-	opts, unknown, err := set.parse()
-	if err != nil {
-		return err
+	opts, unknown, problems := set.parse()
+	for _, name := range unknown {
+		if s.cfg.StrictOptions {
+			problems = append(problems, spec.Problem{In: "option", Name: name, Rule: "known", Message: "is unknown", Accepted: "for example " + nearest(name)})
+		}
+	}
+	if len(problems) > 0 {
+		return refused(problems)
+	}
+	if len(unknown) > 0 {
+		c.warning = fmt.Sprintf("%s: no such option; the nearest is %s", strings.Join(unknown, ", "), nearest(unknown[0]))
+	}
+	if opts.Workflow != nil && opts.Workflow.Invoke {
+		r.Body = s.cfg.Dialect.NeutralJSON(r.Body) // the envelope of an invocation holds headers
 	}
 	r.Options = opts
-	if len(unknown) == 0 {
-		return nil
-	}
-	text := fmt.Sprintf("%s: no such option; the nearest is %s", strings.Join(unknown, ", "), nearest(unknown[0]))
-	if s.cfg.StrictOptions {
-		return invalid(text, problem("header", unknown[0], "", "no such option", "the nearest is "+nearest(unknown[0])))
-	}
-	c.warning = text
 	return nil
 }
 
-// notForwarded are the headers of the hop and of the request itself.
-var notForwarded = []string{
-	"Authorization", "Connection", "Content-Length", "Host", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
-	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+// ofTheHop are the headers that belong to one connection or to the request as
+// a whole: they never go on.
+var ofTheHop = []string{
+	"Connection", "Content-Length", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection",
+	"Te", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
-// forwardable is every incoming header that may go on to the destination.
+// forwardable is every header of a request that may go on to the destination:
+// not its credential, which is ours.
 func forwardable(h http.Header) engine.Header {
+	out := defaults(h)
+	delete(out, "Authorization")
+	return out
+}
+
+// defaults is every header but configuration and those of the hop.
+func defaults(h http.Header) engine.Header {
 	hop := splitAll(h["Connection"])
-	out := engine.Header{}
+	out := make(engine.Header, len(h))
 	for name, values := range h {
 		named := slices.ContainsFunc(hop, func(n string) bool { return strings.EqualFold(n, name) })
-		if !named && !strings.HasPrefix(name, configPrefix) && !slices.Contains(notForwarded, name) {
+		if !named && !strings.HasPrefix(name, configPrefix) && !slices.Contains(ofTheHop, name) {
 			out[name] = values
 		}
 	}
@@ -185,7 +197,11 @@ func (s *Server) batch(c *call) ([]engine.PublishRequest, error) {
 		r, err := s.item(c, item)
 		if err != nil {
 			e := failure(err)
-			return nil, &apiError{status: e.status, text: fmt.Sprintf("item %d: %s", i, e.text), problems: e.problems}
+			problems := slices.Clone(e.problems)
+			for k := range problems {
+				problems[k].Name = fmt.Sprintf("item %d %s", i, problems[k].Name)
+			}
+			return nil, &apiError{status: e.status, text: fmt.Sprintf("item %d: %s", i, e.text), problems: problems}
 		}
 		requests[i] = r
 	}
@@ -193,30 +209,52 @@ func (s *Server) batch(c *call) ([]engine.PublishRequest, error) {
 }
 
 func (s *Server) item(c *call, item batchItem) (engine.PublishRequest, error) {
-	h := http.Header{}
-	for name, raw := range item.Headers {
+	h, err := readHeaders(item.Headers)
+	if err != nil {
+		return engine.PublishRequest{}, err
+	}
+	r := engine.PublishRequest{Header: kept(h), Forward: content(h), All: defaults(h), Body: bodyBytes(item.Body), CallerIP: c.callerIP()}
+	if err := both(aim(&r, item.Destination), s.configure(c, &r, headerSettings(h))); err != nil {
+		return r, err
+	}
+	if item.Queue != "" {
+		if err := aName(&r.Options.Queue, item.Queue); err != nil {
+			return r, refused([]spec.Problem{setting{"body /queue", []string{item.Queue}}.problem(err)})
+		}
+	}
+	return r, nil
+}
+
+// readHeaders reads headers given as JSON, and refuses what could not be sent.
+func readHeaders(fields map[string]json.RawMessage) (http.Header, error) {
+	var problems []spec.Problem
+	h := make(http.Header, len(fields))
+	for name, raw := range fields {
 		values, err := stringOrList(raw)
-		if err != nil {
-			return engine.PublishRequest{}, invalid(fmt.Sprintf("headers: %s: %s", name, err))
+		switch {
+		case err != nil:
+			problems = append(problems, problem("body", "/headers/"+name, shorten(string(raw)), "is no header value", "a string or a list of strings"))
+		case !headerName.MatchString(name):
+			problems = append(problems, problem("body", "/headers", strconv.Quote(shorten(name)), "is no header name", "letters, digits, - and the other signs of HTTP"))
+		case slices.ContainsFunc(values, func(v string) bool { return headerControl.MatchString(v) }):
+			problems = append(problems, problem("body", "/headers/"+name, "", "holds a control character", "text on one line"))
 		}
 		for _, v := range values {
 			h.Add(name, v)
 		}
 	}
-	r := engine.PublishRequest{Header: kept(h), Forward: content(h), All: forwardable(h), Body: bodyBytes(item.Body), CallerIP: c.callerIP()}
-	if err := aim(&r, item.Destination); err != nil {
-		return r, err
+	if len(problems) > 0 {
+		slices.SortFunc(problems, func(a, b spec.Problem) int { return strings.Compare(a.String(), b.String()) })
+		return nil, refused(problems)
 	}
-	if err := s.configure(c, &r, headerSettings(h)); err != nil {
-		return r, err
-	}
-	if item.Queue != "" {
-		if err := queueName(&r.Options, item.Queue); err != nil {
-			return r, invalid("queue " + err.Error())
-		}
-	}
-	return r, nil
+	return h, nil
 }
+
+// What HTTP allows in names, and not in values (RFC 9110, section 5).
+var (
+	headerName    = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+	headerControl = regexp.MustCompile(`[\x00-\x08\x0a-\x1f\x7f]`)
+)
 
 // stringOrList reads a header value: a string, or a list of strings.
 func stringOrList(raw json.RawMessage) ([]string, error) {

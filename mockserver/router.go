@@ -72,10 +72,36 @@ func (s *Server) match(r *http.Request) (route, map[string]string, error) {
 			return found, unescaped(found.op, m.Vars), nil
 		}
 	}
+	if found, vars, ok := s.matchEmpty(r); ok {
+		return found, vars, nil
+	}
 	if allowed := s.allowed(r); len(allowed) > 0 {
 		return route{}, nil, errMethod(r.Method, r.URL.Path, allowed)
 	}
 	return route{}, nil, errPath(r.URL.Path)
+}
+
+// matchEmpty finds the operation whose greedy variable is empty, so that it is
+// told what is missing instead of "no such operation".
+func (s *Server) matchEmpty(r *http.Request) (route, map[string]string, bool) {
+	if !strings.HasSuffix(r.URL.Path, "/") {
+		return route{}, nil, false
+	}
+	probe, u := *r, *r.URL
+	u.Path, u.RawPath = r.URL.Path+"-", ""
+	probe.URL = &u
+	var m mux.RouteMatch
+	if !s.router.Match(&probe, &m) || m.MatchErr != nil {
+		return route{}, nil, false
+	}
+	found, ok := m.Handler.(route)
+	for name, v := range m.Vars {
+		if ok && v == "-" && found.op.Greedy(name) {
+			m.Vars[name] = ""
+			return found, unescaped(found.op, m.Vars), true
+		}
+	}
+	return route{}, nil, false
 }
 
 // unescaped decodes path variables; greedy ones stay as they stood, since only

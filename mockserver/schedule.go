@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -25,17 +26,20 @@ func (s *Server) createSchedule(c *call) (reply, error) {
 		return reply{}, err
 	}
 	set := headerSettings(c.header).withQuery(c.query)
-	cron, ok := set["Cron"]
-	if !ok {
-		return reply{}, invalid("header Svc-Cron: is missing; accepted are five cron fields behind an optional CRON_TZ=Zone", problem("header", "Svc-Cron", "", "is missing", "five cron fields behind an optional CRON_TZ=Zone"))
+	var problems []spec.Problem
+	cron, id := "", ""
+	if given, ok := set["Cron"]; ok {
+		problems = given.read(problems, func(v string) error { return text(&cron, v, 512) })
+	} else {
+		problems = append(problems, spec.Problem{In: "header", Name: "Svc-Cron", Rule: "required", Message: "is missing", Accepted: "five cron fields behind an optional CRON_TZ=Zone"})
 	}
-	id := ""
 	if given, ok := set["Schedule-Id"]; ok {
-		if err := text(&id, given.values[0], 256); err != nil {
-			return reply{}, given.refuse(err)
-		}
+		problems = given.read(problems, func(v string) error { return text(&id, v, 256) })
 	}
-	schedule, err := c.account.PutSchedule(id, cron.values[0], r)
+	if len(problems) > 0 {
+		return reply{}, refused(problems)
+	}
+	schedule, err := c.account.PutSchedule(id, cron, r)
 	return reply{body: map[string]string{"scheduleId": schedule.ID}}, err
 }
 

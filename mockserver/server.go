@@ -62,9 +62,10 @@ type Server struct {
 	sinks    sinks
 	started  time.Time
 
-	mu         sync.Mutex // guards worlds and violations
-	worlds     map[string]*world
-	violations []string // answers of ours that broke the document
+	mu         sync.Mutex        // guards worlds, tokens and violations
+	worlds     map[string]*world // by account id
+	tokens     map[string]*world // by access token
+	violations []string          // answers of ours that broke the document
 
 	listeners []net.Listener
 	servers   []*http.Server
@@ -87,7 +88,7 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, doc: doc, control: control, wall: engine.NewReal(), worlds: map[string]*world{}, done: make(chan struct{})}
+	s := &Server{cfg: cfg, doc: doc, control: control, wall: engine.NewReal(), worlds: map[string]*world{}, tokens: map[string]*world{}, done: make(chan struct{})}
 	s.started = s.wall.Now()
 	s.delivery = newDeliverer(s)
 	if s.router, err = s.routes(doc, control); err != nil {

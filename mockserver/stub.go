@@ -150,15 +150,25 @@ func (s *stubs) get() []Stub {
 }
 
 // answer plays the destination, if a stub stands for it.
-func (s *stubs) answer(method, target string, h http.Header) (engine.Outcome, bool) {
+func (s *stubs) answer(method, target string, h http.Header, limit time.Duration) (engine.Outcome, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.list {
 		if captures := one.match(method, target, h); captures != nil {
-			return one.next(target, captures), true
+			return inTime(one.next(target, captures), limit), true
 		}
 	}
 	return engine.Outcome{}, false
+}
+
+// inTime holds a stub to the time limit of the message. Both pass on the
+// account's clock.
+func inTime(o engine.Outcome, limit time.Duration) engine.Outcome {
+	if o.After > limit {
+		o = engine.Outcome{Err: fmt.Sprintf("no answer within the timeout of %s", limit), After: limit}
+	}
+	o.Took = o.After
+	return o
 }
 
 func (s *stub) match(method, target string, h http.Header) []int {
@@ -200,3 +210,15 @@ func (s *stub) next(target string, captures []int) engine.Outcome {
 	}
 	return engine.Outcome{Status: status, Header: h, Body: []byte(fill(a.Body)), After: after}
 }
+
+// ParseStub reads URL=STATUS[:BODY]; the URL may hold = itself.
+func ParseStub(text string) (Stub, error) {
+	m := stubText.FindStringSubmatch(text)
+	if m == nil {
+		return Stub{}, invalid(fmt.Sprintf("%q: accepted is URL=STATUS or URL=STATUS:BODY, such as https://app.test/*=503", text))
+	}
+	s := Stub{URL: m[1], Answers: []Answer{{Status: StubStatus(m[2]), Body: m[4]}}}
+	return s, s.check()
+}
+
+var stubText = regexp.MustCompile(`^(.+)=(\d{3})(:(?s:(.*)))?$`)
