@@ -1,0 +1,196 @@
+package kv
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// maxRequest is the largest request body in bytes (wire facts, part D: 10 MB).
+const maxRequest = 10 << 20
+
+// Texts that clients of the interface look for or show.
+const (
+	errAuth     = "WRONGPASS invalid or missing auth token"
+	errTooLarge = "ERR max request size exceeded"
+	errClosed   = "ERR the store is closed"
+)
+
+// Config is what a store is made of. Token is required.
+type Config struct {
+	Token         string           // opens everything
+	ReadOnlyToken string           // opens reading commands only; "": there is none
+	URL           string           // redis://, rediss:// or unix:// of a real server; "": embedded
+	Now           func() time.Time // moves TIME and expiry of the embedded store; nil: wall time
+}
+
+// KV is a store behind its REST interface. It is an http.Handler, and safe for
+// concurrent use.
+type KV struct {
+	cfg     Config
+	scripts scripts
+	calls   atomic.Int64 // the sync token
+	closed  atomic.Bool
+
+	mu      sync.Mutex // guards the start of backend
+	backend backend
+}
+
+// A backend runs commands. What it cannot run becomes a failure in the place of
+// the reply, so that there is one reply for each command.
+type backend interface {
+	run(ctx context.Context, commands [][]string) []any
+	transact(ctx context.Context, commands [][]string) []any // one failure alone: all discarded
+	close() error
+}
+
+// New prepares a store. Nothing is started and nothing is connected before the
+// first command, so a store per account costs nothing while it is not used.
+func New(cfg Config) (*KV, error) {
+	if cfg.Token == "" {
+		return nil, errors.New("kv: Token is empty; a store needs one")
+	}
+	if cfg.Token == cfg.ReadOnlyToken {
+		return nil, errors.New("kv: Token and ReadOnlyToken are the same; accepted are two different ones")
+	}
+	if cfg.Now == nil {
+		cfg.Now = wall
+	}
+	k := &KV{cfg: cfg}
+	if cfg.URL != "" {
+		remote, err := newRemote(cfg.URL)
+		if err != nil {
+			return nil, err
+		}
+		k.backend = remote
+	}
+	return k, nil
+}
+
+// Close lets go of the data or of the connections. It waits for nothing but
+// them: commands under way end by themselves, later ones are refused.
+func (k *KV) Close() error {
+	k.closed.Store(true)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.backend == nil {
+		return nil
+	}
+	b := k.backend
+	k.backend = nil
+	return b.close()
+}
+
+// started is the backend, started if this is the first command.
+func (k *KV) started() (backend, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed.Load() {
+		return nil, errors.New(errClosed)
+	}
+	if k.backend == nil {
+		b, err := newEmbedded(k.cfg.Now)
+		if err != nil {
+			return nil, fmt.Errorf("ERR the store does not start: %w", err)
+		}
+		k.backend = b
+	}
+	return k.backend, nil
+}
+
+// ServeHTTP answers POST / with one command, POST /pipeline and /multi-exec
+// with several, and /COMMAND/ARGUMENT/... for those who only have a URL.
+func (k *KV) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Svc-Sync-Token", strconv.FormatInt(k.calls.Add(1), 10))
+	readOnly, ok := k.admit(r)
+	if !ok {
+		refuse(w, http.StatusUnauthorized, errAuth)
+		return
+	}
+	format, err := readFormat(r.Header)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	c, status, err := readCall(w, r)
+	if err != nil {
+		refuse(w, status, err.Error())
+		return
+	}
+	b, err := k.started()
+	if err != nil {
+		refuse(w, http.StatusServiceUnavailable, err.Error())
+		return
+	}
+	format.write(w, c.kind, k.perform(r.Context(), b, c, readOnly))
+}
+
+// admit reports whether the token is known, and whether it only reads.
+func (k *KV) admit(r *http.Request) (readOnly, ok bool) {
+	token := r.URL.Query().Get("_token")
+	if header := r.Header.Get("Authorization"); header != "" {
+		scheme, rest, _ := strings.Cut(header, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return false, false
+		}
+		token = strings.TrimSpace(rest)
+	}
+	if same(token, k.cfg.Token) {
+		return false, true
+	}
+	return true, k.cfg.ReadOnlyToken != "" && same(token, k.cfg.ReadOnlyToken)
+}
+
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// perform runs the commands that are allowed, and puts a failure in the place
+// of those that are not. A transaction with one of them is discarded as a whole.
+func (k *KV) perform(ctx context.Context, b backend, c call, readOnly bool) []any {
+	replies := make([]any, len(c.commands))
+	var run [][]string
+	var place []int
+	for i, command := range c.commands {
+		if text := refusal(command, readOnly); text != "" {
+			if c.kind == transaction {
+				return []any{failure(text)}
+			}
+			replies[i] = failure(text)
+			continue
+		}
+		run = append(run, k.scripts.out(command))
+		place = append(place, i)
+	}
+	var got []any
+	if c.kind == transaction {
+		got = b.transact(ctx, run)
+		if len(got) != len(run) {
+			return got
+		}
+	} else {
+		got = b.run(ctx, run)
+	}
+	for i, value := range got {
+		replies[place[i]] = k.scripts.in(c.commands[place[i]], value)
+	}
+	return replies
+}
+
+// refuse answers a request that did not become a command.
+func refuse(w http.ResponseWriter, status int, text string) {
+	body, _ := json.Marshal(fault{text}) // a string always encodes
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	if status == http.StatusMethodNotAllowed {
+		h.Set("Allow", "GET, HEAD, POST, PUT")
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client may be gone
+}

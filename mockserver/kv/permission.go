@@ -1,0 +1,48 @@
+package kv
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// unavailable are commands that need a connection of the client's own, wait, or
+// belong to whoever runs the server. Sorted by name.
+var unavailable = words(`ACL AUTH BGREWRITEAOF BGSAVE BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP
+	BZPOPMAX BZPOPMIN CLIENT CLUSTER CONFIG DEBUG DISCARD EXEC FAILOVER HELLO MIGRATE MODULE MONITOR
+	MULTI PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT READONLY READWRITE REPLICAOF RESET SAVE SELECT SHUTDOWN
+	SLAVEOF SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SWAPDB SYNC UNSUBSCRIBE UNWATCH WAIT WAITAOF WATCH`)
+
+// reading are the commands that a read-only token may use: those that change
+// nothing, without KEYS and SCAN (wire facts, part D). Sorted by name.
+var reading = words(`BITCOUNT BITFIELD_RO BITPOS COMMAND DBSIZE DUMP ECHO EXISTS EXPIRETIME GEODIST GEOHASH
+	GEOPOS GEORADIUSBYMEMBER_RO GEORADIUS_RO GEOSEARCH GET GETBIT GETRANGE HEXISTS HGET HGETALL HKEYS HLEN
+	HMGET HRANDFIELD HSCAN HSTRLEN HVALS INFO LCS LINDEX LLEN LPOS LRANGE MEMORY MGET OBJECT PEXPIRETIME
+	PFCOUNT PING PTTL RANDOMKEY SCARD SDIFF SINTER SINTERCARD SISMEMBER SMEMBERS SMISMEMBER SRANDMEMBER
+	SSCAN STRLEN SUBSTR SUNION TIME TOUCH TTL TYPE XINFO XLEN XPENDING XRANGE XREAD XREVRANGE ZCARD ZCOUNT
+	ZDIFF ZINTER ZINTERCARD ZLEXCOUNT ZMSCORE ZRANDMEMBER ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANK ZREVRANGE
+	ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE ZUNION`)
+
+func words(text string) map[string]bool {
+	set := map[string]bool{}
+	for _, word := range strings.Fields(text) {
+		set[word] = true
+	}
+	return set
+}
+
+// refusal is why a command must not run, or "".
+func refusal(command []string, readOnly bool) string {
+	name := strings.ToUpper(command[0])
+	blocks := (name == "XREAD" || name == "XREADGROUP") &&
+		slices.ContainsFunc(command[1:], func(s string) bool { return strings.EqualFold(s, "BLOCK") })
+	switch {
+	case name == "":
+		return "ERR empty command"
+	case unavailable[name] || blocks:
+		return fmt.Sprintf("ERR Command is not available: '%s'", name)
+	case readOnly && !reading[name]:
+		return fmt.Sprintf("NOPERM this user has no permissions to run the '%s' command or its subcommand", strings.ToLower(name))
+	}
+	return ""
+}

@@ -1,0 +1,157 @@
+package kv
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+)
+
+// A reply is nil, an int64, a string, a []any of replies, or one of these.
+type (
+	status  string // OK, PONG, ...
+	failure string // an error text
+)
+
+// Envelopes of the interface. result is always there, null included: clients
+// take its absence for a fault.
+type (
+	result struct {
+		Result any `json:"result"`
+	}
+	fault struct {
+		Error string `json:"error"`
+	}
+)
+
+// format is how the client wants its answer.
+type format struct {
+	base64 bool // strings in base64, so that bytes that are no text survive
+	resp2  bool // the bytes of the wire protocol
+}
+
+func readFormat(h http.Header) (format, error) {
+	var f format
+	switch v := h.Get("Svc-Encoding"); v {
+	case "":
+	case "base64":
+		f.base64 = true
+	default:
+		return f, fmt.Errorf("ERR encoding %q: accepted is base64", v)
+	}
+	switch v := h.Get("Svc-Response-Format"); {
+	case v == "" || v == "json":
+	case v != "resp2":
+		return f, fmt.Errorf("ERR response format %q: accepted are json and resp2", v)
+	case f.base64:
+		return f, fmt.Errorf("ERR response format %q does not go together with the encoding base64", v)
+	default:
+		f.resp2 = true
+	}
+	return f, nil
+}
+
+// write sends the replies. Only a request that failed as a whole has a failing
+// status: clients drop all results of a list at anything but 2xx.
+func (f format) write(w http.ResponseWriter, k kind, replies []any) {
+	var whole any = replies
+	if _, failed := first(replies).(failure); k == single || k == transaction && failed && len(replies) == 1 {
+		whole = first(replies)
+	}
+	code, kindOfBody := http.StatusOK, "application/json"
+	if _, failed := whole.(failure); failed {
+		code = http.StatusBadRequest
+	}
+	var body []byte
+	if f.resp2 {
+		kindOfBody, body = "application/octet-stream", appendReply(nil, whole)
+	} else {
+		body = f.json(k, whole)
+	}
+	w.Header().Set("Content-Type", kindOfBody)
+	w.WriteHeader(code)
+	_, _ = w.Write(body) // the client may be gone
+}
+
+func first(replies []any) any {
+	if len(replies) == 0 {
+		return nil
+	}
+	return replies[0]
+}
+
+// json wraps the reply, or each of several, into its envelope.
+func (f format) json(k kind, whole any) []byte {
+	var document any
+	if list, ok := whole.([]any); ok && k != single {
+		each := make([]any, len(list))
+		for i, reply := range list {
+			each[i] = f.envelope(reply)
+		}
+		document = each
+	} else {
+		document = f.envelope(whole)
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(document) // numbers, strings and lists always encode
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+func (f format) envelope(reply any) any {
+	if text, failed := reply.(failure); failed {
+		return fault{string(text)}
+	}
+	return result{f.plain(reply)}
+}
+
+// plain is a reply in JSON's terms. In base64 everything textual is encoded but
+// the status OK and error texts.
+func (f format) plain(reply any) any {
+	switch v := reply.(type) {
+	case status:
+		if v == "OK" {
+			return "OK"
+		}
+		return f.plain(string(v))
+	case string:
+		if f.base64 {
+			return base64.StdEncoding.EncodeToString([]byte(v))
+		}
+		return v
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = f.plain(v[i])
+		}
+		return out
+	case failure:
+		return string(v)
+	}
+	return reply
+}
+
+// appendReply writes a reply in RESP2.
+func appendReply(b []byte, reply any) []byte {
+	switch v := reply.(type) {
+	case status:
+		return append(append(append(b, '+'), v...), "\r\n"...)
+	case failure:
+		return append(append(append(b, '-'), v...), "\r\n"...)
+	case int64:
+		return append(strconv.AppendInt(append(b, ':'), v, 10), "\r\n"...)
+	case string:
+		b = append(strconv.AppendInt(append(b, '$'), int64(len(v)), 10), "\r\n"...)
+		return append(append(b, v...), "\r\n"...)
+	case []any:
+		b = append(strconv.AppendInt(append(b, '*'), int64(len(v)), 10), "\r\n"...)
+		for _, item := range v {
+			b = appendReply(b, item)
+		}
+		return b
+	}
+	return append(b, "$-1\r\n"...)
+}

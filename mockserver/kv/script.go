@@ -1,0 +1,99 @@
+package kv
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"strings"
+	"sync"
+)
+
+// scripts runs scripts whose first line names their language ("#!lua
+// flags=..."), as newer clients send them. Neither backend takes that line, so
+// it becomes a Lua comment; and as the client asks by the hash of what it sent,
+// the hash that the backend knows stands beside it here.
+type scripts struct {
+	mu     sync.Mutex
+	hashes map[string]string // of the text as sent -> of the text as run
+}
+
+// out is the command as the backend gets it.
+func (s *scripts) out(command []string) []string {
+	if len(command) < 2 {
+		return command
+	}
+	switch strings.ToUpper(command[0]) {
+	case "EVAL", "EVAL_RO":
+		return replace(command, 1, s.comment(command[1]))
+	case "EVALSHA", "EVALSHA_RO":
+		return replace(command, 1, s.hash(command[1]))
+	case "SCRIPT":
+		return s.outScript(command)
+	}
+	return command
+}
+
+func (s *scripts) outScript(command []string) []string {
+	switch strings.ToUpper(command[1]) {
+	case "LOAD":
+		if len(command) == 3 {
+			return replace(command, 2, s.comment(command[2]))
+		}
+	case "EXISTS":
+		for i := 2; i < len(command); i++ {
+			command = replace(command, i, s.hash(command[i]))
+		}
+	}
+	return command
+}
+
+// in is the reply as the client gets it: SCRIPT LOAD names the hash of the text
+// that the client sent.
+func (s *scripts) in(command []string, value any) any {
+	hash, ok := value.(string)
+	if ok && len(command) == 3 && strings.EqualFold(command[0], "SCRIPT") && strings.EqualFold(command[1], "LOAD") && len(hash) == sha1.Size*2 {
+		return digest(command[2])
+	}
+	return value
+}
+
+// comment makes the first line a comment, and remembers both hashes.
+func (s *scripts) comment(text string) string {
+	if !strings.HasPrefix(text, "#!") {
+		return text
+	}
+	run := "--" + text
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hashes == nil {
+		s.hashes = map[string]string{}
+	}
+	s.hashes[digest(text)] = digest(run)
+	return run
+}
+
+// hash is the hash that the backend knows a script by. One that was never seen
+// here stays as it is: the backend then answers NOSCRIPT and the client sends
+// the text.
+func (s *scripts) hash(sent string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if run, ok := s.hashes[strings.ToLower(sent)]; ok {
+		return run
+	}
+	return strings.ToLower(sent)
+}
+
+func digest(text string) string {
+	sum := sha1.Sum([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// replace is the command with another argument in place i; the original stays.
+func replace(command []string, i int, argument string) []string {
+	if command[i] == argument {
+		return command
+	}
+	command = append([]string(nil), command...)
+	command[i] = argument
+	return command
+}
