@@ -1,0 +1,278 @@
+// A real workflow application, written with the published client, against the
+// stand-in: every step type, failures, restart and resume, on a manual clock.
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { Client, WorkflowNonRetryableError } from "@upstash/workflow";
+import { advance, api, base, createWorkflow, host, reset, run, setClock, settle, states } from "./host.mjs";
+
+const client = new Client({ baseUrl: base, token: process.env.UNDERSTUDY_TOKEN });
+let app;
+let seen; // what the application did, in order
+let healthy; // whether the flaky parts work
+let apiFailures;
+
+before(async () => {
+  await setClock("manual");
+  const child = createWorkflow(async (context) => {
+    if (context.requestPayload?.fail) throw new WorkflowNonRetryableError("child refuses");
+    return await context.run("double", () => context.requestPayload.n * 2);
+  });
+  const parent = createWorkflow(async (context) => {
+    const ok = await context.invoke("ask", { workflow: child, body: { n: 21 } });
+    const bad = await context.invoke("ask badly", { workflow: child, body: { fail: true } });
+    seen.push(["invoked", ok.body, ok.isFailed, bad.isFailed]);
+    return ok.body;
+  });
+  app = await host(
+    {
+      "/steps": async (context) => {
+        const a = await context.run("first", () => (seen.push("first"), 1));
+        const b = await context.run("second", () => (seen.push("second"), a + 1));
+        return { sum: a + b, got: context.requestPayload };
+      },
+      "/sleeps": async (context) => {
+        await context.sleep("a month", "30d");
+        await context.sleepUntil("later", Math.floor(context.requestPayload.until / 1000));
+        await context.run("woke", () => seen.push("woke"));
+      },
+      "/parallel": async (context) => {
+        const [x, y, z] = await Promise.all([
+          context.run("x", () => (seen.push("x"), "x")),
+          context.run("y", () => (seen.push("y"), "y")),
+          context.sleep("nap", 10),
+        ]);
+        await context.run("after", () => seen.push(`after ${x}${y}${z ?? ""}`));
+      },
+      "/call": async (context) => {
+        const answer = await context.call("third party", {
+          url: `${app.url}/third`, method: "POST", body: { q: 1 }, headers: { "X-Own": "yes" }, retries: 3,
+        });
+        seen.push(["called", answer.status, answer.body]);
+      },
+      "/wait": async (context) => {
+        const { eventData, timeout } = await context.waitForEvent("for it", "the-event", { timeout: "1h" });
+        await context.run("note", () => seen.push(["waited", eventData, timeout]));
+        const notified = await context.notify("tell", "other-event", { a: 1 });
+        seen.push(["notified", notified.notifyResponse.length]);
+      },
+      "/hook": async (context) => {
+        const webhook = await context.createWebhook("make");
+        if (!seen.length) seen.push(["webhook", webhook.webhookUrl]);
+        const { request, timeout } = await context.waitForWebhook("come", webhook, "1h");
+        seen.push(["hooked", timeout, await request.text(), request.url === webhook.webhookUrl]);
+      },
+      "/fails": {
+        route: async (context) => {
+          await context.run("reserve", () => seen.push("reserve"));
+          await context.run("charge", () => {
+            seen.push("charge");
+            if (!healthy) throw new Error("card declined");
+          });
+          await context.run("ship", () => seen.push("ship"));
+          return "shipped";
+        },
+        options: {
+          failureFunction: async ({ failStatus, failResponse, context }) => {
+            seen.push(["failed", failStatus, failResponse, context.requestPayload]);
+            return "noted";
+          },
+        },
+      },
+      "/family": { many: { parent, child } },
+    },
+    {
+      "/third": (req, body) => {
+        seen.push(["third", req.headers["x-own"], body.toString()]);
+        return apiFailures-- > 0 ? [503, "busy"] : [200, '{"answer":42}', { "content-type": "application/json" }];
+      },
+      "/not-a-workflow": () => [200, "hello"],
+      "/hangs": () => new Promise(() => {}),
+    },
+  );
+});
+after(async () => {
+  await app.close();
+  await setClock("real");
+});
+beforeEach(async () => {
+  await reset();
+  [seen, healthy, apiFailures] = [[], false, 0];
+});
+
+const start = async (path, options = {}) => {
+  const { workflowRunId } = await client.trigger({ url: app.url + path, retries: 0, ...options });
+  await settle();
+  return workflowRunId;
+};
+
+test("sequential steps run once each and the response is kept", async () => {
+  const id = await start("/steps", { body: { hello: "world" }, label: "mine", headers: { "X-User": "u" } });
+  assert.deepEqual(seen, ["first", "second"]);
+  const view = await run(id);
+  assert.equal(view.workflowState, "RUN_SUCCESS");
+  assert.deepEqual(JSON.parse(view.workflowRunResponse), { sum: 3, got: { hello: "world" } });
+  assert.equal(view.label, "mine");
+  assert.deepEqual(view.steps.map((g) => g.steps[0].stepName), ["init", "first", "second"]);
+  assert.equal(app.calls["/steps"], 3);
+  const { runs } = await client.logs({ workflowRunId: id });
+  assert.equal(runs[0].workflowState, "RUN_SUCCESS");
+  const log = await states(id);
+  assert.equal(log.filter((s) => s === "RUN_STARTED").length, 1);
+  assert.equal(log.filter((s) => s === "RUN_SUCCESS").length, 1);
+});
+
+test("a run id that exists is deduplicated", async () => {
+  const id = await start("/steps", { workflowRunId: "twice" });
+  await start("/steps", { workflowRunId: "twice" });
+  assert.deepEqual(seen, ["first", "second"]);
+  assert.match(id, /twice$/);
+});
+
+test("thirty days of sleep pass in under a second", async () => {
+  const { body: clock } = await api("GET", "/_understudy/clock");
+  const id = await start("/sleeps", { body: { until: clock.now + 31 * 86400e3 } });
+  assert.equal((await run(id)).workflowState, "RUN_STARTED");
+  const began = performance.now();
+  await advance("30d");
+  assert.deepEqual(seen, []);
+  await advance("1d");
+  await settle();
+  assert.ok(performance.now() - began < 1000);
+  assert.deepEqual(seen, ["woke"]);
+  assert.equal((await run(id)).workflowState, "RUN_SUCCESS");
+});
+
+test("parallel branches join once all are done", async () => {
+  const id = await start("/parallel");
+  assert.deepEqual(seen.toSorted(), ["x", "y"]);
+  const view = await run(id);
+  assert.deepEqual(view.steps.map((g) => g.type), ["sequential", "parallel"]);
+  await advance("10s");
+  assert.equal(seen.at(-1), "after xy");
+  assert.equal((await run(id)).workflowState, "RUN_SUCCESS");
+});
+
+test("a call goes through the service, is retried, and its answer comes back", async () => {
+  apiFailures = 2;
+  const id = await start("/call");
+  await advance("10m");
+  assert.equal(seen.filter((s) => s[0] === "third").length, 3);
+  assert.deepEqual(seen[0], ["third", "yes", '{"q":1}']);
+  assert.deepEqual(seen.at(-1), ["called", 200, { answer: 42 }]);
+  const view = await run(id);
+  assert.equal(view.workflowState, "RUN_SUCCESS");
+  const call = view.steps.flatMap((g) => g.steps).find((s) => s.stepType === "Call");
+  assert.equal(call.callUrl, app.url + "/third");
+  assert.equal(call.callResponseStatus, 200);
+});
+
+test("a call that fails for good is an answer too", async () => {
+  apiFailures = 99;
+  const id = await start("/call");
+  await advance("2d");
+  assert.deepEqual(seen.at(-1), ["called", 503, "busy"]);
+  assert.equal((await run(id)).workflowState, "RUN_SUCCESS");
+});
+
+test("an event wakes a waiting run with its data", async () => {
+  const id = await start("/wait");
+  const waiters = await client.getWaiters({ eventId: "the-event" });
+  assert.equal(waiters.length, 1);
+  assert.equal(waiters[0].url, app.url + "/wait");
+  const last = (await run(id)).steps.at(-1);
+  assert.equal(last.steps[0].stepType, "Wait");
+  const notified = await client.notify({ eventId: "the-event", eventData: { x: "ü" } });
+  assert.equal(notified[0].workflowRunId, id);
+  await settle();
+  assert.deepEqual(seen, [["waited", { x: "ü" }, false], ["notified", 0]]);
+  assert.ok((await states(id)).includes("WAITER_ADDED"));
+});
+
+test("a wait that nobody ends times out", async () => {
+  await start("/wait");
+  await advance("1h");
+  assert.deepEqual(seen[0], ["waited", undefined, true]);
+});
+
+test("an event for one run is kept until it waits", async () => {
+  const id = "wfr_kept";
+  const parked = await api("POST", "/v2/flowControl/kept/pause");
+  assert.equal(parked.status, 200);
+  await start("/wait", { workflowRunId: "kept", flowControl: { key: "kept", parallelism: 1 } });
+  await client.notify({ eventId: "the-event", eventData: "early", workflowRunId: id });
+  await api("POST", "/v2/flowControl/kept/resume");
+  await settle();
+  assert.deepEqual(seen[0], ["waited", "early", false]);
+});
+
+test("a webhook call reaches the run that made it", async () => {
+  await start("/hook");
+  const [, url] = seen.find((s) => s[0] === "webhook");
+  await fetch(url, { method: "POST", body: "ping" });
+  await settle();
+  assert.deepEqual(seen.at(-1), ["hooked", false, "ping", true]);
+});
+
+test("one workflow invokes another, and learns of its failure", async () => {
+  const id = await start("/family/parent");
+  assert.deepEqual(seen, [["invoked", 42, false, true]]);
+  const view = await run(id);
+  assert.equal(view.workflowState, "RUN_SUCCESS");
+  assert.ok((await states(id)).includes("INVOKED"));
+  const step = view.steps.flatMap((g) => g.steps).find((s) => s.stepType === "Invoke");
+  const child = await run(step.invokedWorkflowRunId);
+  assert.equal(child.invoker.workflowRunId, id);
+});
+
+test("a failed run reaches the DLQ after its retries and its failure function", async () => {
+  const id = await start("/fails", { body: { order: 7 }, retries: 2, failureUrl: undefined });
+  await advance("1h");
+  assert.equal(seen.filter((s) => s === "charge").length, 3);
+  const failed = seen.find((s) => s[0] === "failed");
+  assert.deepEqual(failed, ["failed", 500, "card declined", { order: 7 }]);
+  const { messages } = await client.dlq.list({ filter: { workflowRunId: id } }).catch(() => client.dlq.list({ workflowRunId: id }));
+  assert.equal(messages.length, 1);
+  assert.equal(messages[0].responseStatus, 500);
+  assert.equal(messages[0].failureCallbackInfo.state, "CALLBACK_SUCCESS");
+  assert.deepEqual(JSON.parse(messages[0].body), { order: 7 });
+  assert.equal((await run(id)).failureFunction.state, "CALLBACK_SUCCESS");
+});
+
+test("a restart starts at the first step, a resume at the failed one", async () => {
+  for (const [how, expected] of [["restart", ["reserve", "charge", "ship"]], ["resume", ["charge", "ship"]]]) {
+    [seen, healthy] = [[], false];
+    const id = await start("/fails", { body: { order: 8 } });
+    const { messages } = (await api("GET", `/v2/workflows/dlq?workflowRunId=${id}`)).body;
+    [seen, healthy] = [[], true];
+    const answer = await client.dlq[how]({ dlqId: messages[0].dlqId });
+    assert.notEqual(answer.workflowRunId, id);
+    await settle();
+    assert.deepEqual(seen, expected, how);
+    assert.equal((await run(answer.workflowRunId)).workflowState, "RUN_SUCCESS");
+    assert.equal((await api("GET", `/v2/workflows/dlq?workflowRunId=${id}`)).body.messages.length, 0);
+  }
+});
+
+test("a cancelled run stops, without DLQ entry", async () => {
+  const id = await start("/sleeps", { body: { until: 0 } });
+  await client.cancel(id).catch(() => client.cancel({ ids: id }));
+  await advance("60d");
+  assert.deepEqual(seen, []);
+  assert.equal((await run(id)).workflowState, "RUN_CANCELED");
+  assert.equal((await api("GET", "/v2/workflows/dlq")).body.messages.length, 0);
+});
+
+test("an endpoint that is no workflow fails its run at once", async () => {
+  const id = await start("/not-a-workflow", { retries: 3 });
+  assert.equal((await run(id)).workflowState, "RUN_FAILED");
+  assert.equal(app.calls["/not-a-workflow"], 2); // the first call, and the failure callback
+});
+
+test("a plain trigger over REST starts a run as well", async () => {
+  const { body } = await api("POST", `/v2/trigger/${app.url}/steps`, '{"hello":"rest"}', { "Content-Type": "application/json" });
+  await settle();
+  assert.deepEqual(seen, ["first", "second"]);
+  const view = await run(body.workflowRunId);
+  assert.equal(view.workflowState, "RUN_SUCCESS");
+  assert.deepEqual(JSON.parse(view.workflowRunResponse).got, { hello: "rest" });
+});
