@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"fmt"
 	"hash/fnv"
 	"net/http"
 	"slices"
@@ -178,14 +177,14 @@ func (s *Server) credential(scheme string, r *http.Request) (w *world, given boo
 			return nil, false, nil
 		}
 		if w = s.byToken(token[0]); w == nil || len(token) > 1 {
-			return nil, true, &apiError{status: http.StatusUnauthorized, text: "query parameter svc_token: not a token of this server"}
+			return nil, true, errUnauthorized("Bearer", "query parameter svc_token: not a token of this server")
 		}
 	case "basic":
 		if kind == "" {
 			return nil, false, nil
 		}
 		if w = s.byBasic(kind, value); w == nil {
-			return nil, true, &apiError{status: http.StatusUnauthorized, challenge: "Basic", text: "Authorization: wrong user name or password; accepted is " + accepted([]string{scheme})}
+			return nil, true, errUnauthorized("Basic", "Authorization: wrong user name or password; accepted is "+accepted([]string{scheme}))
 		}
 	default:
 		if kind == "" {
@@ -198,7 +197,7 @@ func (s *Server) credential(scheme string, r *http.Request) (w *world, given boo
 			w = s.find(holds)
 		}
 		if !strings.EqualFold(kind, "Bearer") || w == nil {
-			return nil, true, &apiError{status: http.StatusUnauthorized, challenge: "Bearer", text: "Authorization: not a token of this server; accepted is " + accepted([]string{scheme})}
+			return nil, true, errUnauthorized("Bearer", "Authorization: not a token of this server; accepted is "+accepted([]string{scheme}))
 		}
 	}
 	return w, true, nil
@@ -222,5 +221,5 @@ func unauthorized(op *spec.Operation, text string) error {
 	if slices.Contains(op.Security, "basic") {
 		challenge = "Basic"
 	}
-	return &apiError{status: http.StatusUnauthorized, challenge: challenge, text: fmt.Sprintf("%s: %s", op.ID, text)}
+	return errUnauthorized(challenge, op.ID+": "+text)
 }

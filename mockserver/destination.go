@@ -78,7 +78,7 @@ func checkURL(what, target string) error {
 		return nil
 	}
 	r, _ := err.(refusal) //nolint:errorlint // never wrapped
-	return refused([]spec.Problem{problem("", what, strconv.Quote(shorten(target)), r.why, r.accepted)})
+	return refused([]spec.Problem{problem("value", what, strconv.Quote(shorten(target)), r.why, r.accepted)})
 }
 
 // urlFault says why a URL cannot be called.

@@ -90,6 +90,18 @@ func errTooLarge(limit int64) error {
 	return &apiError{status: http.StatusRequestEntityTooLarge, text: "body: larger than the limit of " + byteSize(limit) + "; --max-body raises it"}
 }
 
+func errUnauthorized(challenge, text string) error {
+	return &apiError{status: http.StatusUnauthorized, challenge: challenge, text: text}
+}
+
+// internal reports whether the fault is ours.
+func (e *apiError) internal() bool { return e.status == http.StatusInternalServerError }
+
+// unencodable is the answer when ours cannot be written as JSON.
+func unencodable() (status int, body []byte) {
+	return http.StatusInternalServerError, []byte(`{"error":"internal fault; the server's log has more"}`)
+}
+
 func errNotBuilt(op string) error {
 	return &apiError{status: http.StatusNotImplemented, text: op + ": not built yet"}
 }

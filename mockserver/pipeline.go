@@ -105,7 +105,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 // failed makes the answer to an error.
 func (s *Server) failed(c *call, err error, x *Exchange) reply {
 	e := failure(err)
-	if e.status == http.StatusInternalServerError {
+	if e.internal() {
 		s.cfg.Log.Error("request failed", "operation", x.OperationID, "error", err)
 	}
 	for _, p := range e.problems {
@@ -130,7 +130,7 @@ func (s *Server) write(w http.ResponseWriter, c *call, out reply, x *Exchange) {
 	body, err := encode(out.body)
 	if err != nil {
 		s.cfg.Log.Error("answer cannot be encoded", "operation", x.OperationID, "error", err)
-		out.status, body = http.StatusInternalServerError, []byte(`{"error":"internal fault; the server's log has more"}`)
+		out.status, body = unencodable()
 	}
 	h := w.Header()
 	for name, values := range s.cfg.Dialect.BrandHeader(out.header) {
