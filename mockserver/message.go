@@ -33,7 +33,7 @@ func (s *Server) getMessage(c *call) (reply, error) {
 }
 
 func (s *Server) cancelMessage(c *call) (reply, error) {
-	return empty, c.account.Cancel(c.vars["messageId"])
+	return reply{body: map[string]int{"cancelled": 1}}, c.account.Cancel(c.vars["messageId"])
 }
 
 func (s *Server) cancelMessages(c *call) (reply, error) {

@@ -1268,6 +1268,9 @@ type QParallelism = int
 // QPeriod defines model for QPeriod.
 type QPeriod string
 
+// QPinPeriod defines model for QPinPeriod.
+type QPinPeriod = string
+
 // QQueueName defines model for QQueueName.
 type QQueueName = string
 
