@@ -321,7 +321,7 @@ func (s *Server) controlSetRewrites(c *call) (reply, error) {
 	}
 	for from, to := range m {
 		for _, u := range []string{from, to} {
-			if err := checkURL("rewrite", u); err != nil {
+			if err := checkURL("body", "/"+from, u); err != nil {
 				return reply{}, err
 			}
 		}

@@ -58,13 +58,13 @@ func ownQuery(raw string) string {
 }
 
 // aim puts a destination into a request: as a URL, or as the name of a group.
-func aim(r *engine.PublishRequest, target string) error {
+func aim(r *engine.PublishRequest, in, target string) error {
 	if strings.Contains(target, "://") {
 		r.URL = target
-		return checkURL("destination", target)
+		return checkURL(in, "destination", target)
 	}
 	if !engine.ValidGroupName(target) {
-		return refused([]spec.Problem{problem("path", "destination", strconv.Quote(shorten(target)), "is neither an http(s) URL nor the name of a URL group",
+		return refused([]spec.Problem{problem(in, "destination", strconv.Quote(shorten(target)), "is neither an http(s) URL nor the name of a URL group",
 			"http(s)://host[:port]/path, raw or percent-encoded as a whole, or 1 to 256 letters, digits, _, - and .")})
 	}
 	r.Group = target
@@ -72,13 +72,13 @@ func aim(r *engine.PublishRequest, target string) error {
 }
 
 // checkURL refuses what cannot be called.
-func checkURL(what, target string) error {
+func checkURL(in, name, target string) error {
 	err := urlFault(target)
 	if err == nil {
 		return nil
 	}
 	r, _ := err.(refusal) //nolint:errorlint // never wrapped
-	return refused([]spec.Problem{problem("value", what, strconv.Quote(shorten(target)), r.why, r.accepted)})
+	return refused([]spec.Problem{problem(in, name, strconv.Quote(shorten(target)), r.why, r.accepted)})
 }
 
 // urlFault says why a URL cannot be called.

@@ -68,11 +68,11 @@ func endpoints(c *call, needURL bool) ([]engine.Endpoint, error) {
 	}
 	for i, e := range body.Endpoints {
 		if needURL {
-			if err := checkURL(fmt.Sprintf("endpoint %d", i), e.URL); err != nil {
+			if err := checkURL("body", fmt.Sprintf("/endpoints/%d/url", i), e.URL); err != nil {
 				return nil, err
 			}
 		} else if e.URL == "" && e.Name == "" {
-			return nil, invalid(fmt.Sprintf("endpoint %d: neither name nor URL; accepted is either", i))
+			return nil, invalid(fmt.Sprintf("body /endpoints/%d: neither name nor url; accepted is either", i))
 		}
 	}
 	if len(body.Endpoints) == 0 {

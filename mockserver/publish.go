@@ -31,7 +31,10 @@ func (s *Server) publishMessage(c *call) (reply, error) {
 		return reply{}, err
 	}
 	receipts, err := c.account.Publish(r)
-	return receiptReply(receipts), err
+	if err != nil {
+		return reply{}, err
+	}
+	return receiptReply(receipts), nil
 }
 
 func (s *Server) enqueueMessage(c *call) (reply, error) {
@@ -43,7 +46,10 @@ func (s *Server) enqueueMessage(c *call) (reply, error) {
 		return reply{}, refused([]spec.Problem{setting{"path queue", []string{c.vars["queue"]}}.problem(err)})
 	}
 	receipts, err := c.account.Publish(r)
-	return receiptReply(receipts), err
+	if err != nil {
+		return reply{}, err
+	}
+	return receiptReply(receipts), nil
 }
 
 // publishRequest reads a call whose path names a destination.
@@ -57,7 +63,7 @@ func (s *Server) publishRequest(c *call, variable string) (engine.PublishRequest
 	}
 	target, err := destination(c.vars[variable], c.raw)
 	if err == nil {
-		err = aim(&r, target)
+		err = aim(&r, "path", target)
 	}
 	return r, both(err, s.configure(c, &r, headerSettings(c.header).withQuery(c.query)))
 }
@@ -214,7 +220,7 @@ func (s *Server) item(c *call, item batchItem) (engine.PublishRequest, error) {
 		return engine.PublishRequest{}, err
 	}
 	r := engine.PublishRequest{Header: kept(h), Forward: content(h), All: defaults(h), Body: bodyBytes(item.Body), CallerIP: c.callerIP()}
-	if err := both(aim(&r, item.Destination), s.configure(c, &r, headerSettings(h))); err != nil {
+	if err := both(aim(&r, "body", item.Destination), s.configure(c, &r, headerSettings(h))); err != nil {
 		return r, err
 	}
 	if item.Queue != "" {

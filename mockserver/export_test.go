@@ -1,0 +1,67 @@
+package mockserver
+
+import (
+	"net/textproto"
+	"slices"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// OptionNames are the names of the option tables, in their order.
+func OptionNames() []string {
+	var names []string
+	for _, o := range options {
+		names = append(names, configPrefix+o.name)
+	}
+	for _, o := range workflowOptions {
+		names = append(names, configPrefix+o.name)
+	}
+	sorted := slices.Clone(names)
+	slices.Sort(sorted)
+	if slices.IsSorted(names[:len(options)]) && slices.IsSorted(names[len(options):]) {
+		return sorted
+	}
+	return names
+}
+
+// ParseOption reads one configuration header.
+func ParseOption(name, value string) (engine.Options, []spec.Problem) {
+	set := settings{textproto.CanonicalMIMEHeaderKey(name): {"header " + configPrefix + name, []string{value}}}
+	o, _, problems := set.parse()
+	return o, problems
+}
+
+// Destination reads what a publish names.
+func Destination(path, query string) (url, group string, err error) {
+	target, err := destination(path, query)
+	if err != nil {
+		return "", "", err
+	}
+	r := engine.PublishRequest{}
+	err = aim(&r, "path", target)
+	return r.URL, r.Group, err
+}
+
+// NotBuilt is how many operations still answer 501.
+func NotBuilt() int { return len(notBuilt) }
+
+// WithHandlers runs f with another handler table, and then restores it.
+func WithHandlers(change func(map[string]bool), f func()) {
+	saved := handlers
+	defer func() { handlers = saved }()
+	handlers = map[string]handler{}
+	have := map[string]bool{}
+	for id := range saved {
+		have[id] = true
+	}
+	change(have)
+	for id := range have {
+		h := saved[id]
+		if h == nil {
+			h = func(*Server, *call) (reply, error) { return reply{}, nil }
+		}
+		handlers[id] = h
+	}
+	f()
+}

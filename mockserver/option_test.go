@@ -1,0 +1,301 @@
+package mockserver_test
+
+import (
+	"encoding/base64"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// The table of options and the parameters of the document are the same list.
+func TestOptionsAreThoseOfTheDocument(t *testing.T) {
+	t.Parallel()
+	doc, err := spec.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{}
+	for _, name := range doc.Operation("publishMessage").ConfigParameters() {
+		want = append(want, http.CanonicalHeaderKey(name))
+	}
+	slices.Sort(want)
+	got := mockserver.OptionNames()
+	if !slices.IsSorted(got) {
+		t.Error("the table is not sorted")
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("options      %v\nof the document %v", got, want)
+	}
+}
+
+func TestEveryOptionReachesTheMessage(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	id := u.Publish("https://e.test/a", []byte("x"),
+		"Svc-Method: put", "Svc-Delay: 1d10h30m", "Svc-Retries: 7", "Svc-Retry-Delay: pow(2, retried) * 1000", "Svc-Timeout: 30",
+		"Svc-Callback: https://cb.test/", "Svc-Callback-Retries: 1", "Svc-Callback-Forward-X: y", "Svc-Callback-Flow-Control-Key: cb",
+		"Svc-Callback-Flow-Control-Value: rate=1", "Svc-Failure-Callback: https://fcb.test/", "Svc-Failure-Callback-Method: PATCH",
+		"Svc-Callback-Failure-Callback: https://cbf.test/", "Svc-Label: a, b", "Svc-Flow-Control-Key: k",
+		"Svc-Flow-Control-Value: parallelism=5 , rate = 10,period=1m", "Svc-Redact-Fields: body, header[Authorization]",
+		"Svc-Forward-Authorization: theirs", "Svc-Header-Forward: true", "X-Own: 1", "Content-Type: text/plain")
+	m := u.Message(id)
+	o := m.Options
+	checks := map[string]bool{
+		"method":               m.Method == "PUT",
+		"delay":                m.NotBefore.Sub(m.CreatedAt) == 34*time.Hour+30*time.Minute,
+		"retries":              m.MaxRetries == 7,
+		"retry delay":          o.RetryDelay.Delay(3) == 8*time.Second,
+		"timeout":              o.Timeout == 30*time.Second,
+		"callback":             o.Callback.URL == "https://cb.test/",
+		"callback retries":     *o.Callback.Options.Retries == 1,
+		"callback forward":     o.Callback.Options.Forward.Get("X") == "y",
+		"callback flow":        *o.Callback.Options.Flow == engine.FlowControl{Key: "cb", Rate: 1},
+		"callback's failure":   o.Callback.Options.FailureCallback.URL == "https://cbf.test/",
+		"failure callback":     o.FailureCallback.URL == "https://fcb.test/" && o.FailureCallback.Options.Method == "PATCH",
+		"labels":               slices.Equal(m.Labels(), []string{"a", "b"}),
+		"flow":                 *o.Flow == engine.FlowControl{Key: "k", Parallelism: 5, Rate: 10, Period: time.Minute},
+		"redaction":            o.Redact.Body && slices.Equal(o.Redact.Names, []string{"Authorization"}),
+		"forwarded credential": m.Forward.Get("Authorization") == "theirs",
+		"header forward":       m.Forward.Get("X-Own") == "1" && m.Forward.Get("Content-Type") == "text/plain",
+		"nothing of ours":      m.Forward.Get("Svc-Method") == "" && m.Header.Get("Authorization") == "",
+	}
+	for name, ok := range checks {
+		if !ok {
+			t.Errorf("%s is wrong: %+v", name, o)
+		}
+	}
+}
+
+func TestAHeaderWinsOverTheQueryAndTheQueryOverTheGroup(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*", 503)
+	c := newClient(t, u)
+	c.do("PATCH", "/v2/topics/g", `{"headers":{"Svc-Retries":"5","Svc-Delay":["1h"],"X-Default":["a","b"],"Authorization":"group"}}`).ok()
+	c.do("POST", "/v2/topics/g/endpoints", `{"endpoints":[{"name":"one","url":"https://e.test/1"}]}`).ok()
+	cases := []struct {
+		name, query, header string
+		want                int
+	}{
+		{"group", "", "", 5},
+		{"query", "?svc-retries=4", "", 4},
+		{"header", "?svc-retries=4", "Svc-Retries: 3", 3},
+	}
+	for _, row := range cases {
+		a := c.do("POST", "/v2/publish/g"+row.query, "x", strings.SplitN(row.header, "\n", -1)...).ok()
+		m := u.Message(a.text(0, "messageId"))
+		if m.MaxRetries != row.want || m.Options.Delay != time.Hour {
+			t.Errorf("%s: retries %d, want %d; delay %s", row.name, m.MaxRetries, row.want, m.Options.Delay)
+		}
+		if got := m.Forward["X-Default"]; !slices.Equal(got, []string{"a", "b"}) || m.Forward.Get("Authorization") != "group" {
+			t.Errorf("%s: default headers %v", row.name, m.Forward)
+		}
+	}
+}
+
+func TestOptionsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	cases := []struct {
+		header string
+		texts  []string
+	}{
+		{"Svc-Retries: abc", []string{"Svc-Retries", `"abc"`, "whole number"}},
+		{"Svc-Retries: -1", []string{"Svc-Retries", `"-1"`}},
+		{"Svc-Retries: +1", []string{"Svc-Retries"}},
+		{"Svc-Retries: 99999999999999999999", []string{"Svc-Retries"}},
+		{"Svc-Delay: 5 minutes", []string{"Svc-Delay", "5 minutes", "1d10h30m"}},
+		{"Svc-Delay: -5s", []string{"Svc-Delay"}},
+		{"Svc-Timeout: 0", []string{"Svc-Timeout"}},
+		{"Svc-Not-Before: tomorrow", []string{"Svc-Not-Before", "Unix seconds"}},
+		{"Svc-Not-Before: 1767225600000", []string{"Svc-Not-Before", "Unix seconds"}},
+		{"Svc-Retry-Delay: 1000 / retried", []string{"Svc-Retry-Delay", "retried=0"}},
+		{"Svc-Retry-Delay: exec(1)", []string{"Svc-Retry-Delay", "exec"}},
+		{"Svc-Method: TRACE", []string{"Svc-Method", "TRACE", "PATCH"}},
+		{"Svc-Callback: nowhere", []string{"Svc-Callback", "nowhere", "http"}},
+		{"Svc-Failure-Callback: ftp://x", []string{"Svc-Failure-Callback", "ftp"}},
+		{"Svc-Callback-Retries: many", []string{"Svc-Callback-Retries", "many"}},
+		{"Svc-Failure-Callback-Delay: 1y", []string{"Svc-Failure-Callback-Delay"}},
+		{"Svc-Flow-Control-Key: k", []string{"Svc-Flow-Control-Value", "missing"}},
+		{"Svc-Flow-Control-Value: rate=1", []string{"Svc-Flow-Control-Key", "missing"}},
+		{"Svc-Callback-Flow-Control-Key: k", []string{"Svc-Callback-Flow-Control-Value", "missing"}},
+		{"Svc-Header-Forward: perhaps", []string{"Svc-Header-Forward", "true"}},
+		{"Svc-Label: " + strings.Repeat("l", 10_000), []string{"Svc-Label", "256"}},
+		{"Svc-Label: a b", []string{"Svc-Label"}},
+		{"Svc-Redact-Fields: url", []string{"Svc-Redact-Fields", "url", "header[NAME]"}},
+		{"Svc-Queue-Name: a/b", []string{"Svc-Queue-Name"}},
+		{"Svc-Content-Based-Deduplication: 2", []string{"Svc-Content-Based-Deduplication"}},
+	}
+	for _, value := range []string{"rate=0", "parallelism=-1", "rate=1,period=1y", "period=1m", "rate=1,rate=2", "rate", "speed=1", "rate=1.5", "rate=1,period=0"} {
+		cases = append(cases, struct {
+			header string
+			texts  []string
+		}{"Svc-Flow-Control-Value: " + value, []string{"Svc-Flow-Control-Value", "parallelism=N"}})
+	}
+	for _, row := range cases {
+		name := row.header[:min(60, len(row.header))]
+		t.Run(name, func(t *testing.T) {
+			headers := []string{row.header}
+			if strings.HasPrefix(row.header, "Svc-Flow-Control-Value") && len(row.texts) > 1 && row.texts[1] == "parallelism=N" {
+				headers = append(headers, "Svc-Flow-Control-Key: k")
+			}
+			c.do("POST", "/v2/publish/https://e.test/", "x", headers...).refused(400, row.texts...)
+		})
+	}
+	c.do("POST", "/v2/publish/https://e.test/?svc-retries=abc", "x").refused(400, "query svc-retries", `"abc"`)
+	c.do("POST", "/v2/publish/https://e.test/", "x", "Svc-Retries: 1", "Svc-Retries: 2").refused(400, "2 times")
+	if n := len(u.Deliveries()); n != 0 {
+		t.Errorf("%d deliveries of refused messages", n)
+	}
+}
+
+func TestAllViolationsAtOnce(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	a := c.do("POST", "/v2/publish/ftp://e.test/?svc-timeout=soon", "x", "Accept: application/problem+json", "Svc-Retries: abc", "Svc-Delay: 5 minutes", "Svc-Callback-Method: X")
+	if a.status != 400 || a.header.Get("Content-Type") != "application/problem+json" {
+		t.Fatalf("%d %s %s", a.status, a.header, a.raw)
+	}
+	found := map[string]bool{}
+	for i := range a.list("problems") {
+		found[a.text("problems", i, "name")] = true
+		for _, field := range []string{"in", "rule", "message", "received", "accepted"} {
+			if a.text("problems", i, field) == "" {
+				t.Errorf("problem %v has no %s", a.get("problems", i), field)
+			}
+		}
+	}
+	for _, name := range []string{"destination", "Svc-Retries", "Svc-Delay", "svc-timeout", "Svc-Callback-Method"} {
+		if !found[name] {
+			t.Errorf("no word of %s: %s", name, a.raw)
+		}
+	}
+}
+
+func TestUnknownOptions(t *testing.T) {
+	t.Parallel()
+	lenient, strict := mockserver.RunT(t), mockserver.RunT(t, mockserver.Config{StrictOptions: true})
+	lenient.Stub("*")
+	a := newClient(t, lenient).do("POST", "/v2/publish/https://e.test/", "x", "Svc-Retires: 3", "Svc-Telemetry-Sdk: any").ok()
+	if w := a.header.Get("Svc-Warning"); !strings.Contains(w, "Svc-Retires") || !strings.Contains(w, "Svc-Retries") {
+		t.Errorf("warning %q", w)
+	}
+	newClient(t, strict).do("POST", "/v2/publish/https://e.test/", "x", "Svc-Retires: 3").refused(400, "Svc-Retires", "Svc-Retries")
+	newClient(t, strict).do("POST", "/v2/publish/https://e.test/?svc-retires=3", "x").refused(400, "svc-retires", "Svc-Retries")
+}
+
+func TestNotBeforeInThePastDeliversAtOnce(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*")
+	u.Publish("https://e.test/", nil, "Svc-Not-Before: 1000000000", "Svc-Delay: 1h")
+	if n := len(u.Deliveries()); n != 1 {
+		t.Errorf("%d deliveries", n)
+	}
+}
+
+func TestNotBeforeWinsOverDelay(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	u := mockserver.RunT(t, mockserver.Config{Start: start})
+	u.Stub("*")
+	u.Publish("https://e.test/", nil, "Svc-Not-Before: "+strconv.FormatInt(start.Add(time.Minute).Unix(), 10), "Svc-Delay: 1h")
+	u.Advance(time.Minute)
+	if n := len(u.Deliveries()); n != 1 {
+		t.Errorf("%d deliveries", n)
+	}
+}
+
+func TestWhatIsForwarded(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*")
+	c := newClient(t, u)
+	send := func(path string, headers ...string) http.Header {
+		t.Helper()
+		id := c.do("POST", path, "x", headers...).ok().text("messageId")
+		for _, d := range u.Deliveries() {
+			if d.MessageID == id {
+				return d.Request.Header
+			}
+		}
+		t.Fatal("no delivery")
+		return nil
+	}
+	headers := []string{"X-Event: 7", "Connection: X-Hop", "X-Hop: 1", "Svc-Forward-Trace: t", "Svc-Forward-Connection: close", "Content-Type: text/csv", "Svc-Label: l"}
+	h := send("/v2/publish/https://e.test/", headers...)
+	if h.Get("X-Event") != "" || h.Get("Trace") != "t" || h.Get("Content-Type") != "text/csv" || h.Get("Authorization") != "" || h.Get("Connection") != "" {
+		t.Errorf("by prefix: %v", h)
+	}
+	for _, all := range []http.Header{
+		send("/v2/publish/https://e.test/", append(headers, "Svc-Header-Forward: true")...),
+		send("/v2/publish/https://e.test/?svc-header-forward=true", headers...),
+	} {
+		if all.Get("X-Event") != "7" || all.Get("X-Hop") != "" || all.Get("Authorization") != "" || all.Get("Svc-Label") != "" || all.Get("Trace") != "t" {
+			t.Errorf("all: %v", all)
+		}
+	}
+	if h.Get("User-Agent") != "Svc-Messaging" || h.Get("Svc-Retried") != "0" || h.Get("Svc-Caller-Ip") == "" || h.Get("Svc-Signature") == "" {
+		t.Errorf("added: %v", h)
+	}
+}
+
+func FuzzOptions(f *testing.F) {
+	for _, seed := range []string{"Retries\x00abc", "Delay\x005m", "Flow-Control-Value\x00rate=1, period=1m", "Retry-Delay\x00pow(2,retried)", "Redact-Fields\x00header[x]",
+		"Callback-Failure-Callback-Callback-Label\x00a", "Not-Before\x001e9", "Label\x00,", "Workflow-Createdat\x001", "Timeout\x00365d365d"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		name, value, _ := strings.Cut(text, "\x00")
+		o, problems := mockserver.ParseOption(name, value)
+		for _, p := range problems {
+			if strings.ContainsAny(p.String(), "\n\r") {
+				t.Errorf("problem on several lines: %q", p.String())
+			}
+		}
+		if o.Delay < 0 || o.Timeout < 0 || o.Retries != nil && *o.Retries < 0 || o.Flow != nil && (o.Flow.Rate < 0 || o.Flow.Period < 0) {
+			t.Errorf("negative: %+v", o)
+		}
+	})
+}
+
+func FuzzDestination(f *testing.F) {
+	for _, seed := range []string{"https://e.test/a//b%2Fc?x=1&svc-retries=3", "https%3A%2F%2Fe.test", "group", "%zz", "://", "https:/x", "http://[::1]:80/"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		path, query, _ := strings.Cut(text, "?")
+		url, group, err := mockserver.Destination(path, query)
+		if err != nil && strings.ContainsAny(err.Error(), "\n\r") {
+			t.Errorf("error on several lines: %q", err)
+		}
+		if err == nil && (url == "") == (group == "") {
+			t.Errorf("%q: url %q, group %q", text, url, group)
+		}
+	})
+}
+
+func TestBodiesPassByteForByte(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*")
+	body := string([]byte{0, 1, 2, 0xff, 0xfe, '\n', 'x'})
+	for _, kind := range []string{"application/octet-stream", "multipart/form-data; boundary=b", "application/x-www-form-urlencoded", "", "foo"} {
+		u.Publish("https://e.test/", []byte(body), "Content-Type: "+kind)
+	}
+	for _, d := range u.Deliveries() {
+		if string(d.Request.Body) != body {
+			t.Errorf("body %q", base64.StdEncoding.EncodeToString(d.Request.Body))
+		}
+	}
+}
