@@ -47,11 +47,11 @@ func (c *ServeCmd) Run(e *env) error {
 	if err != nil {
 		return usage("serve: %w", err)
 	}
-	banner(e.out, s, cfg.Dialect)
 	if err := c.ready(s); err != nil {
 		_ = s.Close() // the first error counts
 		return usage("--ready-file: %w", err)
 	}
+	banner(e.out, s, cfg.Dialect) // last: who sees it finds the ready file written
 	<-e.ctx.Done()
 	return s.Close()
 }
