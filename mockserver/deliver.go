@@ -199,7 +199,7 @@ func whyNot(ctx context.Context, err error, timeout time.Duration) string {
 		return "host name cannot be resolved: " + dns.Error()
 	case errors.As(err, &op) && op.Op == "dial":
 		return "connection failed: " + op.Error()
-	case strings.Contains(err.Error(), "tls:") || strings.Contains(err.Error(), "x509:"):
+	case strings.Contains(err.Error(), "tls:") || strings.Contains(err.Error(), "x509:") || strings.Contains(err.Error(), "HTTP response to HTTPS"):
 		return "TLS handshake failed: " + err.Error()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "connection was closed without an answer"

@@ -23,7 +23,7 @@ type Stub struct {
 }
 
 // Answer is one scripted answer. Captures of a regular expression may be used
-// as $1 in status, headers and body.
+// as $1 in status, headers, body and delay; $reason is the text of the status.
 type Answer struct {
 	Status  StubStatus        `json:"status,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
@@ -59,9 +59,8 @@ func (s StubStatus) MarshalJSON() ([]byte, error) {
 // EchoHosts are the public hosts that clients' own tests publish to: each
 // answers the status in its path.
 var EchoHosts = []Stub{
-	{URL: `/^https?://mock\.httpstatus\.io/(\d{3})/`, Answers: []Answer{{Status: "$1", Body: "$1"}}},
-	{URL: `/^https?://(?:www\.)?httpstat\.us/404/`, Answers: []Answer{{Status: "404", Body: "404 Not Found"}}},
-	{URL: `/^https?://(?:www\.)?httpstat\.us/(\d{3})/`, Answers: []Answer{{Status: "$1", Body: "$1"}}},
+	{URL: `/^https?://(?:mock\.)?httpstat(?:us\.io|\.us|\.io)/(\d{3})/?\?(?:.*&)?sleep=(\d+)/`, Answers: []Answer{{Status: "$1", Body: "$1 $reason", Delay: "${2}ms"}}},
+	{URL: `/^https?://(?:mock\.)?httpstat(?:us\.io|\.us|\.io)/(\d{3})/`, Answers: []Answer{{Status: "$1", Body: "$1 $reason"}}},
 	{URL: `/^https?://(?:www\.)?example\.(?:com|org|net)(?:[:/?]|$)/`, Answers: []Answer{{Status: "200", Body: "Example Domain"}}},
 }
 
@@ -89,8 +88,8 @@ func (s *Stub) compile() (*stub, error) {
 	out := &stub{Stub: *s, url: expression}
 	for _, a := range s.Answers {
 		delay := time.Duration(0)
-		if a.Delay != "" {
-			if delay, err = time.ParseDuration(a.Delay); err != nil || delay < 0 {
+		if a.Delay != "" && !strings.Contains(a.Delay, "$") {
+			if delay, err = Duration(a.Delay); err != nil || delay < 0 {
 				return nil, invalid(fmt.Sprintf("stub %q: delay %q: accepted is a duration such as 3s", s.URL, a.Delay))
 			}
 		}
@@ -194,15 +193,18 @@ func (s *stub) next(target string, captures []int) engine.Outcome {
 	if a.Drop {
 		return engine.Outcome{Err: "connection was closed without an answer (stub)", After: after}
 	}
+	status := http.StatusOK
 	fill := func(text string) string {
 		if !strings.Contains(text, "$") {
 			return text
 		}
-		return string(s.url.ExpandString(nil, text, target, captures))
+		return string(s.url.ExpandString(nil, strings.ReplaceAll(text, "$reason", http.StatusText(status)), target, captures))
 	}
-	status := http.StatusOK
 	if a.Status != "" {
 		status, _ = strconv.Atoi(fill(string(a.Status))) // what is no number is no answer
+	}
+	if strings.Contains(a.Delay, "$") {
+		after, _ = Duration(fill(a.Delay)) // what is no duration takes no time
 	}
 	h := engine.Header{}
 	for name, v := range a.Headers {

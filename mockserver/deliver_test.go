@@ -1,0 +1,252 @@
+package mockserver_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// sink is a destination on a port of its own that keeps what it got.
+type sink struct {
+	*httptest.Server
+	mu       sync.Mutex
+	requests []*http.Request
+	bodies   []string
+}
+
+func newSink(t *testing.T, answer http.HandlerFunc) *sink {
+	t.Helper()
+	s := &sink{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		s.mu.Lock()
+		s.requests, s.bodies = append(s.requests, r), append(s.bodies, string(body))
+		s.mu.Unlock()
+		answer(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *sink) got() ([]*http.Request, []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests, s.bodies
+}
+
+func dialect(t *testing.T, name string) *spec.Dialect {
+	t.Helper()
+	d, err := spec.LoadDialect(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestADeliveryIsSigned(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"svc", "upstash"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := dialect(t, name)
+			u := mockserver.RunT(t, mockserver.Config{Dialect: d})
+			s := newSink(t, func(http.ResponseWriter, *http.Request) {})
+			u.Publish(s.URL+"/hook?a=b", []byte("héllo"), "Content-Type: text/plain", d.HeaderPrefix+"Forward-X: y")
+			u.Settle()
+			requests, bodies := s.got()
+			if len(requests) != 1 || bodies[0] != "héllo" {
+				t.Fatalf("arrived: %q", bodies)
+			}
+			h := requests[0].Header
+			if h.Get("X") != "y" || h.Get("User-Agent") != d.UserAgent || h.Get("Content-Type") != "text/plain" ||
+				!strings.HasPrefix(h.Get(d.HeaderPrefix+"Message-Id"), "msg_") || h.Get(d.HeaderPrefix+"Retried") != "0" {
+				t.Errorf("headers %v", h)
+			}
+			claims := jwt.MapClaims{}
+			_, err := jwt.ParseWithClaims(h.Get(d.HeaderPrefix+"Signature"), claims, func(*jwt.Token) (any, error) { return []byte(d.CurrentSigningKey), nil },
+				jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(d.Issuer), jwt.WithSubject(s.URL+"/hook?a=b"), jwt.WithExpirationRequired())
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := sha256.Sum256([]byte("héllo"))
+			if claims["body"] != base64.URLEncoding.EncodeToString(sum[:]) || claims["exp"].(float64)-claims["iat"].(float64) != 300 || !strings.HasPrefix(claims["jti"].(string), "jwt_") {
+				t.Errorf("claims %v", claims)
+			}
+		})
+	}
+}
+
+func TestASeededRunRepeatsToTheByte(t *testing.T) {
+	t.Parallel()
+	run := func() string {
+		u := mockserver.RunT(t, mockserver.Config{Seed: 7})
+		u.Stub("*", 503, 200)
+		u.Publish("https://e.test/", []byte("x"))
+		u.Advance(time.Hour)
+		var all strings.Builder
+		for _, d := range u.Deliveries() {
+			for _, name := range []string{"Svc-Signature", "Svc-Message-Id", "Svc-Retried"} {
+				all.WriteString(d.Request.Header.Get(name) + "\n")
+			}
+		}
+		return all.String()
+	}
+	if first, second := run(), run(); first != second || first == "" {
+		t.Errorf("runs differ:\n%s\n%s", first, second)
+	}
+}
+
+func TestRotatedKeysSign(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*")
+	c := newClient(t, u)
+	before := c.do("GET", "/v2/keys", "").ok()
+	after := c.do("POST", "/v2/keys/rotate", "").ok()
+	if after.text("current") != before.text("next") || after.text("next") == before.text("next") {
+		t.Fatalf("%s then %s", before.raw, after.raw)
+	}
+	u.Publish("https://e.test/", nil)
+	token := u.Deliveries()[0].Request.Header.Get("Svc-Signature")
+	if _, err := jwt.Parse(token, func(*jwt.Token) (any, error) { return []byte(after.text("current")), nil }); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	s := newSink(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) })
+	u.Publish(s.URL, nil, "Svc-Retries: 0")
+	list := u.Deliveries()
+	if len(list) != 1 || list[0].Response.Status != http.StatusFound {
+		t.Fatalf("%+v", list)
+	}
+	if got, _ := s.got(); len(got) != 1 {
+		t.Errorf("%d requests", len(got))
+	}
+}
+
+func TestWhyNoAnswerCame(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	held := make(chan struct{})
+	slow := newSink(t, func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-held:
+		case <-r.Context().Done():
+		}
+	})
+	defer close(held)
+	rude := newSink(t, func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			_ = conn.Close()
+		}
+	})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := l.Addr().String()
+	_ = l.Close()
+	cases := []struct{ name, url, want string }{
+		{"refused", "http://" + free + "/", "connection"},
+		{"unknown host", "http://no-such-host.invalid/", "resolve"},
+		{"no TLS there", strings.Replace(slow.URL, "http:", "https:", 1), "TLS"},
+		{"too slow", slow.URL, "timeout"},
+		{"hangs up", rude.URL, "closed"},
+	}
+	for _, row := range cases {
+		id := u.Publish(row.url, nil, "Svc-Retries: 0", "Svc-Timeout: 1s")
+		for _, d := range u.Deliveries() {
+			if d.MessageID == id && (d.Response.Status != 0 || !strings.Contains(d.Error, row.want) || strings.Contains(d.Error, "\n")) {
+				t.Errorf("%s: status %d, error %q, want %q in it", row.name, d.Response.Status, d.Error, row.want)
+			}
+		}
+	}
+	c := newClient(t, u)
+	if n := len(c.do("GET", "/v2/dlq", "").ok().list("messages")); n != len(cases) {
+		t.Errorf("%d DLQ entries", n)
+	}
+}
+
+func TestRewrites(t *testing.T) {
+	t.Parallel()
+	s := newSink(t, func(http.ResponseWriter, *http.Request) {})
+	u := mockserver.RunT(t, mockserver.Config{Rewrites: map[string]string{"https://app.example.com": s.URL, "https://app.example.com/v2": s.URL + "/second"}})
+	for _, path := range []string{"/a//b%2Fc?x=1", "/v2/x", ""} {
+		u.Publish("https://app.example.com"+path, nil)
+	}
+	u.Settle()
+	requests, _ := s.got()
+	seen := map[string]bool{}
+	for _, r := range requests {
+		seen[r.RequestURI] = true
+	}
+	for _, want := range []string{"/a//b%2Fc?x=1", "/second/x", "/"} {
+		if !seen[want] {
+			t.Errorf("no request to %s: %v", want, seen)
+		}
+	}
+	for _, d := range u.Deliveries() {
+		if !strings.HasPrefix(d.URL, "https://app.example.com") {
+			t.Errorf("the message's URL is %s", d.URL)
+		}
+	}
+	u.Publish("https://app.example.com.evil.test/", nil, "Svc-Retries: 0")
+	u.Settle()
+	if after, _ := s.got(); len(after) != len(requests) {
+		t.Error("a longer host name matches a rewrite")
+	}
+}
+
+func TestNonRetryableAnswerEndsAMessageAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"svc", "upstash"} {
+		d := dialect(t, name)
+		u := mockserver.RunT(t, mockserver.Config{Dialect: d})
+		u.Script(mockserver.Stub{URL: "*", Answers: []mockserver.Answer{{Status: "489", Headers: map[string]string{d.HeaderPrefix + "NonRetryable-Error": "true"}}}})
+		u.Publish("https://e.test/", nil)
+		u.Advance(24 * time.Hour)
+		if n := len(u.Deliveries()); n != 1 {
+			t.Errorf("%s: %d attempts", name, n)
+		}
+	}
+}
+
+func TestRetryAfterSetsTheWait(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		header, value string
+		want          time.Duration
+	}{
+		{"Retry-After", "30", 30 * time.Second},
+		{"X-RateLimit-Reset", "6m5s", 365 * time.Second},
+		{"X-RateLimit-Reset-Requests", "90", 90 * time.Second},
+		{"X-RateLimit-Reset-Tokens", "90", 90 * time.Second},
+		{"Retry-After", "90000", 12 * time.Second},
+	}
+	for _, row := range cases {
+		u := mockserver.RunT(t)
+		u.Script(mockserver.Stub{URL: "*", Answers: []mockserver.Answer{{Status: "429", Headers: map[string]string{row.header: row.value}}, {Status: "200"}}})
+		u.Publish("https://e.test/", nil)
+		u.Advance(48 * time.Hour)
+		list := u.Deliveries()
+		if len(list) != 2 || time.Duration(list[1].At-list[0].At)*time.Millisecond != row.want {
+			t.Errorf("%s: %s: attempts %+v", row.header, row.value, list)
+		}
+	}
+}

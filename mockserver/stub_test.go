@@ -1,0 +1,128 @@
+package mockserver_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+func TestStubs(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	c.do("PUT", "/_understudy/stubs", `[
+		{"url": "https://once.test/*", "answers": [{"status": 500}, {"status": 202, "body": "second"}]},
+		{"url": "/^https://echo\\.test/(\\d+)/(\\w+)/", "answers": [{"status": "$1", "body": "it was $2", "headers": {"X-Word": "$2"}}]},
+		{"url": "https://any.test/", "method": "put", "answers": [{"status": 201}]},
+		{"url": "https://any.test/", "header": {"X-Kind": "b"}, "answers": [{"status": 203}]},
+		{"url": "https://any.test/", "answers": [{"status": 204}]},
+		{"url": "https://slow.test/*", "answers": [{"status": 200, "delay": "20s"}]},
+		{"url": "https://dead.test/*", "answers": [{"drop": true}]}
+	]`).ok()
+	send := func(url string, headers ...string) mockserver.Delivery {
+		t.Helper()
+		id := u.Publish(url, nil, append(headers, "Svc-Retries: 0")...)
+		u.Advance(time.Minute)
+		for _, d := range u.Deliveries() {
+			if d.MessageID == id {
+				return d
+			}
+		}
+		t.Fatalf("no delivery to %s", url)
+		return mockserver.Delivery{}
+	}
+	for i, want := range []int{500, 202, 202} {
+		if d := send("https://once.test/a"); d.Response.Status != want {
+			t.Errorf("answer %d: %d, want %d", i, d.Response.Status, want)
+		}
+	}
+	if d := send("https://echo.test/418/tea"); d.Response.Status != 418 || string(d.Response.Body) != "it was tea" || d.Response.Header.Get("X-Word") != "tea" {
+		t.Errorf("captures: %+v", d.Response)
+	}
+	if d := send("https://any.test/", "Svc-Method: PUT"); d.Response.Status != 201 {
+		t.Errorf("by method: %d", d.Response.Status)
+	}
+	if d := send("https://any.test/", "Svc-Forward-X-Kind: b"); d.Response.Status != 203 {
+		t.Errorf("by header: %d", d.Response.Status)
+	}
+	if d := send("https://any.test/"); d.Response.Status != 204 {
+		t.Errorf("by URL: %d", d.Response.Status)
+	}
+	if d := send("https://slow.test/", "Svc-Timeout: 30s"); d.Response.Status != 200 || d.DurationMs != 20_000 {
+		t.Errorf("slow: %d after %v ms", d.Response.Status, d.DurationMs)
+	}
+	if d := send("https://slow.test/", "Svc-Timeout: 10s"); d.Response.Status != 0 || !strings.Contains(d.Error, "10s") {
+		t.Errorf("too slow: %d %q", d.Response.Status, d.Error)
+	}
+	if d := send("https://dead.test/"); d.Response.Status != 0 || d.Error == "" {
+		t.Errorf("dropped: %d %q", d.Response.Status, d.Error)
+	}
+	shown := c.do("GET", "/_understudy/stubs", "").ok()
+	if shown.number(0, "answers", 1, "status") != 202 || shown.text(1, "answers", 0, "status") != "$1" {
+		t.Errorf("shown as %s", shown.raw)
+	}
+	c.do("PUT", "/_understudy/stubs", string(shown.raw)).ok()
+	c.do("DELETE", "/_understudy/stubs", "").ok()
+	if n := len(c.do("GET", "/_understudy/stubs", "").ok().list()); n != 0 {
+		t.Errorf("%d stubs left", n)
+	}
+}
+
+// A slow stub takes time on the account's clock: the key stays busy meanwhile.
+func TestASlowStubHoldsItsFlowControlKey(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Script(mockserver.Stub{URL: "*", Answers: []mockserver.Answer{{Delay: "10s"}}})
+	for range 3 {
+		u.Publish("https://e.test/", nil, "Svc-Flow-Control-Key: k", "Svc-Flow-Control-Value: parallelism=1")
+	}
+	for i, want := range []int{1, 2, 3} {
+		if n := len(u.Deliveries()); n != want {
+			t.Errorf("after %d s: %d deliveries, want %d", 10*i, n, want)
+		}
+		u.Advance(10 * time.Second)
+	}
+}
+
+func TestStubsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, mockserver.RunT(t))
+	for body, text := range map[string]string{
+		`[{"url":"/(/"}]`:                            "stub",
+		`[{"answers":[]}]`:                           "url",
+		`[{"url":"x","answers":[{"status":99}]}]`:    "status",
+		`[{"url":"x","answers":[{"delay":"soon"}]}]`: "soon",
+		`[{"url":"x","answers":[{"stauts":200}]}]`:   "stauts",
+		`{"url":"x"}`:                                "array",
+		`[{"url":"x"`:                                "line 1, column",
+		"[\n{\"url\":\"x\"},\n{\"url\": nope}]":      "line 3, column",
+	} {
+		c.do("PUT", "/_understudy/stubs", body).refused(400, text)
+	}
+}
+
+func TestEchoHosts(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Stubs: mockserver.EchoHosts})
+	for url, want := range map[string]int{
+		"https://example.com":                       200,
+		"https://example.com/path?x=1":              200,
+		"https://mock.httpstatus.io/503":            503,
+		"https://mock.httpstat.us/418":              418,
+		"https://mock.httpstatus.io/200?sleep=3000": 200,
+		"http://httpstat.us/404":                    404,
+	} {
+		id := u.Publish(url, nil, "Svc-Retries: 0")
+		u.Advance(5 * time.Second)
+		for _, d := range u.Deliveries() {
+			if d.MessageID == id && (d.Response.Status != want || !d.Stubbed) {
+				t.Errorf("%s: %d %s, want %d", url, d.Response.Status, d.Error, want)
+			}
+			if d.MessageID == id && strings.Contains(url, "sleep") && d.DurationMs != 3000 {
+				t.Errorf("%s took %v ms", url, d.DurationMs)
+			}
+		}
+	}
+}
