@@ -35,6 +35,7 @@ type importRule struct {
 var importRules = []importRule{
 	{"cmd/understudy", nil},
 	{"engine", []string{"net/http", "spec", "spec/api", "mockserver", "conformance", "fixtures", "features", "engine/ratelimit"}},
+	{"engine/ratelimit", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"mockserver", []string{"conformance", "features", "fixtures"}},
 	{"mockserver/kv", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
 	{"spec", []string{"spec/api", "engine", "mockserver", "conformance", "features", "fixtures"}},
@@ -77,10 +78,10 @@ var clockFiles = []string{
 var brandFiles = regexp.MustCompile(`^spec/dialect(_test)?\.go$|^conformance/clients/|^cmd/understudy/(clients?\w*_test\.go|house_test\.go|testdata/)|^README\.md$|^docs/`)
 
 // brandNames are what no other file may say. The path of the usage statistics
-// is the interface document's own; command line help says the dialect's name.
+// is the interface document's own; a dialect is picked by its name.
 var (
 	brandNames   = regexp.MustCompile(`(?i)upstash|qstash`)
-	brandAllowed = regexp.MustCompile(`/v2/qstash/stats|svc, upstash, or a YAML file`)
+	brandAllowed = regexp.MustCompile(`/v2/qstash/stats|svc, upstash, or a YAML file|"upstash"`)
 )
 
 // statusFiles of mockserver may name failing statuses: the only place that
