@@ -138,7 +138,7 @@ func (a *Account) wake(t timer) {
 	case wakeOutcome:
 		if m := a.messages[t.subject]; m != nil && m.timer == t.seq {
 			m.timer = 0
-			a.settle(m, m.last)
+			a.settle(m, *m.last)
 		}
 	}
 }
@@ -187,7 +187,7 @@ func (a *Account) attempt(ctx context.Context, cancel context.CancelFunc, m *Mes
 		return // forgotten by a Reset meanwhile
 	}
 	if o.After > 0 && m.State == Active {
-		m.last = o
+		m.last = &o
 		m.timer = a.timers.add(a.now.Add(o.After), wakeOutcome, m.ID)
 		return
 	}

@@ -159,7 +159,10 @@ func (a *Account) failureReported(m *Message) {
 		return
 	}
 	info := *e.Callback // the old value may be in the hands of a reader
-	info.Status, info.Body, info.Header, info.EndedAt = m.last.Status, m.last.Body, m.last.Header, a.now
+	info.EndedAt = a.now
+	if m.last != nil {
+		info.Status, info.Body, info.Header = m.last.Status, m.last.Body, m.last.Header
+	}
 	switch m.State {
 	case Delivered:
 		info.State = CallbackSuccess

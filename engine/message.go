@@ -69,13 +69,13 @@ type Message struct {
 	SourceID     string // message that a callback reports on
 	RunID        string // workflow run it belongs to
 
-	timer    uint64 // sequence of the timer that wakes it; others are stale
-	queue    *slot  // its place in a queue, shared with its callbacks
-	canceled bool   // cancel was asked for while an attempt ran
-	cancel   func() // ends the running attempt
-	step     *item  // workflow: the list entry that this message carries
-	cut      int    // workflow: how much of the list it carries
-	last     Outcome
+	timer    uint64   // sequence of the timer that wakes it; others are stale
+	queue    *slot    // its place in a queue, shared with its callbacks
+	canceled bool     // cancel was asked for while an attempt ran
+	cancel   func()   // ends the running attempt
+	step     *item    // workflow: the list entry that this message carries
+	cut      int      // workflow: how much of the list it carries
+	last     *Outcome // of the latest attempt, nil before it
 }
 
 // Labels are the labels given by the publisher.

@@ -15,7 +15,7 @@ var nonRetryableHeader = textproto.CanonicalMIMEHeaderKey("Svc-NonRetryable-Erro
 // settle applies the outcome of an attempt: delivered, retry, or failed.
 func (a *Account) settle(m *Message, o Outcome) {
 	o.After = 0
-	m.cancel, m.last = nil, o
+	m.cancel, m.last = nil, &o
 	a.releaseFlow(m)
 	m.answered(&o, a.now)
 	run := a.runs[m.RunID]
@@ -32,7 +32,6 @@ func (a *Account) settle(m *Message, o Outcome) {
 		a.end(m)
 	case mute != "":
 		o.Err = mute
-		m.last = o
 		a.move(m, Errored, event{detail: &detail{out: &o, err: mute}})
 		a.fail(m, &o)
 	default:
@@ -166,7 +165,7 @@ func (a *Account) cancel(m *Message) {
 	case inFlight:
 		m.cancel()
 		return
-	case m.last.After > 0 && m.timer != 0: // a stub's outcome is on its way
+	case m.last != nil && m.last.After > 0 && m.timer != 0: // a stub's outcome is on its way
 		a.releaseFlow(m)
 	case held && m.Options.Flow != nil && !(m.Options.Queue != "" && m.queue == nil):
 		a.unhold(m)

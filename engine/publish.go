@@ -96,16 +96,21 @@ func (a *Account) publish(r PublishRequest) Receipts {
 		return Receipts{List: []Receipt{a.publishWorkflow(r)}}
 	}
 	if r.Group == "" {
-		return Receipts{List: []Receipt{a.publishTo(r, Endpoint{URL: r.URL}, &r.Options, r.forward(&r.Options))}}
+		return Receipts{List: []Receipt{a.publishURL(r)}}
 	}
 	g := a.groups[r.Group]
-	opts := r.Options.Over(g.Options)
-	forward := mergeHeader(r.forward(&opts), g.Forward)
+	opts := a.options.share(r.Options.Over(g.Options))
+	forward := mergeHeader(r.forward(opts), g.Forward)
 	list := make([]Receipt, len(g.Endpoints))
 	for i, e := range g.Endpoints {
-		list[i] = a.publishTo(r, e, &opts, forward)
+		list[i] = a.publishTo(r, e, opts, forward)
 	}
 	return Receipts{List: list, Group: true}
+}
+
+func (a *Account) publishURL(r PublishRequest) Receipt {
+	opts := a.options.share(r.Options)
+	return a.publishTo(r, Endpoint{URL: r.URL}, opts, r.forward(opts))
 }
 
 // forward is what the destination gets under the effective options.

@@ -67,7 +67,7 @@ func (a *Account) publishWorkflow(r PublishRequest) Receipt {
 	case r.Trigger || w.Init != nil && *w.Init:
 		return a.trigger(r)
 	case w.RunID == "":
-		return a.publishTo(r, Endpoint{URL: r.URL}, &r.Options, r.forward(&r.Options))
+		return a.publishURL(r)
 	case w.CallType == "toCallback":
 		return a.callOut(r)
 	}
@@ -91,13 +91,14 @@ func (a *Account) trigger(r PublishRequest) Receipt {
 		}
 		return Receipt{MessageID: known.items[0].messageID, URL: r.URL, Deduplicated: true, RunID: id, RunCreatedAt: known.CreatedAt}
 	}
+	opts := a.options.share(r.Options)
 	run := &Run{
 		RunRef:   RunRef{ID: id, URL: cmp.Or(w.URL, r.URL), CreatedAt: a.now},
 		State:    RunStarted,
 		Payload:  r.Body,
 		Header:   r.Header,
-		Forward:  r.forward(&r.Options),
-		Options:  &r.Options,
+		Forward:  r.forward(opts),
+		Options:  opts,
 		CallerIP: r.CallerIP,
 		bare:     r.Trigger && w.SDKVersion == "",
 	}
@@ -264,7 +265,7 @@ func (a *Account) stepEnded(m *Message) {
 	if run == nil || run.ended() || m.State != Failed {
 		return
 	}
-	a.failRun(run, m, &m.last)
+	a.failRun(run, m, m.last)
 }
 
 // failRun ends a run for which m failed: DLQ, RUN_FAILED, failure callback.

@@ -29,6 +29,7 @@ type state struct {
 	runList       ordered[*Run]
 	waiters       map[string]*waiter
 	headers       interner
+	options       optionInterner
 	current, next string // signing keys
 }
 
@@ -87,27 +88,4 @@ func (g *ids) key() string {
 	var b [16]byte
 	_, _ = g.source.Read(b[:]) // never fails
 	return "sig_" + hex.EncodeToString(b[:])
-}
-
-// interner lets messages with equal headers share one map. It forgets
-// everything when full: a missed share costs memory, never truth.
-type interner struct {
-	known map[string]Header
-}
-
-const maxInterned = 4096
-
-func (in *interner) share(h Header) Header {
-	if len(h) == 0 {
-		return nil
-	}
-	key := headerKey(h)
-	if known, ok := in.known[key]; ok {
-		return known
-	}
-	if in.known == nil || len(in.known) >= maxInterned {
-		in.known = map[string]Header{}
-	}
-	in.known[key] = h
-	return h
 }

@@ -303,7 +303,8 @@ func (a *Account) callOut(r PublishRequest) Receipt {
 	}
 	it.step.Type = "Call"
 	it.step.CallURL, it.step.CallMethod = r.URL, cmp.Or(r.Options.Method, "POST")
-	it.step.CallHeader, it.step.CallBody = r.forward(&r.Options), string(r.Body)
+	opts := a.options.share(r.Options)
+	it.step.CallHeader, it.step.CallBody = r.forward(opts), string(r.Body)
 	if run.calls == nil {
 		run.calls = map[int]*item{}
 	}
@@ -312,9 +313,9 @@ func (a *Account) callOut(r PublishRequest) Receipt {
 		Role:     RoleCall,
 		URL:      r.URL,
 		Header:   r.Header,
-		Forward:  r.forward(&r.Options),
+		Forward:  it.step.CallHeader,
 		Body:     r.Body,
-		Options:  &r.Options,
+		Options:  opts,
 		CallerIP: r.CallerIP,
 		RunID:    run.ID,
 		step:     it,
