@@ -43,7 +43,7 @@ type Account struct {
 	advancing bool       // an Advance is under way
 	skipping  bool       // the auto clock is under way
 	closed    bool
-	more      chan struct{} // closed and replaced when the log grows
+	more      chan struct{} // closed when the log grows; nil while nobody follows it
 	state
 }
 
@@ -58,7 +58,7 @@ func New(cfg Config) *Account {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &Account{cfg: cfg, more: make(chan struct{}), state: newState(cfg)}
+	a := &Account{cfg: cfg, state: newState(cfg)}
 	a.cfg.CurrentKey, a.cfg.NextKey = a.current, a.next // these outlive a Reset
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	a.quiet = sync.NewCond(&a.mu)

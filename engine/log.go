@@ -82,8 +82,10 @@ func (a *Account) append(e event) {
 		kept := make([]*event, 0, keepEvents+keepEvents/4)
 		l.events = append(kept, l.events[keepEvents/4:]...)
 	}
-	close(a.more)
-	a.more = make(chan struct{})
+	if a.more != nil {
+		close(a.more)
+		a.more = nil
+	}
 }
 
 // newest walks from the newest event below the given sequence to the oldest.
@@ -124,6 +126,9 @@ func (a *Account) Follow(after uint64) ([]Event, <-chan struct{}) {
 	events := make([]Event, len(tail))
 	for i, e := range tail {
 		events[i] = e.view()
+	}
+	if a.more == nil {
+		a.more = make(chan struct{})
 	}
 	return events, a.more
 }
