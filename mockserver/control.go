@@ -57,12 +57,12 @@ func (s *Server) admitControl(c *call) error {
 }
 
 func (s *Server) mayControl(c *call) bool {
-	token, _ := strings.CutPrefix(c.header.Get("Authorization"), "Bearer ")
-	if s.cfg.ControlToken != "" && token == s.cfg.ControlToken {
+	token, ok := strings.CutPrefix(c.header.Get("Authorization"), "Bearer ")
+	if ok && s.cfg.ControlToken != "" && token == s.cfg.ControlToken {
 		return true
 	}
 	ip := net.ParseIP(c.callerIP())
-	return s.cfg.ControlToken == "" && (ip == nil || ip.IsLoopback()) && localHost(c.request.Host)
+	return (ip == nil || ip.IsLoopback()) && localHost(c.request.Host)
 }
 
 // localHost keeps web pages of other sites out, which reach loopback by a name

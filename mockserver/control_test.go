@@ -1,0 +1,280 @@
+package mockserver_test
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, mockserver.RunT(t, mockserver.Config{Start: time.UnixMilli(1767225600000)}))
+	a := c.do("GET", "/_understudy/health", "").ok()
+	if a.text("status") != "ok" || a.text("version") == "" || a.text("dialect") != "svc" || a.text("clock", "mode") != "manual" || a.number("clock", "now") != 1767225600000 {
+		t.Errorf("%s", a.raw)
+	}
+	c.do("GET", "/_understudy/livez", "").ok()
+	c.do("GET", "/_understudy/readyz", "").ok()
+}
+
+func TestAdvance(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.UnixMilli(1_000_000)})
+	u.Stub("*", 503)
+	c := newClient(t, u)
+	u.Publish("https://e.test/", nil)
+	a := c.do("POST", "/_understudy/clock/advance", `{"by":"48h"}`).ok()
+	if a.number("attempts") != 3 || a.number("timersFired") != 3 || a.number("now") != 1_000_000+48*3600*1000 {
+		t.Errorf("the first attempt was made before, three more follow: %s", a.raw)
+	}
+	a = c.do("POST", "/_understudy/clock/advance", `{"to":180000000}`).ok()
+	if a.number("now") != 180_000_000 {
+		t.Errorf("%s", a.raw)
+	}
+	a = c.do("PUT", "/_understudy/clock", `{"now":190000000}`).ok()
+	if a.number("now") != 190_000_000 || a.text("mode") != "manual" {
+		t.Errorf("%s", a.raw)
+	}
+	for body, texts := range map[string][]string{
+		`{"by":"24h","to":1}`: {"either"},
+		`{}`:                  {"by", "to"},
+		`{"by":"soon"}`:       {"soon", "24h"},
+		`{"by":"-1h"}`:        {"-1h"},
+		`{"to":1}`:            {"forward"},
+		`{"to":"1"}`:          {"/to"},
+		`{"by":"1h","x":1}`:   {"x"},
+		`{"by":`:              {"line 1, column 6"},
+		`{"by":"1h"} x`:       {"line 1, column"},
+		``:                    {"empty"},
+	} {
+		c.do("POST", "/_understudy/clock/advance", body).refused(400, texts...)
+	}
+}
+
+func TestARealClockCannotBeAdvanced(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, mockserver.RunT(t, mockserver.Config{Clock: "real"}))
+	c.do("POST", "/_understudy/clock/advance", `{"by":"1h"}`).refused(400, "manual")
+	if a := c.do("PUT", "/_understudy/clock", `{"mode":"manual"}`).ok(); a.text("mode") != "manual" {
+		t.Errorf("%s", a.raw)
+	}
+	c.do("POST", "/_understudy/clock/advance", `{"by":"1h"}`).ok()
+	c.do("PUT", "/_understudy/clock", `{"mode":"sideways"}`).refused(400, "sideways")
+}
+
+func TestAnAutoClockSkipsTheWaiting(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Clock: "auto"})
+	u.Stub("*", 503)
+	c := newClient(t, u)
+	u.Publish("https://e.test/", nil)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for len(c.do("GET", "/v2/dlq", "").ok().list("messages")) == 0 {
+		if ctx.Err() != nil {
+			t.Fatal("no DLQ entry")
+		}
+	}
+	if n := len(u.Deliveries()); n != 4 {
+		t.Errorf("%d attempts", n)
+	}
+}
+
+func TestResetForgetsEverythingButConfiguration(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Stubs: []mockserver.Stub{{URL: "https://kept.test/"}}})
+	c := newClient(t, u)
+	c.do("POST", "/v2/topics/g/endpoints", `{"endpoints":[{"url":"https://kept.test/"}]}`).ok()
+	c.do("POST", "/v2/publish/g", "x", "Svc-Delay: 1h").ok()
+	c.do("POST", "/v2/schedules/https://kept.test/", "x", "Svc-Cron: * * * * *").ok()
+	keys := c.do("GET", "/v2/keys", "").ok()
+	c.do("DELETE", "/_understudy/stubs", "").ok()
+	c.do("POST", "/_understudy/reset", "").ok()
+	for path, list := range map[string]string{"/v2/topics": "", "/v2/schedules": "", "/v2/logs": "logs", "/_understudy/deliveries": "entries"} {
+		a := c.do("GET", path, "").ok()
+		n := len(a.list())
+		if list != "" {
+			n = len(a.list(list))
+		}
+		if n != 0 {
+			t.Errorf("%s: %s", path, a.raw)
+		}
+	}
+	if a := c.do("GET", "/_understudy/stubs", "").ok(); len(a.list()) != 1 {
+		t.Errorf("stubs %s", a.raw)
+	}
+	if a := c.do("GET", "/v2/keys", "").ok(); string(a.raw) != string(keys.raw) {
+		t.Errorf("keys %s, were %s", a.raw, keys.raw)
+	}
+	u.Advance(48 * time.Hour)
+	if n := len(u.Deliveries()); n != 0 {
+		t.Errorf("%d deliveries of what was forgotten", n)
+	}
+}
+
+func TestJournals(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("https://a.test/*", 200)
+	u.Stub("https://b.test/*", 503)
+	c := newClient(t, u)
+	a := u.Publish("https://a.test/1", []byte("body"), "X-Own: 1")
+	u.Publish("https://b.test/1", nil, "Svc-Retries: 0")
+	c.do("POST", "/v2/publish/ftp://x?svc_token="+u.Token(), "").refused(400)
+	u.Settle()
+	requests := c.do("GET", "/_understudy/requests", "").ok()
+	if len(requests.list("entries")) != 3 || requests.number("limit") == 0 {
+		t.Fatalf("%s", requests.raw)
+	}
+	if requests.text("entries", 0, "operationId") != "publishMessage" || requests.text("entries", 0, "request", "body") != "body" ||
+		requests.number("entries", 0, "response", "status") != 200 || requests.text("entries", 0, "account") == "" {
+		t.Errorf("%s", requests.raw)
+	}
+	if strings.Contains(string(requests.raw), u.Token()) {
+		t.Error("the journal shows the token")
+	}
+	if len(requests.list("entries", 2, "problems")) != 1 {
+		t.Errorf("the refused request tells no problem: %s", requests.raw)
+	}
+	for query, want := range map[string]int{"?limit=2": 2, "?operationId=publishMessage": 3, "?operationId=x": 0, "?status=400": 1, "?path=/v2/publish/https://b": 1} {
+		if got := len(c.do("GET", "/_understudy/requests"+query, "").ok().list("entries")); got != want {
+			t.Errorf("requests%s: %d, want %d", query, got, want)
+		}
+	}
+	for query, want := range map[string]int{"": 2, "?messageId=" + a: 1, "?url=https://b.test": 1, "?status=503": 1, "?limit=1": 1} {
+		if got := len(c.do("GET", "/_understudy/deliveries"+query, "").ok().list("entries")); got != want {
+			t.Errorf("deliveries%s: %d, want %d", query, got, want)
+		}
+	}
+	c.do("GET", "/_understudy/deliveries?limit=0", "").refused(400, "limit", "1 to 10000")
+	c.do("DELETE", "/_understudy/requests", "").ok()
+	c.do("DELETE", "/_understudy/deliveries", "").ok()
+	if n := len(c.do("GET", "/_understudy/deliveries", "").ok().list("entries")); n != 0 {
+		t.Errorf("%d deliveries after clearing", n)
+	}
+}
+
+func TestJournalsAreBounded(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{MaxBody: 2 << 20})
+	u.Stub("*")
+	big := make([]byte, 1<<20)
+	for range 80 {
+		u.Publish("https://e.test/", big)
+	}
+	list := u.Deliveries()
+	if len(list) < 32 || len(list) > 64 {
+		t.Errorf("%d deliveries of 1 MiB are kept; the bound is 64 MiB", len(list))
+	}
+	if a := newClient(t, u).do("GET", "/_understudy/deliveries?limit=1", "").ok(); a.number("dropped") != int64(80-len(list)) {
+		t.Errorf("dropped %d, kept %d", a.number("dropped"), len(list))
+	}
+}
+
+func TestSettleAndSinks(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	u.Publish(u.URL()+"/_understudy/sink/status/204", nil)
+	u.Publish(u.URL()+"/_understudy/sink/slow/50ms", nil)
+	flaky := u.Publish(u.URL()+"/_understudy/sink/flaky/2", nil)
+	c.do("POST", "/_understudy/settle", "").ok()
+	c.do("POST", "/_understudy/settle", `{"timeout":"1s"}`).ok()
+	u.Advance(time.Hour)
+	got := map[int]int{}
+	attempts := 0
+	for _, d := range u.Deliveries() {
+		got[d.Response.Status]++
+		if d.MessageID == flaky {
+			attempts++
+		}
+	}
+	if got[204] != 1 || got[200] != 2 || got[503] != 2 || attempts != 3 {
+		t.Errorf("statuses %v, %d attempts at the flaky sink", got, attempts)
+	}
+	c.do("GET", "/_understudy/sink/status/99", "").refused(400, "99")
+	c.do("GET", "/_understudy/sink/slow/soon", "").refused(400, "soon")
+}
+
+func TestSettleGivesUp(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	release := make(chan struct{})
+	s := newSink(t, func(http.ResponseWriter, *http.Request) { <-release })
+	u.Publish(s.URL, nil)
+	newClient(t, u).do("POST", "/_understudy/settle", `{"timeout":"20ms"}`).refused(http.StatusGatewayTimeout, "1 attempt")
+	close(release)
+}
+
+func TestEventsAreStreamed(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*")
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, "GET", u.URL()+"/_understudy/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := newClient(t, u).http.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if ct := response.Header.Get("Content-Type"); ct != "text/event-stream" {
+		t.Errorf("Content-Type %q", ct)
+	}
+	u.Publish("https://e.test/", nil)
+	lines := bufio.NewScanner(response.Body)
+	for _, want := range []string{"CREATED", "ACTIVE", "DELIVERED"} {
+		for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
+		}
+		if !strings.Contains(lines.Text(), `"state":"`+want+`"`) {
+			t.Errorf("event %s, want %s", lines.Text(), want)
+		}
+	}
+}
+
+func TestTheControlAPIIsForLoopbackOnly(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{ControlToken: "secret"})
+	c := newClient(t, u)
+	c.do("GET", "/_understudy/health", "", "Authorization:").ok()
+	c.do("GET", "/_understudy/clock", "", "Authorization:").ok()
+	for name, rebound := range map[string]string{"another site by a name of its own": "evil.test"} {
+		r, err := http.NewRequest("GET", u.URL()+"/_understudy/clock", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = rebound
+		response, err := c.http.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s: %d", name, response.StatusCode)
+		}
+	}
+	for token, want := range map[string]int{"Bearer secret": 200, "Bearer guess": 401, "secret": 401, "": 401} {
+		r, err := http.NewRequest("GET", u.URL()+"/_understudy/clock", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = "mock.example.org"
+		r.Header.Set("Authorization", token)
+		response, err := c.http.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != want {
+			t.Errorf("from elsewhere with %q: %d, want %d", token, response.StatusCode, want)
+		}
+	}
+}

@@ -1,0 +1,360 @@
+package mockserver_test
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+func TestURLGroups(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.UnixMilli(1000)})
+	u.Stub("*")
+	c := newClient(t, u)
+	a := c.do("POST", "/v2/topics/my.group/endpoints", `{"endpoints":[{"name":"one","url":"https://e.test/1"},{"url":"https://e.test/2"}]}`).ok()
+	if a.text("name") != "my.group" || a.number("createdAt") != 1000 || len(a.list("endpoints")) != 2 || a.text("endpoints", 0, "name") != "one" || a.get("endpoints", 1, "name") != nil {
+		t.Errorf("%s", a.raw)
+	}
+	u.Advance(time.Second)
+	a = c.do("PATCH", "/v2/topics/my.group", `{"headers":{"X-A":"1","Svc-Header-Forward":["true"],"Svc-Callback":"https://cb.test/"}}`).ok()
+	if a.number("createdAt") != 1000 || a.number("updatedAt") != 2000 || a.text("headers", "X-A", 0) != "1" || len(a.list("endpoints")) != 2 {
+		t.Errorf("%s", a.raw)
+	}
+	receipts := c.do("POST", "/v2/publish/my.group", "x", "X-Incoming: 2").ok()
+	if len(receipts.list()) != 2 || receipts.text(1, "url") != "https://e.test/2" {
+		t.Errorf("%s", receipts.raw)
+	}
+	calls := map[string]int{}
+	for _, d := range u.Deliveries() {
+		calls[d.URL]++
+		if d.Role == "message" && (d.Request.Header.Get("X-A") != "1" || d.Request.Header.Get("X-Incoming") != "2" || d.Request.Header.Get("Svc-Topic-Name") != "my.group") {
+			t.Errorf("%v", d.Request.Header)
+		}
+	}
+	if calls["https://e.test/1"] != 1 || calls["https://e.test/2"] != 1 || calls["https://cb.test/"] != 2 {
+		t.Errorf("calls %v", calls)
+	}
+	if a = c.do("GET", "/v2/topics", "").ok(); len(a.list()) != 1 {
+		t.Errorf("%s", a.raw)
+	}
+	c.do("DELETE", "/v2/topics/my.group/endpoints", `{"endpoints":[{"name":"one"}]}`).ok()
+	if a = c.do("GET", "/v2/topics/my.group", "").ok(); len(a.list("endpoints")) != 1 {
+		t.Errorf("%s", a.raw)
+	}
+	c.do("DELETE", "/v2/topics/my.group/endpoints", `{"endpoints":[{"url":"https://e.test/2"}]}`).ok()
+	c.do("GET", "/v2/topics/my.group", "").refused(404, "my.group")
+	c.do("DELETE", "/v2/topics/my.group", "").refused(404)
+	c.do("PATCH", "/v2/topics/new", `{"headers":{}}`).ok()
+	c.do("POST", "/v2/publish/new", "x").refused(400, "endpoints")
+	c.do("DELETE", "/v2/topics/new", "").ok()
+
+	c.do("PATCH", "/v2/topics/no%20name", `{"headers":{}}`).refused(400, "letters")
+	c.do("PATCH", "/v2/topics/"+strings.Repeat("g", 257), `{"headers":{}}`).refused(400, "256")
+	c.do("PATCH", "/v2/topics/g", `{"headers":{"Svc-Retries":"abc"}}`).refused(400, "Svc-Retries", "abc")
+	c.do("PATCH", "/v2/topics/g", `{"headers":{"X":1}}`).refused(400, "X")
+	c.do("PATCH", "/v2/topics/g", `{"headers":`).refused(400, "line 1, column")
+	c.do("POST", "/v2/topics/g/endpoints", `{"endpoints":[{"url":"nowhere"}]}`).refused(400, "nowhere")
+	c.do("POST", "/v2/topics/g/endpoints", `{"endpoints":[]}`).refused(400, "endpoints")
+	c.do("POST", "/v2/topics/g/endpoints", `{"endpoints":[{"name":"n"}]}`).refused(400, "/endpoints/0")
+	c.do("GET", "/v2/topics/g", "").refused(404)
+}
+
+func TestQueuesKeepOrder(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("https://fail.test/*", 503)
+	u.Stub("https://e.test/*")
+	c := newClient(t, u)
+	c.do("POST", "/v2/queues", `{"queueName":"q","parallelism":1}`).ok()
+	c.do("POST", "/v2/queues/q/pause", "").ok()
+	for i, destination := range []string{"https://e.test/0", "https://fail.test/1", "https://e.test/2"} {
+		c.do("POST", "/v2/enqueue/q/"+destination, fmt.Sprint(i), "Svc-Retries: 1", "Svc-Failure-Callback: https://e.test/failed").ok()
+	}
+	if a := c.do("GET", "/v2/queues/q", "").ok(); a.number("lag") != 3 || a.get("paused") != true || a.number("parallelism") != 1 {
+		t.Errorf("%s", a.raw)
+	}
+	u.Advance(time.Hour)
+	if n := len(u.Deliveries()); n != 0 {
+		t.Fatalf("%d deliveries of a paused queue", n)
+	}
+	c.do("POST", "/v2/queues/q/resume", "").ok()
+	u.Advance(time.Hour)
+	var order []string
+	for _, d := range u.Deliveries() {
+		order = append(order, strings.TrimPrefix(d.URL, "https://"))
+	}
+	if want := []string{"e.test/0", "fail.test/1", "fail.test/1", "e.test/failed", "e.test/2"}; !slices.Equal(order, want) {
+		t.Errorf("order %v, want %v", order, want)
+	}
+	if a := c.do("GET", "/v2/queues", "").ok(); a.number(0, "lag") != 0 {
+		t.Errorf("%s", a.raw)
+	}
+	c.do("DELETE", "/v2/queues/q", "").ok()
+	c.do("GET", "/v2/queues/q", "").refused(404, "q")
+	c.do("POST", "/v2/queues/q/pause", "").refused(404, "q")
+	c.do("POST", "/v2/queues", `{"queueName":"a b"}`).refused(400, "queueName")
+	c.do("POST", "/v2/queues", `{"queueName":"q","parallelism":0}`).refused(400, "parallelism")
+	c.do("POST", "/v2/queues", `{}`).refused(400, "queueName")
+	c.do("POST", "/v2/enqueue/a%20b/https://e.test/", "x").refused(400, "queue")
+}
+
+func TestSchedules(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, 3, 28, 12, 0, 0, 0, time.UTC)})
+	u.Stub("*")
+	c := newClient(t, u)
+	a := c.do("POST", "/v2/schedules/https://e.test/a?x=1", "body", "Svc-Cron: CRON_TZ=Europe/Berlin 30 1 * * *", "Svc-Retries: 1", "Svc-Delay: 10s", "Svc-Label: l", "Svc-Schedule-Id: mine").ok()
+	if a.text("scheduleId") != "mine" {
+		t.Fatalf("%s", a.raw)
+	}
+	a = c.do("GET", "/v2/schedules/mine", "").ok()
+	if a.text("cron") != "CRON_TZ=Europe/Berlin 30 1 * * *" || a.text("destination") != "https://e.test/a?x=1" || a.text("body") != "body" || a.number("retries") != 1 ||
+		a.number("delay") != 10 || a.get("isPaused") != false || a.number("nextScheduleTime") != time.Date(2026, 3, 29, 0, 30, 0, 0, time.UTC).UnixMilli() || a.get("lastScheduleTime") != nil {
+		t.Errorf("%s", a.raw)
+	}
+	u.Advance(24 * time.Hour)
+	list := u.Deliveries()
+	if len(list) != 1 || list[0].Request.Header.Get("Svc-Schedule-Id") != "mine" || list[0].At != time.Date(2026, 3, 29, 0, 30, 10, 0, time.UTC).UnixMilli() {
+		t.Errorf("%+v", list)
+	}
+	a = c.do("GET", "/v2/schedules/mine", "").ok()
+	if a.number("lastScheduleTime") == 0 || len(a.get("lastScheduleStates").(map[string]any)) != 1 {
+		t.Errorf("%s", a.raw)
+	}
+	c.do("POST", "/v2/schedules/mine/pause", "").ok()
+	u.Advance(72 * time.Hour)
+	if n := len(u.Deliveries()); n != 1 {
+		t.Errorf("%d deliveries of a paused schedule", n)
+	}
+	c.do("PATCH", "/v2/schedules/mine/resume", "").ok()
+	u.Advance(24 * time.Hour)
+	if n := len(u.Deliveries()); n != 2 {
+		t.Errorf("%d deliveries after resuming", n)
+	}
+	if a := c.do("POST", "/v2/schedules/https://e.test/b?svc-cron=*/5%20*%20*%20*%20*", "").ok(); !strings.HasPrefix(a.text("scheduleId"), "scd_") {
+		t.Errorf("%s", a.raw)
+	}
+	if a := c.do("GET", "/v2/schedules", "").ok(); len(a.list()) != 2 {
+		t.Errorf("%s", a.raw)
+	}
+	c.do("DELETE", "/v2/schedules/mine", "").ok()
+	c.do("GET", "/v2/schedules/mine", "").refused(404, "mine")
+	for cron, text := range map[string]string{"61 * * * *": "61 * * * *", "CRON_TZ=Mars/Olympus * * * * *": "Mars/Olympus", "* * *": "five", "* * * * * *": "five"} {
+		c.do("POST", "/v2/schedules/https://e.test/", "", "Svc-Cron: "+cron).refused(400, text)
+	}
+	c.do("POST", "/v2/schedules/https://e.test/", "").refused(400, "Svc-Cron", "missing")
+	c.do("POST", "/v2/schedules/nobody", "", "Svc-Cron: * * * * *").refused(404, "nobody")
+}
+
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.UnixMilli(5000)})
+	u.Stub("*")
+	c := newClient(t, u)
+	id := u.Publish("https://e.test/", []byte("x"), "Svc-Delay: 1h", "Svc-Label: a,b", "Svc-Flow-Control-Key: k", "Svc-Flow-Control-Value: rate=2,parallelism=3",
+		"Svc-Callback: https://cb.test/", "Svc-Retry-Delay: 1000", "Content-Type: text/plain")
+	a := c.do("GET", "/v2/messages/"+id, "").ok()
+	for name, want := range map[string]any{
+		"messageId": id, "url": "https://e.test/", "method": "POST", "body": "x", "maxRetries": 3.0, "createdAt": 5000.0, "notBefore": 3605000.0,
+		"callback": "https://cb.test/", "label": "a", "flowControlKey": "k", "rate": 2.0, "ratePerSecond": 2.0, "period": 1.0, "parallelism": 3.0,
+		"retryDelayExpression": "1000", "failureCallback": nil, "queueName": nil, "scheduleId": nil, "topicName": nil, "bodyBase64": nil, "callerIP": "127.0.0.1",
+	} {
+		if got := a.get(name); got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	binary := u.Publish("https://e.test/", []byte{0xff}, "Svc-Delay: 1h")
+	if b := c.do("GET", "/v2/messages/"+binary, "").ok(); b.text("bodyBase64") != "/w==" || b.get("body") != nil {
+		t.Errorf("%s", b.raw)
+	}
+	c.do("DELETE", "/v2/messages/"+id, "").ok()
+	c.do("GET", "/v2/messages/"+id, "").refused(404, id)
+	c.do("DELETE", "/v2/messages/"+id, "").refused(404, id)
+
+	for i := range 5 {
+		u.Publish(fmt.Sprintf("https://e.test/%d", i%2), nil, "Svc-Delay: 1h", "Svc-Label: bulk")
+	}
+	if n := c.do("DELETE", "/v2/messages?label=bulk&url=https://e.test/1", "").ok().number("cancelled"); n != 2 {
+		t.Errorf("cancelled %d", n)
+	}
+	if n := c.do("DELETE", "/v2/messages", `{"messageIds":["`+binary+`","msg_none"]}`).ok().number("cancelled"); n != 1 {
+		t.Errorf("cancelled %d", n)
+	}
+	if n := c.do("DELETE", "/v2/messages?label=bulk&count=1", "").ok().number("cancelled"); n != 1 {
+		t.Errorf("cancelled %d", n)
+	}
+	c.do("DELETE", "/v2/messages?count=abc", "").refused(400, "count", "abc")
+	u.Advance(time.Hour)
+	if n := len(u.Deliveries()); n != 2 {
+		t.Errorf("%d deliveries, want those of the two messages left", n)
+	}
+	done := u.Publish("https://e.test/", nil)
+	u.Settle()
+	c.do("GET", "/v2/messages/"+done, "").refused(404, done)
+}
+
+func TestDLQ(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Script(mockserver.Stub{URL: "https://e.test/*", Answers: []mockserver.Answer{{Status: "503", Body: "busy", Headers: map[string]string{"X-Why": "load"}}}})
+	u.Stub("https://fcb.test/*", 200)
+	c := newClient(t, u)
+	for i := range 7 {
+		u.Publish(fmt.Sprintf("https://e.test/%d", i), []byte("payload"), "Svc-Retries: 0", "Svc-Label: l"+fmt.Sprint(i%2), "Svc-Failure-Callback: https://fcb.test/", "Svc-Forward-X: y")
+		u.Advance(time.Second)
+	}
+	a := c.do("GET", "/v2/dlq", "").ok()
+	if len(a.list("messages")) != 7 || a.get("cursor") != nil {
+		t.Fatalf("%s", a.raw)
+	}
+	for path, want := range map[string]any{"url": "https://e.test/6", "body": "payload", "responseStatus": 503.0, "responseBody": "busy", "label": "l0", "maxRetries": 0.0} {
+		if got := a.get("messages", 0, path); got != want {
+			t.Errorf("%s is %v, want %v: newest first", path, got, want)
+		}
+	}
+	if a.text("messages", 0, "responseHeader", "X-Why", 0) != "load" || a.text("messages", 0, "header", "X", 0) != "y" || a.text("messages", 0, "failureCallbackInfo", "state") != "CALLBACK_SUCCESS" {
+		t.Errorf("%s", a.raw)
+	}
+	var walked []string
+	for cursor := ""; ; {
+		p := c.do("GET", "/v2/dlq?count=3&cursor="+url.QueryEscape(cursor), "").ok()
+		for i := range p.list("messages") {
+			walked = append(walked, p.text("messages", i, "url"))
+		}
+		if cursor = p.text("cursor"); cursor == "" {
+			break
+		}
+	}
+	if len(walked) != 7 || walked[0] != "https://e.test/6" || walked[6] != "https://e.test/0" {
+		t.Errorf("walked %v", walked)
+	}
+	for query, want := range map[string]int{"label=l1": 3, "label=l1,l0": 7, "responseStatus=503": 7, "responseStatus=500": 0, "url=https://e.test/3": 1, "callerIp=127.0.0.1": 7,
+		"callerIP=10.0.0.1": 0, "source=workflow": 0, "failureCallbackState=CALLBACK_SUCCESS": 7, "failureFunctionState=CALLBACK_FAIL": 0, "label=l1&url=https://e.test/2": 0} {
+		if got := len(c.do("GET", "/v2/dlq?"+query, "").ok().list("messages")); got != want {
+			t.Errorf("%s: %d, want %d", query, got, want)
+		}
+	}
+	for _, query := range []string{"count=0", "count=101", "count=abc", "cursor=1", "cursor=x-y", "fromDate=yesterday"} {
+		c.do("GET", "/v2/dlq?"+query, "").refused(400, strings.SplitN(query, "=", 2)[0])
+	}
+	logs := c.do("GET", "/v2/logs?count=1", "").ok().text("cursor")
+	c.do("GET", "/v2/dlq?cursor="+logs, "").refused(400, "cursor")
+
+	one := a.text("messages", 0, "dlqId")
+	if e := c.do("GET", "/v2/dlq/"+one, "").ok(); e.text("dlqId") != one || e.text("messageId") == "" {
+		t.Errorf("%s", e.raw)
+	}
+	c.do("GET", "/v2/workflows/dlq/"+one, "").refused(400, one)
+	c.do("POST", "/v2/dlq/restart/"+one, "").refused(400, one)
+	u.Stub("https://e.test/6", 200)
+	if r := c.do("POST", "/v2/dlq/retry/"+one, "").ok(); r.text("messageId") == "" {
+		t.Errorf("%s", r.raw)
+	}
+	u.Settle()
+	c.do("GET", "/v2/dlq/"+one, "").refused(404, one)
+	c.do("DELETE", "/v2/dlq/"+a.text("messages", 1, "dlqId"), "").ok()
+	if n := c.do("DELETE", "/v2/dlq?label=l1", "").ok().number("deleted"); n != 2 {
+		t.Errorf("deleted %d", n)
+	}
+	rest := c.do("GET", "/v2/dlq", "").ok()
+	if n := len(c.do("POST", "/v2/dlq/retry?dlqIds="+rest.text("messages", 0, "dlqId")+"&dlqIds="+rest.text("messages", 1, "dlqId"), "").ok().list("responses")); n != 2 {
+		t.Errorf("retried %d", n)
+	}
+	u.Settle()
+	if n := c.do("DELETE", "/v2/dlq", `{"dlqIds":["`+rest.text("messages", 2, "dlqId")+`"]}`).ok().number("deleted"); n != 1 {
+		t.Errorf("deleted %d", n)
+	}
+	c.do("POST", "/v2/dlq/retry/1-1", "").refused(404, "1-1")
+}
+
+func TestLogs(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("https://e.test/*", 503, 200)
+	c := newClient(t, u)
+	id := u.Publish("https://e.test/", []byte("x"), "Svc-Redact-Fields: body, header[Secret]", "Svc-Forward-Secret: s", "Svc-Forward-Open: o")
+	u.Advance(time.Hour)
+	a := c.do("GET", "/v2/logs?messageId="+id, "").ok()
+	var states []string
+	for i := range a.list("logs") {
+		states = append(states, a.text("logs", i, "state"))
+		if !strings.HasPrefix(a.text("logs", i, "body"), "REDACTED:") || !strings.HasPrefix(a.text("logs", i, "header", "Secret", 0), "REDACTED:") || a.text("logs", i, "header", "Open", 0) != "o" {
+			t.Errorf("%s", a.raw)
+		}
+	}
+	slices.Reverse(states)
+	if want := []string{"CREATED", "ACTIVE", "ERROR", "RETRY", "ACTIVE", "DELIVERED"}; !slices.Equal(states, want) {
+		t.Errorf("states %v, want %v", states, want)
+	}
+	if u.Deliveries()[0].Request.Header.Get("Secret") != "s" || string(u.Deliveries()[0].Request.Body) != "x" {
+		t.Error("what is redacted is not delivered as it is")
+	}
+	if e := c.do("GET", "/v2/events?state=ERROR", "").ok(); len(e.list("events")) != 1 || e.number("events", 0, "responseStatus") != 503 || e.text("events", 0, "error") == "" {
+		t.Errorf("%s", e.raw)
+	}
+	var walked int
+	for cursor := ""; ; {
+		p := c.do("GET", "/v2/logs?count=1&cursor="+cursor, "").ok()
+		walked += len(p.list("logs"))
+		if cursor = p.text("cursor"); cursor == "" {
+			break
+		}
+	}
+	if walked != 6 {
+		t.Errorf("walked over %d events", walked)
+	}
+	for _, query := range []string{"state=GONE", "count=1001", "count=0", "cursor=zzz", "toDate=x"} {
+		c.do("GET", "/v2/logs?"+query, "").refused(400, strings.SplitN(query, "=", 2)[0])
+	}
+}
+
+func TestFlowControlKeys(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*")
+	c := newClient(t, u)
+	c.do("GET", "/v2/flowControl/k", "").refused(404, "k")
+	c.do("POST", "/v2/flowControl/k/resume", "").refused(404, "k")
+	c.do("POST", "/v2/flowControl/k/pause", "").ok()
+	for i := range 4 {
+		u.Publish(fmt.Sprintf("https://e.test/%d", i), nil, "Svc-Flow-Control-Key: k", "Svc-Flow-Control-Value: rate=2, period=1m")
+	}
+	a := c.do("GET", "/v2/flowControl/k", "").ok()
+	if a.number("waitListSize") != 4 || a.get("isPaused") != true || a.number("rateMax") != 2 || a.number("ratePeriod") != 60 || a.get("parallelismMax") != nil {
+		t.Errorf("%s", a.raw)
+	}
+	if a := c.do("POST", "/v2/flowControl/k/resume", "").ok(); string(a.raw) != "{}" {
+		t.Errorf("%s", a.raw)
+	}
+	if n := len(u.Deliveries()); n != 2 {
+		t.Errorf("%d deliveries in the first period", n)
+	}
+	c.do("POST", "/v2/flowControl/k/pin?rate=1&period=30s&parallelism=4", "").ok()
+	a = c.do("GET", "/v2/flowControl", "").ok()
+	if a.number(0, "rateMax") != 1 || a.number(0, "ratePeriod") != 30 || a.get(0, "isPinnedRate") != true || a.number(0, "parallelismMax") != 4 {
+		t.Errorf("%s", a.raw)
+	}
+	c.do("POST", "/v2/flowControl/k/resetRate", "").ok()
+	if n := len(u.Deliveries()); n != 3 {
+		t.Errorf("%d deliveries after the rate was reset", n)
+	}
+	c.do("POST", "/v2/flowControl/k/unpin?rate=true&parallelism=true", "").ok()
+	u.Advance(time.Minute)
+	list := u.Deliveries()
+	if len(list) != 4 || list[3].URL != "https://e.test/3" {
+		t.Errorf("%d deliveries", len(list))
+	}
+	if g := c.do("GET", "/v2/globalParallelism", "").ok(); g.number("parallelismMax") == 0 {
+		t.Errorf("%s", g.raw)
+	}
+	c.do("POST", "/v2/flowControl/k/pin", "").refused(400, "nothing to pin")
+	c.do("POST", "/v2/flowControl/k/pin?rate=0", "").refused(400, "rate")
+	c.do("POST", "/v2/flowControl/k/pin?rate=1&period=1y", "").refused(400, "period")
+	c.do("POST", "/v2/flowControl/k/unpin", "").refused(400, "unpin")
+	c.do("POST", "/v2/flowControl/nobody/unpin?rate=true", "").refused(404, "nobody")
+}
