@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
+	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -19,12 +22,16 @@ import (
 // cli is the whole command line. Every flag is also an environment variable
 // UNDERSTUDY_<FLAG> and a key of the file given with --config.
 type cli struct {
+	Config string `placeholder:"FILE" help:"YAML file whose keys are the flags of the command; the command line and the environment win over it."` // taken out before parsing, see configFile
+
 	Serve   ServeCmd   `cmd:"" help:"Run the stand-in server."`
 	Ctl     CtlCmd     `cmd:"" help:"Talk to a running stand-in: time, journals, stubs."`
 	Run     RunCmd     `cmd:"" help:"Start a stand-in on a free port, run a command with its environment, stop."`
 	Spec    SpecCmd    `cmd:"" help:"Print the OpenAPI document."`
 	Health  HealthCmd  `cmd:"" name:"healthcheck" help:"Exit 0 when the stand-in is ready."`
 	Version VersionCmd `cmd:"" help:"Print the version."`
+
+	Completion CompletionCmd `cmd:"" help:"Print completions for a shell."`
 }
 
 // Exit codes of every command; conform has more.
@@ -54,7 +61,7 @@ type env struct {
 
 // run is the whole program; tests call it with their own streams.
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
-	mockserver.Version = version
+	mockserver.Version = built()
 	args, config, err := configFile(args)
 	if err != nil {
 		return report(errs, err)
@@ -83,6 +90,14 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		return report(errs, usage("%w", err))
 	}
 	return report(errs, parsed.Run(&env{ctx, out, errs}))
+}
+
+// built is the version: that of the build, or of the module for `go install`.
+func built() string {
+	if info, ok := debug.ReadBuildInfo(); ok && version == "devel" && info.Main.Version != "" {
+		return strings.Trim(info.Main.Version, "()")
+	}
+	return version
 }
 
 // report prints an error in one line and chooses the exit code.
@@ -140,27 +155,29 @@ func configFile(args []string) ([]string, *settings, error) {
 // Validate is part of kong.Resolver.
 func (s *settings) Validate(*kong.Application) error { return nil }
 
-// Resolve gives kong the value of a flag.
+// Resolve gives kong the value of a flag, unless the environment has one. Lists
+// and maps hold texts, as on the command line.
 func (s *settings) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	v, ok := s.values[flag.Name]
-	if !ok {
-		return nil, nil
+	if !ok || slices.ContainsFunc(flag.Envs, func(name string) bool { _, ok := os.LookupEnv(name); return ok }) {
+		return nil, nil //nolint:nilnil // kong's way to say that there is none
 	}
 	switch v := v.(type) {
 	case []any:
-		parts := make([]string, len(v))
+		parts := make([]any, len(v))
 		for i, one := range v {
 			parts[i] = fmt.Sprint(one)
 		}
-		return strings.Join(parts, ","), nil
+		return parts, nil
 	case map[string]any:
-		var parts []string
+		parts := make(map[string]any, len(v))
 		for name, one := range v {
-			parts = append(parts, fmt.Sprintf("%s=%v", name, one))
+			parts[name] = fmt.Sprint(one)
 		}
-		return strings.Join(parts, ";"), nil
+		return parts, nil
+	default:
+		return fmt.Sprint(v), nil
 	}
-	return v, nil
 }
 
 // unknown refuses keys that are no flags of the command.
@@ -169,8 +186,8 @@ func (s *settings) unknown(parsed *kong.Context) error {
 	for _, flag := range parsed.Flags() {
 		known[flag.Name] = true
 	}
-	for key := range s.values {
-		if !known[key] {
+	for _, key := range slices.Sorted(maps.Keys(s.values)) {
+		if !known[key] || key == "config" || key == "help" {
 			return fmt.Errorf("config %s: unknown key %q; accepted are the flags of `understudy %s`", s.file, key, parsed.Command())
 		}
 	}

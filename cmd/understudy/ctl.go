@@ -14,7 +14,7 @@ import (
 // CtlCmd talks to the control API of a running stand-in.
 type CtlCmd struct {
 	URL     string `default:"http://127.0.0.1:8080" help:"Address of the stand-in."`
-	Token   string `name:"control-token" placeholder:"T" help:"Token of the control API."`
+	Token   string `name:"control-token" aliases:"token" placeholder:"T" help:"Token of the control API."`
 	Account string `placeholder:"ID" help:"Account to act on; * for all. Default: the first."`
 
 	Health     ctlGet      `cmd:"" help:"Is it running, and on which clock?"`
@@ -195,7 +195,11 @@ func (c *CtlCmd) call(e *env, method, path string, q url.Values, body, answer an
 		if json.Unmarshal(text, &refused) != nil || refused.Error == "" {
 			return &exit{exitUnreachable, fmt.Errorf("%s is no stand-in: it answers %s", c.URL, response.Status)}
 		}
-		return errors.New(refused.Error)
+		code := exitFailed
+		if response.StatusCode == http.StatusBadRequest || response.StatusCode == http.StatusUnauthorized {
+			code = exitUsage
+		}
+		return &exit{code, errors.New(refused.Error)}
 	}
 	if err := json.Unmarshal(text, answer); err != nil {
 		return &exit{exitUnreachable, fmt.Errorf("%s is no stand-in: its answer is not JSON", c.URL)}

@@ -38,6 +38,7 @@ var importRules = []importRule{
 	{"engine/ratelimit", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"mockserver", []string{"conformance", "features", "fixtures"}},
 	{"mockserver/kv", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
+	{"mockserver/ratelimit", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"spec", []string{"spec/api", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"spec/api", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 }

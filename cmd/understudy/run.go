@@ -5,10 +5,15 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"syscall"
+	"time"
 
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec"
 )
+
+// stopLimit is how long the command may take to stop once it is told to.
+const stopLimit = 10 * time.Second
 
 // RunCmd starts a stand-in, runs a command with its environment, and stops.
 type RunCmd struct {
@@ -41,20 +46,29 @@ func (c *RunCmd) Run(e *env) error {
 	}
 	child := exec.CommandContext(e.ctx, command[0], command[1:]...)
 	child.Stdin, child.Stdout, child.Stderr = os.Stdin, e.out, e.err
+	child.Cancel = func() error { return child.Process.Signal(syscall.SIGTERM) }
+	child.WaitDelay = stopLimit
 	child.Env = os.Environ()
 	for _, v := range s.Env() {
 		child.Env = append(child.Env, v.Name+"="+v.Value)
 	}
 	err = child.Run()
-	if closed := s.Close(); err == nil && closed != nil {
+	closed := s.Close()
+	switch {
+	case child.ProcessState == nil:
+		return usage("run: %w", err)
+	case !child.ProcessState.Success():
+		return &exit{exitCode(child.ProcessState), errors.New("")} // the command has said why
+	case closed != nil:
 		return fmt.Errorf("stop: %w", closed)
 	}
-	var ended *exec.ExitError
-	switch {
-	case errors.As(err, &ended) && ended.ExitCode() > 0:
-		return &exit{ended.ExitCode(), errors.New("")}
-	case err != nil:
-		return usage("run: %w", err)
-	}
 	return nil
+}
+
+// exitCode is that of a command, or 128 and the signal, as shells say it.
+func exitCode(ended *os.ProcessState) int {
+	if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return ended.ExitCode()
 }

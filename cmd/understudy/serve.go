@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +44,9 @@ func (c *ServeCmd) Run(e *env) error {
 	cfg, err := c.config(e.err)
 	if err != nil {
 		return err
+	}
+	if c.ReadyFile != "" {
+		_ = os.Remove(c.ReadyFile) // one from before says nothing about this server; writing it tells of errors
 	}
 	s, err := mockserver.Run(cfg)
 	if err != nil {
@@ -120,12 +125,34 @@ func banner(w io.Writer, s *mockserver.Server, d *spec.Dialect) {
 	fmt.Fprintf(&b, "Understudy %s is running at %s\n\n", mockserver.Version, s.URL())
 	fmt.Fprintf(&b, "  messaging   %s\n  region      %s\n  management  %s\n  vector      %s\n\n", s.URL(), s.RegionURL(), s.ManagementURL(), s.VectorURL())
 	for _, v := range s.Env() {
-		fmt.Fprintf(&b, "export %s=%s\n", v.Name, v.Value)
+		fmt.Fprintf(&b, "export %s=%s\n", v.Name, quoted(v.Value))
 	}
 	fmt.Fprintf(&b, "\nTry it:\n  curl -X POST '%s/v2/publish/%s/_understudy/sink/status/200' -H 'Authorization: Bearer %s' -H '%sRetries: 1' -d '{\"hello\":\"world\"}'\n",
 		s.URL(), s.URL(), s.Token(), d.HeaderPrefix)
 	fmt.Fprintf(&b, "  curl '%s/_understudy/deliveries'\n", s.URL())
+	if hasPage() {
+		fmt.Fprintf(&b, "\nWatch it: %s%s\n", s.URL(), pagePath)
+	}
 	_, _ = io.WriteString(w, b.String()) // nobody may be reading
+}
+
+// pagePath is where the web page is, in servers that have one.
+const pagePath = "/_understudy/"
+
+func hasPage() bool {
+	control, err := spec.LoadControl()
+	return err == nil && slices.ContainsFunc(control.Operations(), func(op *spec.Operation) bool { return op.Path == pagePath })
+}
+
+// plain needs no quotes in a shell.
+var plain = regexp.MustCompile(`^[\w@%+=:,./-]*$`)
+
+// quoted is a text as a shell reads it.
+func quoted(text string) string {
+	if plain.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // ready writes the one line that scripts wait for. It appears whole or not at
