@@ -1,0 +1,231 @@
+package ratelimit
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/understudy-mock/understudy/engine/ratelimit"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// Invalid is a configuration that breaks the rules; it names all breaches.
+type Invalid struct{ Problems []Problem }
+
+// Problem is one breach of the rules.
+type Problem struct {
+	Key      string // strategy[0].limiter.window
+	Value    string // as JSON, shortened; "" when it is missing
+	Fault    string // what is wrong, when the value alone does not say it
+	Accepted string // what is allowed
+}
+
+// String is one line.
+func (p Problem) String() string {
+	text := p.Key + ": "
+	if p.Value != "" {
+		text += p.Value
+		if p.Fault != "" {
+			text += ", "
+		}
+	}
+	return text + p.Fault + ": accepted is " + p.Accepted
+}
+
+// Error is a line per problem, sorted by key.
+func (i *Invalid) Error() string {
+	lines := make([]string, len(i.Problems))
+	for n, p := range i.Problems {
+		lines[n] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// pluginSchema is the schema, compiled for the verdict and plain for the words.
+type pluginSchema struct {
+	compiled *jsonschema.Schema
+	plain    map[string]any
+}
+
+var loadSchema = sync.OnceValues(func() (pluginSchema, error) {
+	var s pluginSchema
+	if err := json.Unmarshal(spec.PluginSchema, &s.plain); err != nil {
+		return s, err
+	}
+	c := jsonschema.NewCompiler()
+	c.Draft = jsonschema.Draft2020
+	c.AssertFormat = true
+	c.Formats["window"] = isWindow
+	err := c.AddResource("mem://plugin.schema.json", bytes.NewReader(spec.PluginSchema))
+	if err == nil {
+		s.compiled, err = c.Compile("mem://plugin.schema.json")
+	}
+	return s, err
+})
+
+func isWindow(v any) bool {
+	text, ok := v.(string)
+	if !ok {
+		return true // its type is a breach already
+	}
+	_, err := ratelimit.ParseWindow(text)
+	return err == nil
+}
+
+// check holds the text of a configuration to the schema, and to what a schema
+// cannot say.
+func check(text []byte) error {
+	s, err := loadSchema()
+	if err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var document any
+	if err := decoder.Decode(&document); err != nil {
+		return syntax(text, err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return syntax(text, errors.New("something follows the configuration"))
+	}
+	var problems []Problem
+	var breach *jsonschema.ValidationError
+	if err := s.compiled.Validate(document); errors.As(err, &breach) {
+		problems = s.problems(document, breach)
+	} else if err != nil {
+		return err
+	}
+	problems = append(problems, duplicates(document)...)
+	if len(problems) == 0 {
+		return nil
+	}
+	slices.SortFunc(problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Fault, b.Fault))
+	})
+	return &Invalid{slices.Compact(problems)}
+}
+
+// syntax says where a text stops being JSON.
+func syntax(text []byte, err error) error {
+	var at *json.SyntaxError
+	if errors.As(err, &at) {
+		before := text[:min(int(at.Offset), len(text))]
+		line := 1 + bytes.Count(before, []byte("\n"))
+		return fmt.Errorf("rate-limit configuration: line %d: %w: accepted is one JSON object", line, err)
+	}
+	return fmt.Errorf("rate-limit configuration: %w: accepted is one JSON object", err)
+}
+
+// problems makes one of each leaf of a breach.
+func (s pluginSchema) problems(document any, e *jsonschema.ValidationError) (out []Problem) {
+	if len(e.Causes) > 0 {
+		for _, cause := range e.Causes {
+			out = append(out, s.problems(document, cause)...)
+		}
+		return out
+	}
+	pointer := strings.Split(strings.TrimPrefix(e.InstanceLocation, "/"), "/")
+	if e.InstanceLocation == "" {
+		pointer = nil
+	}
+	value, rules := walk(document, s.plain, pointer)
+	keys, _ := rules["properties"].(map[string]any)
+	object, _ := value.(map[string]any)
+	switch {
+	case strings.HasSuffix(e.KeywordLocation, "/required"):
+		for _, name := range rules["required"].([]any) {
+			if _, ok := object[name.(string)]; !ok {
+				out = append(out, Problem{Key: keyPath(append(pointer, name.(string))), Fault: "missing", Accepted: accepted(keys[name.(string)])})
+			}
+		}
+	case strings.HasSuffix(e.KeywordLocation, "/additionalProperties"):
+		for name, value := range object {
+			if keys[name] == nil {
+				known := slices.Sorted(maps.Keys(keys))
+				out = append(out, Problem{Key: keyPath(append(pointer, name)), Value: shown(value), Fault: "unknown key", Accepted: "one of " + strings.Join(known, ", ")})
+			}
+		}
+	default:
+		out = append(out, Problem{Key: keyPath(pointer), Value: shown(value), Fault: hint(value, rules), Accepted: accepted(rules)})
+	}
+	return out
+}
+
+// walk follows a pointer through the document and the schema at once.
+func walk(value any, rules map[string]any, pointer []string) (any, map[string]any) {
+	for _, name := range pointer {
+		switch v := value.(type) {
+		case map[string]any:
+			keys, _ := rules["properties"].(map[string]any)
+			value = v[name]
+			rules, _ = keys[name].(map[string]any)
+		case []any:
+			i, _ := strconv.Atoi(name) // the validator's own pointer
+			value = v[i]
+			rules, _ = rules["items"].(map[string]any)
+		}
+	}
+	return value, rules
+}
+
+func accepted(rules any) string {
+	object, _ := rules.(map[string]any)
+	text, _ := object["x-accepted"].(string)
+	return text
+}
+
+// hint names the accepted spelling of a value that only differs in case, spaces
+// and hyphens: tokenBucket, which an example of the document has.
+func hint(value any, rules map[string]any) string {
+	text, _ := value.(string)
+	names, _ := rules["enum"].([]any)
+	for _, name := range names {
+		if known, _ := name.(string); text != "" && letters(text) == letters(known) {
+			return fmt.Sprintf("did you mean %q?", known)
+		}
+	}
+	return ""
+}
+
+func letters(text string) string {
+	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(text))
+}
+
+// keyPath writes a pointer as one writes it in code: strategy[0].limiter.
+func keyPath(pointer []string) string {
+	if len(pointer) == 0 {
+		return "(the configuration)"
+	}
+	path := ""
+	for _, name := range pointer {
+		if _, err := strconv.Atoi(name); err == nil {
+			path += "[" + name + "]"
+		} else {
+			path += "." + name
+		}
+	}
+	return strings.TrimPrefix(path, ".")
+}
+
+// shown is a value as JSON, shortened.
+func shown(value any) string {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value) // it came from JSON
+	text := []rune(strings.TrimSpace(out.String()))
+	if len(text) > 60 {
+		return string(text[:57]) + "..."
+	}
+	return string(text)
+}

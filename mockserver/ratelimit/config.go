@@ -1,0 +1,137 @@
+package ratelimit
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine/ratelimit"
+)
+
+// DefaultPrefix begins keys when a configuration names no prefix.
+const DefaultPrefix = "@svc"
+
+// defaultTimeout is how long a request waits for the store before it passes.
+const defaultTimeout = time.Second
+
+// Config is the plugin's configuration: the keys of the interface document
+// ("Rate-limit plugin configuration"), and what only a host application knows.
+type Config struct {
+	Enabled   *bool      `json:"enabled,omitempty"` // nil: true
+	Token     string     `json:"token"`
+	URL       string     `json:"url"`
+	Prefix    string     `json:"prefix,omitempty"` // "": DefaultPrefix
+	Analytics bool       `json:"analytics,omitempty"`
+	Strategy  []Strategy `json:"strategy"`
+
+	TrustedProxies []netip.Prefix   `json:"-"` // whose X-Forwarded-For counts; empty: nobody's
+	Timeout        time.Duration    `json:"-"` // for the store, per request; 0: 1 s
+	Client         *http.Client     `json:"-"` // nil: one of its own
+	Log            *slog.Logger     `json:"-"` // nil: slog.Default()
+	Now            func() time.Time `json:"-"` // nil: wall time
+	Stats          *Stats           `json:"-"` // nil: not counted
+}
+
+// Strategy limits some methods of some routes.
+type Strategy struct {
+	Methods          []string `json:"methods"`
+	Path             string   `json:"path"`
+	IdentifierSource string   `json:"identifierSource"` // ip, or header.NAME
+	Debug            Debug    `json:"debug,omitempty"`
+	Limiter          Limiter  `json:"limiter"`
+}
+
+// Limiter says how a strategy counts.
+type Limiter struct {
+	Algorithm  ratelimit.Algorithm `json:"algorithm"`
+	Tokens     int64               `json:"tokens"`
+	Window     string              `json:"window"`               // 20s; see ratelimit.ParseWindow
+	RefillRate int64               `json:"refillRate,omitempty"` // of a token bucket; 0: Tokens
+}
+
+// UnmarshalJSON reads whole numbers in every spelling of JSON, 1e3 too.
+func (l *Limiter) UnmarshalJSON(text []byte) error {
+	var plain struct {
+		Algorithm          ratelimit.Algorithm
+		Tokens, RefillRate float64
+		Window             string
+	}
+	err := json.Unmarshal(text, &plain)
+	*l = Limiter{Algorithm: plain.Algorithm, Tokens: int64(plain.Tokens), Window: plain.Window, RefillRate: int64(plain.RefillRate)}
+	return err
+}
+
+// Debug is on for every text but "" and "false": the document has a string,
+// typed configurations a boolean.
+type Debug string
+
+// UnmarshalJSON reads a string or a boolean.
+func (d *Debug) UnmarshalJSON(text []byte) error {
+	*d = Debug(strings.Trim(string(text), `"`))
+	return nil
+}
+
+func (d Debug) on() bool { return d != "" && d != "false" }
+
+// Parse reads a configuration. Its error is an *Invalid with every problem of
+// the text, or says where the text is not JSON.
+func Parse(text []byte) (Config, error) {
+	if err := check(text); err != nil {
+		return Config{}, err
+	}
+	var c Config
+	if err := json.Unmarshal(text, &c); err != nil {
+		return Config{}, fmt.Errorf("rate-limit configuration: %w", err)
+	}
+	return c, nil
+}
+
+// complete fills in the defaults, after holding a configuration that was made
+// in Go to the same rules as one in JSON.
+func (c *Config) complete() error {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("rate-limit configuration: %w", err)
+	}
+	if err := check(text); err != nil {
+		return err
+	}
+	if c.Prefix == "" {
+		c.Prefix = DefaultPrefix
+	}
+	if c.Timeout == 0 {
+		c.Timeout = defaultTimeout
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if c.Now == nil {
+		c.Now = wall
+	}
+	if c.Stats == nil {
+		c.Stats = &Stats{}
+	}
+	if c.Client == nil {
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.MaxIdleConnsPerHost = 256 // one per request that waits for a decision
+		c.Client = &http.Client{Transport: transport}
+	}
+	return nil
+}
+
+// limit is the limiter as the algorithms take it; the text has been checked.
+func (l Limiter) limit() (ratelimit.Limit, error) {
+	window, err := ratelimit.ParseWindow(l.Window)
+	limit := ratelimit.Limit{Algorithm: l.Algorithm, Tokens: l.Tokens, Window: window}
+	if l.Algorithm == ratelimit.Bucket {
+		limit.RefillRate = l.RefillRate
+	}
+	if err != nil {
+		return limit, err
+	}
+	return limit, limit.Check()
+}

@@ -1,0 +1,61 @@
+package ratelimit
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+func TestWhoAsks(t *testing.T) {
+	t.Parallel()
+	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+	for name, c := range map[string]struct {
+		source, remote string
+		trusted        []netip.Prefix
+		header         http.Header
+		want           string
+	}{
+		"the address without the port":          {"ip", "192.0.2.1:5000", nil, nil, "192.0.2.1"},
+		"an IPv6 address":                       {"ip", "[2001:db8::1]:5000", nil, nil, "2001:db8::1"},
+		"an IPv4 address in IPv6":               {"ip", "[::ffff:192.0.2.1]:5000", nil, nil, "192.0.2.1"},
+		"nobody's X-Forwarded-For":              {"ip", "192.0.2.1:1", nil, http.Header{"X-Forwarded-For": {"1.1.1.1"}}, "192.0.2.1"},
+		"a stranger's X-Forwarded-For":          {"ip", "192.0.2.1:1", proxies, http.Header{"X-Forwarded-For": {"1.1.1.1"}}, "192.0.2.1"},
+		"a proxy's X-Forwarded-For":             {"ip", "10.0.0.1:1", proxies, http.Header{"X-Forwarded-For": {"198.51.100.7"}}, "198.51.100.7"},
+		"what a client wrote before its proxy":  {"ip", "10.0.0.1:1", proxies, http.Header{"X-Forwarded-For": {"1.1.1.1, 198.51.100.7, 10.0.0.2"}}, "198.51.100.7"},
+		"several X-Forwarded-For lines":         {"ip", "10.0.0.1:1", proxies, http.Header{"X-Forwarded-For": {"1.1.1.1", "198.51.100.7:443"}}, "198.51.100.7"},
+		"garbage ends the chain":                {"ip", "10.0.0.1:1", proxies, http.Header{"X-Forwarded-For": {"1.1.1.1, what, 10.0.0.2"}}, "10.0.0.2"},
+		"proxies all the way":                   {"ip", "[::1]:1", proxies, http.Header{"X-Forwarded-For": {"10.0.0.3"}}, "10.0.0.3"},
+		"no address":                            {"ip", "@", proxies, nil, "@"},
+		"a header whatever its case":            {"header.authorization", "", nil, http.Header{"Authorization": {"Bearer x"}}, "Bearer x"},
+		"a header with a dot in its name":       {"header.X.User", "", nil, http.Header{"X.user": {"me"}}, "me"},
+		"a header that net/http keeps apart":    {"header.Host", "", nil, nil, "example.com"},
+		"a header that is too long to be a key": {"header.X-User", "", nil, http.Header{"X-User": {strings.Repeat("x", 513)}}, "sha256-"},
+		"a header of several values: its first": {"header.X-User", "", nil, http.Header{"X-User": {"a", "b"}}, "a"},
+		"a missing header":                      {"header.X-User", "", nil, nil, "error: header X-User is missing: it says whose requests these are, and must not be empty"},
+		"an empty header":                       {"header.X-User", "", nil, http.Header{"X-User": {" "}}, "error: header X-User is missing: it says whose requests these are, and must not be empty"},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+		r.RemoteAddr = c.remote
+		for name, values := range c.header {
+			r.Header[http.CanonicalHeaderKey(name)] = values
+		}
+		got, err := newSource(c.source, c.trusted).of(r)
+		if err != nil {
+			got = "error: " + err.Error()
+		}
+		if got != c.want && (c.want != "sha256-" || !strings.HasPrefix(got, c.want)) {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestSecretsStayOutOfLogs(t *testing.T) {
+	t.Parallel()
+	for source, secret := range map[string]bool{"ip": false, "header.X-User": false, "header.Authorization": true, "header.X-Api-Key": true} {
+		if got := newSource(source, nil).logged("value"); (got != "value") != secret {
+			t.Errorf("%s is logged as %q", source, got)
+		}
+	}
+}
