@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"hash/fnv"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -127,13 +126,14 @@ func (s *Server) byToken(token string) *world {
 
 // authenticate finds the account by the operation's security schemes. A
 // credential that is given must be right, even beside another that is.
-func (s *Server) authenticate(op *spec.Operation, r *http.Request) (*world, error) {
+func (s *Server) authenticate(c *call) (*world, error) {
+	op := c.op
 	if len(op.Security) == 0 {
 		return nil, nil
 	}
 	var found *world
 	for _, scheme := range op.Security {
-		w, given, err := s.credential(scheme, r)
+		w, given, err := s.credential(scheme, c)
 		if err != nil {
 			return nil, err
 		}
@@ -167,12 +167,12 @@ func accepted(schemes []string) string {
 }
 
 // credential looks for one scheme's credential in a request.
-func (s *Server) credential(scheme string, r *http.Request) (w *world, given bool, err error) {
-	kind, value, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+func (s *Server) credential(scheme string, c *call) (w *world, given bool, err error) {
+	kind, value, _ := strings.Cut(c.header.Get("Authorization"), " ")
 	value = strings.TrimSpace(value)
 	switch scheme {
 	case "queryToken":
-		token := r.URL.Query()["svc_token"]
+		token := c.query["svc_token"]
 		if len(token) == 0 {
 			return nil, false, nil
 		}

@@ -260,6 +260,9 @@ func (s *Server) controlRequests(c *call) (reply, error) {
 	entries, dropped := c.world.requests.list(c.number("limit"), func(x *Exchange) bool {
 		return (id == "" || x.OperationID == id) && strings.HasPrefix(x.Path, path) && (status == 0 || x.Response.Status == status)
 	})
+	for i := range entries {
+		entries[i].Request.Header = masked(entries[i].Request.Header)
+	}
 	return reply{body: journalBody[Exchange]{journalLimit, dropped, entries}}, nil
 }
 

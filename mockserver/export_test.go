@@ -27,7 +27,7 @@ func OptionNames() []string {
 
 // ParseOption reads one configuration header.
 func ParseOption(name, value string) (engine.Options, []spec.Problem) {
-	set := settings{textproto.CanonicalMIMEHeaderKey(name): {"header " + configPrefix + name, []string{value}}}
+	set := settings{textproto.CanonicalMIMEHeaderKey(name): {"header", configPrefix + name, []string{value}}}
 	o, _, problems := set.parse()
 	return o, problems
 }

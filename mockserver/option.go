@@ -18,8 +18,8 @@ import (
 
 // setting is one configuration value and where it stood.
 type setting struct {
-	where  string // "header Svc-Retries", "query svc-retries"
-	values []string
+	in, name string // header Svc-Retries, query svc-retries
+	values   []string
 }
 
 // settings are the configuration of one publish, by canonical name without
@@ -33,7 +33,7 @@ func headerSettings(h http.Header) settings {
 	set := settings{}
 	for name, values := range h {
 		if rest, ok := strings.CutPrefix(name, configPrefix); ok && len(values) > 0 {
-			set[rest] = setting{"header " + name, values}
+			set[rest] = setting{"header", name, values}
 		}
 	}
 	return set
@@ -42,10 +42,13 @@ func headerSettings(h http.Header) settings {
 // withQuery adds what the query says; a header wins (decided: open point 10).
 func (set settings) withQuery(q url.Values) settings {
 	for name, values := range q {
+		if !strings.EqualFold(name[:min(len(name), len(configPrefix))], configPrefix) {
+			continue
+		}
 		key := textproto.CanonicalMIMEHeaderKey(name)
 		rest, ok := strings.CutPrefix(key, configPrefix)
 		if _, taken := set[rest]; ok && !taken {
-			set[rest] = setting{"query " + name, values}
+			set[rest] = setting{"query", name, values}
 		}
 	}
 	return set
@@ -171,7 +174,7 @@ func (set settings) parseFamilies(o *engine.Options, problems []spec.Problem) ([
 				o.Forward[rest] = s.values
 			}
 		} else if !knownName(name) {
-			unknown = append(unknown, s.name())
+			unknown = append(unknown, s.name)
 		}
 	}
 	for _, family := range []struct {
@@ -237,20 +240,13 @@ type refusal struct{ why, accepted string }
 
 func (r refusal) Error() string { return r.why + "; accepted is " + r.accepted }
 
-// name is the name as it was given.
-func (s setting) name() string {
-	_, name, _ := strings.Cut(s.where, " ")
-	return name
-}
-
 // problem says which value of which name is wrong.
 func (s setting) problem(err error) spec.Problem {
-	in, name, _ := strings.Cut(s.where, " ")
 	r, ok := err.(refusal) //nolint:errorlint // never wrapped
 	if !ok {
 		r = split(err, s.values[0])
 	}
-	return problem(in, name, strconv.Quote(shorten(s.values[0])), r.why, r.accepted)
+	return problem(s.in, s.name, strconv.Quote(shorten(s.values[0])), r.why, r.accepted)
 }
 
 // split takes an error of the engine apart: without the value, which the
@@ -286,12 +282,11 @@ func (set settings) paired(problems []spec.Problem) []spec.Problem {
 	if hasValue {
 		given, have, want = value, "Value", "Key"
 	}
-	in, name, _ := strings.Cut(given.where, " ")
-	if in == "query" {
+	if given.in == "query" {
 		have, want = strings.ToLower(have), strings.ToLower(want)
 	}
-	missing := strings.TrimSuffix(name, have) + want
-	return append(problems, spec.Problem{In: in, Name: missing, Rule: "required", Message: "is missing beside " + name, Accepted: "flow-control key and value together"})
+	missing := strings.TrimSuffix(given.name, have) + want
+	return append(problems, spec.Problem{In: given.in, Name: missing, Rule: "required", Message: "is missing beside " + given.name, Accepted: "flow-control key and value together"})
 }
 
 func parseBool(to *bool, v string) error {

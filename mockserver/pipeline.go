@@ -58,24 +58,28 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out reply,
 // neutralise takes the dialect's names out of the request.
 func (s *Server) neutralise(c *call) {
 	d := s.cfg.Dialect
-	r := *c.request
-	u := *r.URL
-	u.RawQuery = d.NeutralQuery(u.RawQuery)
-	r.URL, r.Header = &u, d.NeutralHeader(r.Header)
-	c.request, c.header, c.raw = &r, r.Header, u.RawQuery
-	if u.RawQuery != "" {
-		c.query = u.Query()
-	} else {
-		c.query = url.Values{}
+	header, query := d.NeutralHeader(c.request.Header), d.NeutralQuery(c.request.URL.RawQuery)
+	if d.HeaderPrefix != configPrefix || query != c.request.URL.RawQuery {
+		r, u := *c.request, *c.request.URL
+		u.RawQuery = query
+		r.URL, r.Header = &u, header
+		c.request = &r
+	}
+	c.header, c.raw, c.query = header, query, noQuery
+	if query != "" {
+		c.query = c.request.URL.Query()
 	}
 }
+
+// noQuery is never written to.
+var noQuery = url.Values{}
 
 // admit authenticates the call.
 func (s *Server) admit(c *call) error {
 	if c.op.Area == "control_url" {
 		return s.admitControl(c)
 	}
-	w, err := s.authenticate(c.op, c.request)
+	w, err := s.authenticate(c)
 	if err != nil {
 		return err
 	}
@@ -91,7 +95,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength == 0 || r.Body == nil {
 		return nil, nil
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.cfg.MaxBody))
+	body, err := readAll(http.MaxBytesReader(w, r.Body, s.cfg.MaxBody), min(r.ContentLength, s.cfg.MaxBody))
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
 		return nil, errTooLarge(s.cfg.MaxBody)
@@ -100,6 +104,21 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, invalid("body: could not be read: " + err.Error())
 	}
 	return body, nil
+}
+
+// readAll reads to the end, at once where the length is known; -1 stands for
+// an unknown one.
+func readAll(r io.Reader, length int64) ([]byte, error) {
+	if length < 0 {
+		return io.ReadAll(r)
+	}
+	body := make([]byte, length, length+1)
+	n, err := io.ReadFull(r, body)
+	if err != nil {
+		return body[:n], err
+	}
+	rest, err := io.ReadAll(r)
+	return append(body, rest...), err
 }
 
 // failed makes the answer to an error.
@@ -150,7 +169,7 @@ func (s *Server) write(w http.ResponseWriter, c *call, out reply, x *Exchange) {
 	if strings.HasPrefix(h.Get("Content-Type"), "application/json") {
 		body = s.cfg.Dialect.BrandJSON(body)
 	}
-	x.Response = Message{Status: out.status, Header: h.Clone(), Body: body}
+	x.Response = Message{Status: out.status, Header: h, Body: body}
 	w.WriteHeader(out.status)
 	_, _ = w.Write(body) // the client may be gone
 }
@@ -165,7 +184,7 @@ func (s *Server) record(c *call, x *Exchange) {
 		world = s.first()
 	}
 	x.Account = world.ID
-	x.Request = Message{Header: masked(c.header), Body: c.body}
+	x.Request = Message{Header: c.header, Body: c.body}
 	world.requests.add(*x)
 }
 
@@ -180,7 +199,7 @@ func hidden(path string) string {
 	return token.ReplaceAllString(path, "$1***")
 }
 
-// masked hides credentials.
+// masked hides credentials; the journal's readers never see them.
 func masked(h http.Header) http.Header {
 	if h.Get("Authorization") == "" {
 		return h

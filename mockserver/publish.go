@@ -43,7 +43,7 @@ func (s *Server) enqueueMessage(c *call) (reply, error) {
 		return reply{}, err
 	}
 	if err := aName(&r.Options.Queue, c.vars["queue"]); err != nil {
-		return reply{}, refused([]spec.Problem{setting{"path queue", []string{c.vars["queue"]}}.problem(err)})
+		return reply{}, refused([]spec.Problem{setting{"path", "queue", []string{c.vars["queue"]}}.problem(err)})
 	}
 	receipts, err := c.account.Publish(r)
 	if err != nil {
@@ -57,7 +57,6 @@ func (s *Server) publishRequest(c *call, variable string) (engine.PublishRequest
 	r := engine.PublishRequest{
 		Header:   kept(c.header),
 		Forward:  content(c.header),
-		All:      forwardable(c.header),
 		Body:     c.body,
 		CallerIP: c.callerIP(),
 	}
@@ -65,7 +64,11 @@ func (s *Server) publishRequest(c *call, variable string) (engine.PublishRequest
 	if err == nil {
 		err = aim(&r, "path", target)
 	}
-	return r, both(err, s.configure(c, &r, headerSettings(c.header).withQuery(c.query)))
+	err = both(err, s.configure(c, &r, headerSettings(c.header).withQuery(c.query)))
+	if r.Options.HeaderForward || r.Group != "" { // a group may ask for it by default
+		r.All = forwardable(c.header)
+	}
+	return r, err
 }
 
 // configure reads the options of a request, and minds the names that nobody
@@ -152,20 +155,23 @@ func receiptReply(rs engine.Receipts) reply {
 
 // receiptBody is one receipt, or for a group a list of them.
 func receiptBody(rs engine.Receipts) any {
+	if !rs.Group {
+		return oneReceipt(&rs.List[0])
+	}
 	list := make([]api.PublishReceipt, len(rs.List))
-	for i, r := range rs.List {
-		list[i] = api.PublishReceipt{MessageId: r.MessageID, Deduplicated: some(r.Deduplicated)}
-		if rs.Group {
-			list[i].Url = some(r.URL)
-		}
-		if r.RunID != "" {
-			list[i].WorkflowRunId, list[i].WorkflowCreatedAt = some(r.RunID), ms(r.RunCreatedAt)
-		}
+	for i := range rs.List {
+		list[i] = oneReceipt(&rs.List[i])
+		list[i].Url = &rs.List[i].URL
 	}
-	if rs.Group {
-		return list
+	return list
+}
+
+func oneReceipt(r *engine.Receipt) api.PublishReceipt {
+	out := api.PublishReceipt{MessageId: r.MessageID, Deduplicated: some(r.Deduplicated)}
+	if r.RunID != "" {
+		out.WorkflowRunId, out.WorkflowCreatedAt = &r.RunID, ms(r.RunCreatedAt)
 	}
-	return list[0]
+	return out
 }
 
 // batchItem is one message of a batch.
@@ -225,7 +231,7 @@ func (s *Server) item(c *call, item batchItem) (engine.PublishRequest, error) {
 	}
 	if item.Queue != "" {
 		if err := aName(&r.Options.Queue, item.Queue); err != nil {
-			return r, refused([]spec.Problem{setting{"body /queue", []string{item.Queue}}.problem(err)})
+			return r, refused([]spec.Problem{setting{"body", "/queue", []string{item.Queue}}.problem(err)})
 		}
 	}
 	return r, nil
