@@ -204,8 +204,11 @@ func (o *Operation) checkBody(body []byte) []Problem {
 
 // decode reads JSON and says at which position it breaks.
 func decode(body []byte) (any, *Problem) {
-	d := json.NewDecoder(bytes.NewReader(body))
 	var v any
+	if json.Unmarshal(body, &v) == nil {
+		return v, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(body)) // slower, but it knows the position
 	err := d.Decode(&v)
 	if err == nil {
 		if _, err = d.Token(); errors.Is(err, io.EOF) {
