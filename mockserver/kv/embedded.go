@@ -77,11 +77,12 @@ func (e *embedded) transact(_ context.Context, commands [][]string) []any {
 			broken = reply
 		}
 	}
-	replies, ok := c.do([]string{"EXEC"}).([]any)
-	switch {
-	case broken != nil:
+	if broken != nil { // the store itself would run the rest
+		c.do([]string{"DISCARD"})
 		return []any{failure(fmt.Sprintf("EXECABORT Transaction discarded because of: %v", broken))}
-	case !ok:
+	}
+	replies, ok := c.do([]string{"EXEC"}).([]any)
+	if !ok {
 		return []any{failure("EXECABORT Transaction discarded because of previous errors.")}
 	}
 	return replies

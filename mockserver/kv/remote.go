@@ -4,12 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
 
 // remote is a real server of the same commands.
 type remote struct{ client *redis.Client }
+
+// silent keeps the library from writing to the standard error of whoever runs
+// this: what fails becomes a reply.
+type silent struct{}
+
+// Printf drops a line.
+func (silent) Printf(context.Context, string, ...any) {}
+
+func init() { redis.SetLogger(silent{}) }
 
 // newRemote prepares the connections; they are made when they are needed.
 func newRemote(url string) (*remote, error) {
@@ -19,6 +29,8 @@ func newRemote(url string) (*remote, error) {
 	}
 	options.Protocol = 2 // RESP3 has maps, which the interface answers flat
 	options.DisableIdentity = true
+	options.MaxRetries = -1 // a command that was lost on the way may have been run
+	options.DialerRetries = 1
 	return &remote{redis.NewClient(options)}, nil
 }
 
@@ -33,7 +45,7 @@ func (r *remote) run(ctx context.Context, commands [][]string) []any {
 func (r *remote) transact(ctx context.Context, commands [][]string) []any {
 	replies := execute(ctx, r.client.TxPipeline(), commands)
 	for _, reply := range replies {
-		if text, failed := reply.(failure); failed && len(text) >= 9 && text[:9] == "EXECABORT" {
+		if text, failed := reply.(failure); failed && strings.HasPrefix(string(text), "EXECABORT") {
 			return []any{text}
 		}
 	}

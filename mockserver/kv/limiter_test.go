@@ -1,0 +1,160 @@
+package kv_test
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	limiter "github.com/understudy-mock/understudy/engine/ratelimit"
+	"github.com/understudy-mock/understudy/mockserver/kv"
+	"github.com/understudy-mock/understudy/mockserver/ratelimit"
+)
+
+func digestOf(text string) string {
+	sum := sha1.Sum([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// strategyOf is a configuration with one strategy over a store.
+func strategyOf(url, algorithm string, tokens int64, now func() time.Time) ratelimit.Config {
+	return ratelimit.Config{
+		URL: url, Token: "secret", Now: now, Timeout: time.Minute, Stats: &ratelimit.Stats{}, Client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+		Strategy: []ratelimit.Strategy{{
+			Methods: []string{"ALL"}, Path: "*", IdentifierSource: "ip",
+			Limiter: ratelimit.Limiter{Algorithm: limiter.Algorithm(algorithm), Tokens: tokens, Window: "10s", RefillRate: 2},
+		}},
+	}
+}
+
+// limiterScenarios are times in ms and what is answered then, of 4 per 10 s.
+var limiterScenarios = map[string]string{
+	"fixed-window":   "0:1 0:1 5000:1 9999:1 9999:0 10000:1 19999:1 20000:1 65000:1",
+	"sliding-window": "0:1 0:1 5000:1 9999:1 9999:0 10000:0 10001:1 10002:0 12501:1 15001:1 30000:1",
+	"token-bucket":   "0:1 0:1 0:1 0:1 0:0 9999:0 10000:1 10000:1 10000:0 25000:1 25000:1 25000:0 90000:1 90000:1 90000:1 90000:1 90000:0",
+}
+
+func TestLimiterScenarios(t *testing.T) {
+	t.Parallel()
+	eachBackend(t, func(t *testing.T, store *kv.KV) {
+		server := httptest.NewServer(store)
+		defer server.Close()
+		for algorithm, scenario := range limiterScenarios {
+			c := newClock()
+			cfg := strategyOf(server.URL, algorithm, 4, c.Now)
+			cfg.Prefix = algorithm
+			app := newApp(t, cfg)
+			at := int64(0)
+			for i, step := range strings.Fields(scenario) {
+				text, want, _ := strings.Cut(step, ":")
+				ms, err := strconv.ParseInt(text, 10, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.pass(time.Duration(ms-at) * time.Millisecond)
+				at = ms
+				w := ask(app, "GET", "/", "")
+				if got := map[int]string{200: "1", 429: "0"}[w.Code]; got != want {
+					t.Errorf("%s, step %d at %d ms: got %d %v %s", algorithm, i, ms, w.Code, w.Header(), w.Body)
+				}
+			}
+			if cfg.Stats.FailedOpen.Load() != 0 {
+				t.Errorf("%s: %d decisions failed", algorithm, cfg.Stats.FailedOpen.Load())
+			}
+			cfg.Client.CloseIdleConnections()
+		}
+	})
+}
+
+func newApp(t testing.TB, cfg ratelimit.Config) http.Handler {
+	t.Helper()
+	limit, err := ratelimit.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return limit(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "app") }))
+}
+
+const (
+	processes = 8
+	perHost   = 60 // requests of each
+	allowed   = 101
+)
+
+// TestManyHostsNeverPassTheLimit runs 8 processes, each an application with the
+// plugin and a store interface of its own, over one server and one limit.
+func TestManyHostsNeverPassTheLimit(t *testing.T) {
+	t.Parallel()
+	for _, algorithm := range []string{"fixed-window", "sliding-window", "token-bucket"} {
+		t.Run(algorithm, func(t *testing.T) {
+			t.Parallel()
+			url := realRedis(t)
+			outs := make([][]byte, processes)
+			var wg sync.WaitGroup
+			for i := range processes {
+				wg.Add(1)
+				go func() {
+					defer wg.Done()
+					cmd := exec.CommandContext(t.Context(), os.Args[0])
+					cmd.Env = append(os.Environ(), "KV_TEST_HOST="+url, "KV_TEST_ALGORITHM="+algorithm)
+					outs[i], _ = cmd.CombinedOutput() // what it says is checked
+				}()
+			}
+			wg.Wait()
+			total := 0
+			for _, out := range outs {
+				n, err := strconv.Atoi(strings.TrimSpace(string(out)))
+				if err != nil {
+					t.Fatalf("a host says %s", out)
+				}
+				total += n
+			}
+			if total != allowed {
+				t.Errorf("%d of %d requests passed, want exactly the limit of %d", total, processes*perHost, allowed)
+			}
+		})
+	}
+}
+
+// hostProcess is one of the hosts: it prints how many of its requests passed.
+func hostProcess(url string) int {
+	store, err := kv.New(kv.Config{Token: "secret", URL: url})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	server := httptest.NewServer(store)
+	cfg := strategyOf(server.URL, os.Getenv("KV_TEST_ALGORITHM"), allowed, newClock().Now)
+	limit, err := ratelimit.New(cfg)
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	app := limit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range perHost / 4 {
+				ask(app, "GET", "/", "")
+			}
+		}()
+	}
+	wg.Wait()
+	if n := cfg.Stats.FailedOpen.Load(); n != 0 {
+		fmt.Println(n, "decisions failed")
+		return 1
+	}
+	fmt.Println(cfg.Stats.Allowed.Load())
+	return 0
+}
