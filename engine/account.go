@@ -187,11 +187,20 @@ func (a *Account) attempt(ctx context.Context, cancel context.CancelFunc, m *Mes
 		return // forgotten by a Reset meanwhile
 	}
 	if o.After > 0 && m.State == Active {
-		m.last = &o
-		m.timer = a.timers.add(a.now.Add(o.After), wakeOutcome, m.ID)
+		a.postpone(m, o)
 		return
 	}
 	a.settle(m, o)
+}
+
+// postpone lets the outcome of a stub take effect when the time that it claims
+// has passed on the clock, or the message's timeout.
+func (a *Account) postpone(m *Message, o Outcome) {
+	if limit := m.Options.timeout(); o.After > limit {
+		o = Outcome{Err: fmt.Sprintf("no answer within the timeout of %s", limit), After: limit}
+	}
+	m.cancel, m.last = nil, &o
+	m.timer = a.timers.add(a.now.Add(o.After), wakeOutcome, m.ID)
 }
 
 // deliver calls the Deliverer; a panic there is a failed attempt, not the end.

@@ -157,6 +157,14 @@ func mergeHeader(h, d Header) Header {
 	return m
 }
 
+// timeout is how long an attempt may take.
+func (o *Options) timeout() time.Duration {
+	if o.Timeout == 0 {
+		return DefaultTimeout
+	}
+	return o.Timeout
+}
+
 // retries is how many retries the options allow.
 func (o *Options) retries() int {
 	if o.Retries == nil {

@@ -125,10 +125,7 @@ func (a *Account) reconfigured(old *Options, over Options) (*Options, error) {
 // continueAs starts run with the finished steps of old: every entry that has
 // not led on yet is delivered again.
 func (a *Account) continueAs(run, old *Run, e *DLQEntry) {
-	a.seq++
-	run.Seq = a.seq
-	a.runs[run.ID] = run
-	a.runList.add(run.ID, run)
+	a.enlist(run)
 	run.calls = old.calls
 	done := map[int]bool{}
 	for _, it := range old.items {

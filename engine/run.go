@@ -111,6 +111,26 @@ func (a *Account) trigger(r PublishRequest) Receipt {
 	return a.begin(run)
 }
 
+// keepRuns is how many runs an account remembers; beyond it the oldest that
+// have ended go, and with them the knowledge of their ids.
+const keepRuns = 100_000
+
+// enlist registers a run.
+func (a *Account) enlist(run *Run) {
+	if a.runList.len() >= keepRuns {
+		for _, old := range slices.Clone(a.runList.items) {
+			if old != nil && old.ended() && a.runList.len() > keepRuns*3/4 {
+				a.runList.remove(old.ID)
+				delete(a.runs, old.ID)
+			}
+		}
+	}
+	a.seq++
+	run.Seq = a.seq
+	a.runs[run.ID] = run
+	a.runList.add(run.ID, run)
+}
+
 // wired adds the failure callback that a client library would have asked for.
 func wired(opts Options, url string) *Options {
 	if opts.FailureCallback == nil {
@@ -124,10 +144,7 @@ func wired(opts Options, url string) *Options {
 
 // begin registers a run and calls its endpoint for the first time.
 func (a *Account) begin(run *Run) Receipt {
-	a.seq++
-	run.Seq = a.seq
-	a.runs[run.ID] = run
-	a.runList.add(run.ID, run)
+	a.enlist(run)
 	first := &item{body: run.Payload, callType: "step", step: Step{Name: "init", Type: "Initial", Concurrent: 1, Out: string(run.Payload)}}
 	m := a.carry(run, first, run.Options) // the only call that the trigger's delay holds for
 	a.logRun(run, RunStarted, detail{invoker: run.Invoker})
