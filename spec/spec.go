@@ -15,11 +15,18 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-//go:embed openapi.yaml
-var openapiYAML []byte
-
-//go:embed control.yaml
-var controlYAML []byte
+// Each document is embedded twice: as YAML for readers, and as JSON, generated
+// from it, which loads faster.
+var (
+	//go:embed openapi.yaml
+	openapiYAML []byte
+	//go:embed openapi.json
+	openapiJSON []byte
+	//go:embed control.yaml
+	controlYAML []byte
+	//go:embed control.json
+	controlJSON []byte
+)
 
 // Document is an OpenAPI document with its operations prepared for routing and
 // checking. It never changes, so all servers of a process share it.
@@ -37,14 +44,16 @@ func Load() (*Document, error) { return loadOpenAPI() }
 func LoadControl() (*Document, error) { return loadControl() }
 
 var (
-	loadOpenAPI = sync.OnceValues(func() (*Document, error) { return Parse(openapiYAML) })
-	loadControl = sync.OnceValues(func() (*Document, error) { return Parse(controlYAML) })
+	loadOpenAPI = sync.OnceValues(func() (*Document, error) { return parse(openapiJSON, openapiYAML) })
+	loadControl = sync.OnceValues(func() (*Document, error) { return parse(controlJSON, controlYAML) })
 )
 
 // Parse prepares a document. It does not validate it against OpenAPI itself:
 // Validate does, for documents that are not ours.
-func Parse(yaml []byte) (*Document, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(yaml)
+func Parse(yaml []byte) (*Document, error) { return parse(yaml, yaml) }
+
+func parse(text, yaml []byte) (*Document, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		return nil, fmt.Errorf("OpenAPI document: %w", err)
 	}
