@@ -46,22 +46,38 @@ func Destination(path, query string) (url, group string, err error) {
 // NotBuilt is how many operations still answer 501.
 func NotBuilt() int { return len(notBuilt) }
 
-// WithHandlers runs f with another handler table, and then restores it.
-func WithHandlers(change func(map[string]bool), f func()) {
+// WithHandlers runs f with another handler table, and then restores it. An
+// operation that change adds, or sets to another mark than "", gets a handler
+// of that kind.
+func WithHandlers(change func(map[string]string), f func()) {
 	saved := handlers
 	defer func() { handlers = saved }()
-	handlers = map[string]handler{}
-	have := map[string]bool{}
+	marks := map[string]string{}
 	for id := range saved {
-		have[id] = true
+		marks[id] = ""
 	}
-	change(have)
-	for id := range have {
-		h := saved[id]
-		if h == nil {
-			h = func(*Server, *call) (reply, error) { return reply{}, nil }
+	change(marks)
+	handlers = map[string]handler{}
+	for id, mark := range marks {
+		switch mark {
+		case "panics":
+			handlers[id] = func(*Server, *call) (reply, error) { panic("a bug") }
+		case "wrong":
+			handlers[id] = func(*Server, *call) (reply, error) { return reply{body: map[string]int{"current": 1}}, nil }
+		case "unencodable":
+			handlers[id] = func(*Server, *call) (reply, error) { return reply{body: func() {}}, nil }
+		default:
+			handlers[id] = saved[id]
 		}
-		handlers[id] = h
 	}
 	f()
+}
+
+// FlowValue reads a flow-control value and writes it again.
+func FlowValue(v string) (f engine.FlowControl, again string, err error) {
+	o := engine.Options{}
+	if err := flowValue(&o, v); err != nil {
+		return engine.FlowControl{}, "", err
+	}
+	return *o.Flow, flowText(o.Flow), nil
 }

@@ -269,6 +269,32 @@ func FuzzOptions(f *testing.F) {
 	})
 }
 
+func FuzzFlowValue(f *testing.F) {
+	for _, seed := range []string{"parallelism=5, rate=10, period=1m", "rate=5,parallelism=2", "RATE=1", "rate=1,period=1d", "period=60,rate=3"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		flow, written, err := mockserver.FlowValue(text)
+		if err != nil {
+			return
+		}
+		if again, _, err := mockserver.FlowValue(written); err != nil || again.Rate != flow.Rate || again.Parallelism != flow.Parallelism || again.Period != max(flow.Period, time.Second) {
+			t.Errorf("%q is written as %q, which reads as %+v, %v", text, written, again, err)
+		}
+	})
+}
+
+func FuzzDuration(f *testing.F) {
+	for _, seed := range []string{"50s", "1d10h30m", "7", "365d365d", "9999999999", "1y", "-1s", strings.Repeat("365d", 400)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if d, err := engine.ParseDuration(text); err == nil && (d < 0 || d > engine.MaxDelay || text == "") {
+			t.Errorf("%q is %s", text, d)
+		}
+	})
+}
+
 func FuzzDestination(f *testing.F) {
 	for _, seed := range []string{"https://e.test/a//b%2Fc?x=1&svc-retries=3", "https%3A%2F%2Fe.test", "group", "%zz", "://", "https:/x", "http://[::1]:80/"} {
 		f.Add(seed)

@@ -13,17 +13,53 @@ import (
 func TestStartRefusesWhatDoesNotMatchTheDocument(t *testing.T) {
 	cases := []struct {
 		name   string
-		change func(map[string]bool)
+		change func(map[string]string)
 		want   string
 	}{
-		{"a missing handler", func(h map[string]bool) { delete(h, "publishMessage") }, "publishMessage"},
-		{"a surplus handler", func(h map[string]bool) { h["publishPigeon"] = true }, "publishPigeon"},
+		{"a missing handler", func(h map[string]string) { delete(h, "publishMessage") }, "publishMessage"},
+		{"a surplus handler", func(h map[string]string) { h["publishPigeon"] = "wrong" }, "publishPigeon"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			mockserver.WithHandlers(c.change, func() {
 				if _, err := mockserver.New(mockserver.Config{}); err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("error %v, want one that names %s", err, c.want)
+				}
+			})
+		})
+	}
+}
+
+// Not parallel, either.
+func TestBugsOfOursAreSeenAndSurvived(t *testing.T) {
+	cases := []struct {
+		mark       string
+		status     int
+		violations int
+	}{
+		{"panics", 500, 0},
+		{"unencodable", 500, 0},
+		{"wrong", 200, 2}, // a wrong type and a missing field
+	}
+	for _, c := range cases {
+		t.Run(c.mark, func(t *testing.T) {
+			mockserver.WithHandlers(func(h map[string]string) { h["getSigningKeys"] = c.mark }, func() {
+				s, err := mockserver.New(mockserver.Config{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.Close()
+				for range 2 {
+					w := httptest.NewRecorder()
+					r := httptest.NewRequest("GET", "/v2/keys", nil)
+					r.Header.Set("Authorization", "Bearer "+s.Token())
+					s.ServeHTTP(w, r)
+					if w.Code != c.status || strings.Contains(w.Body.String(), "goroutine") || strings.Contains(w.Body.String(), "a bug") {
+						t.Errorf("%d %s", w.Code, w.Body)
+					}
+				}
+				if n := len(s.Violations()); n != 2*c.violations {
+					t.Errorf("%d violations: %v", n, s.Violations())
 				}
 			})
 		})
