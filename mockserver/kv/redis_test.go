@@ -31,12 +31,7 @@ func realRedis(t testing.TB) string {
 	t.Helper()
 	binary, err := exec.LookPath("redis-server")
 	if err != nil {
-		const why = "redis-server is not installed: the store over a real server is NOT tested"
-		if os.Getenv("CI") == "true" {
-			t.Fatal(why)
-		}
-		fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
-		t.Skip(why)
+		skipLoud(t, "redis-server is not installed: the store over a real server is NOT tested")
 	}
 	socket, err := os.MkdirTemp("", "kv") // short: the length of a socket's path is limited
 	if err != nil {
@@ -70,6 +65,17 @@ func realRedis(t testing.TB) string {
 		_ = conn.Close()
 	}
 	return "unix://" + path
+}
+
+// skipLoud skips what a missing tool makes impossible; in continuous
+// integration that is a failure.
+func skipLoud(t testing.TB, why string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(why)
+	}
+	fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
+	t.Skip(why)
 }
 
 // clock is a time that a test moves.

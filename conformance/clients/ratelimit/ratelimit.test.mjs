@@ -1,0 +1,53 @@
+// The published limiter against the stand-in, as it is.
+import assert from "node:assert/strict";
+import { Ratelimit } from "@upstash/ratelimit";
+import { Redis } from "@upstash/redis";
+import { test, token, url } from "./store.mjs";
+
+const redis = new Redis({ url, token });
+
+// A window of a day: no test runs past its end, but at midnight.
+const algorithms = {
+  "fixed window": Ratelimit.fixedWindow(3, "1 d"),
+  "sliding window": Ratelimit.slidingWindow(3, "1 d"),
+  "token bucket": Ratelimit.tokenBucket(2, "1 d", 3),
+};
+
+const make = (limiter, name) =>
+  new Ratelimit({ redis, limiter, prefix: `limit:${process.pid}:${name}`, ephemeralCache: false, analytics: true });
+
+for (const [name, limiter] of Object.entries(algorithms)) {
+  test(`${name}: 3 pass, the fourth does not`, async () => {
+    const limit = make(limiter, name);
+    const seen = [];
+    for (let i = 0; i < 4; i++) {
+      const answer = await limit.limit("me");
+      await answer.pending;
+      seen.push([answer.success, answer.remaining, answer.limit]);
+      assert.equal(answer.reason, undefined);
+      assert.ok(answer.reset > Date.now());
+    }
+    assert.deepEqual(seen, [[true, 2, 3], [true, 1, 3], [true, 0, 3], [false, 0, 3]]);
+    assert.equal((await limit.limit("somebody else")).success, true);
+  });
+
+  test(`${name}: what is left, and starting anew`, async () => {
+    const limit = make(limiter, `${name} anew`);
+    await limit.limit("me");
+    assert.equal((await limit.getRemaining("me")).remaining, 2);
+    await limit.resetUsedTokens("me");
+    assert.equal((await limit.getRemaining("me")).remaining, 3);
+  });
+
+  test(`${name}: 20 at once never pass the limit`, async () => {
+    const limit = make(limiter, `${name} at once`);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => limit.limit("me")));
+    assert.equal(answers.filter((a) => a.success).length, 3);
+  });
+}
+
+test("several tokens at once", async () => {
+  const limit = make(algorithms["sliding window"], "rate");
+  assert.equal((await limit.limit("me", { rate: 2 })).remaining, 1);
+  assert.equal((await limit.limit("me", { rate: 2 })).success, false);
+});

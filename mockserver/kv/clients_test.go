@@ -1,0 +1,82 @@
+package kv_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/mockserver/kv"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// clientTests are tests in the language of the published clients.
+const clientTests = "../../conformance/clients/ratelimit"
+
+// TestPublishedPackages runs the published packages against the store alone, over both
+// backends. What the dialect does at the edge of the stand-in is done here by
+// a few lines.
+func TestPublishedPackages(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			skipLoud(t, tool+" is not installed: the published client packages are NOT tested")
+		}
+	}
+	modules := installed(t)
+	dialect, err := spec.LoadDialect("upstash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, backend := range []string{"embedded", "redis"} {
+		t.Run(backend, func(t *testing.T) {
+			t.Parallel()
+			cfg := kv.Config{Token: "secret"}
+			if backend == "redis" {
+				cfg.URL = realRedis(t)
+			}
+			server := httptest.NewServer(http.StripPrefix("/kv", neutral(dialect, newKV(t, cfg))))
+			defer server.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			test := exec.CommandContext(ctx, "npm", "test", "--silent")
+			test.Dir = modules
+			test.Env = append(os.Environ(), dialect.Env["KV_URL"]+"="+server.URL+"/kv", dialect.Env["KV_TOKEN"]+"=secret")
+			if out, err := test.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// neutral renames headers as the edge of the stand-in does.
+func neutral(dialect *spec.Dialect, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header = dialect.NeutralHeader(r.Header)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// installed is a folder with the tests and their packages: where they stand if
+// the packages are there, else a copy, so that tests leave nothing behind.
+func installed(t *testing.T) string {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(clientTests, "node_modules")); err == nil {
+		return clientTests
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(clientTests)); err != nil {
+		t.Fatal(err)
+	}
+	npm := exec.CommandContext(t.Context(), "npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error")
+	npm.Dir = dir
+	if out, err := npm.CombinedOutput(); err != nil {
+		skipLoud(t, fmt.Sprintf("npm install: %v: %s", err, out))
+	}
+	return dir
+}
