@@ -24,12 +24,13 @@ import (
 type cli struct {
 	Config string `placeholder:"FILE" help:"YAML file whose keys are the flags of the command; the command line and the environment win over it."` // taken out before parsing, see configFile
 
-	Serve   ServeCmd   `cmd:"" help:"Run the stand-in server."`
-	Ctl     CtlCmd     `cmd:"" help:"Talk to a running stand-in: time, journals, stubs."`
-	Run     RunCmd     `cmd:"" help:"Start a stand-in on a free port, run a command with its environment, stop."`
-	Spec    SpecCmd    `cmd:"" help:"Print the OpenAPI document."`
-	Health  HealthCmd  `cmd:"" name:"healthcheck" help:"Exit 0 when the stand-in is ready."`
-	Version VersionCmd `cmd:"" help:"Print the version."`
+	Serve     ServeCmd     `cmd:"" help:"Run the stand-in server."`
+	Ctl       CtlCmd       `cmd:"" help:"Talk to a running stand-in: time, journals, stubs."`
+	Run       RunCmd       `cmd:"" help:"Start a stand-in on a free port, run a command with its environment, stop."`
+	Spec      SpecCmd      `cmd:"" help:"Print the OpenAPI document."`
+	Health    HealthCmd    `cmd:"" name:"healthcheck" help:"Exit 0 when the stand-in is ready."`
+	Ratelimit RatelimitCmd `cmd:"" name:"ratelimit" help:"Check a rate-limit plugin configuration, or try it on."`
+	Version   VersionCmd   `cmd:"" help:"Print the version."`
 
 	Completion CompletionCmd `cmd:"" help:"Print completions for a shell."`
 }

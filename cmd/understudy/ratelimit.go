@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"time"
+
+	"github.com/understudy-mock/understudy/mockserver/kv"
+	"github.com/understudy-mock/understudy/mockserver/ratelimit"
+)
+
+// RatelimitCmd is about the rate-limit plugin.
+type RatelimitCmd struct {
+	Check RatelimitCheckCmd `cmd:"" help:"Check a plugin configuration."`
+	Serve RatelimitServeCmd `cmd:"" help:"Run a small application behind the plugin, to try a configuration on."`
+}
+
+// RatelimitCheckCmd checks a configuration.
+type RatelimitCheckCmd struct {
+	File string `arg:"" help:"The configuration, as JSON; - for standard input."`
+}
+
+// Run prints every problem of the file, a line each.
+func (c *RatelimitCheckCmd) Run(e *env) error {
+	cfg, err := readPlugin(c.File, e.out)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(e.out, "%s: fine, %d strategies\n", c.File, len(cfg.Strategy))
+	return err
+}
+
+// readPlugin reads a configuration. What is wrong with it goes to out.
+func readPlugin(file string, out io.Writer) (ratelimit.Config, error) {
+	read := func() ([]byte, error) { return os.ReadFile(file) }
+	if file == "-" {
+		read = func() ([]byte, error) { return io.ReadAll(os.Stdin) }
+	}
+	text, err := read()
+	if err != nil {
+		return ratelimit.Config{}, usage("ratelimit: %w", err)
+	}
+	cfg, err := ratelimit.Parse(text)
+	var invalid *ratelimit.Invalid
+	if errors.As(err, &invalid) {
+		_, _ = fmt.Fprintln(out, invalid) // the exit code tells it too
+		return cfg, &exit{exitFailed, fmt.Errorf("%s: %d problems", file, len(invalid.Problems))}
+	}
+	if err != nil {
+		return cfg, &exit{exitFailed, fmt.Errorf("%s: %w", file, err)}
+	}
+	return cfg, nil
+}
+
+// RatelimitServeCmd runs an application behind the plugin.
+type RatelimitServeCmd struct {
+	File         string         `arg:"" help:"The configuration, as JSON; - for standard input."`
+	Addr         string         `default:"127.0.0.1:8090" help:"Where to listen; port 0 takes a free one."`
+	Embedded     bool           `help:"Keep the counters in this process, whatever url and token of the file say."`
+	TrustedProxy []netip.Prefix `placeholder:"CIDR" help:"Believe the X-Forwarded-For of these addresses; repeatable."`
+	Timeout      time.Duration  `default:"1s" help:"How long a request waits for the store before it passes."`
+	LogLevel     string         `default:"debug" help:"debug, info, warn, error."`
+	LogFormat    string         `default:"text" enum:"text,json" help:"text or json."`
+}
+
+// Run serves until it is told to stop. Every path answers with what was asked.
+func (c *RatelimitServeCmd) Run(e *env) error {
+	cfg, err := readPlugin(c.File, e.err)
+	if err != nil {
+		return err
+	}
+	if cfg.Log, err = logger(e.err, c.LogLevel, c.LogFormat); err != nil {
+		return err
+	}
+	cfg.TrustedProxies, cfg.Timeout = c.TrustedProxy, c.Timeout
+	listener, err := net.Listen("tcp", c.Addr)
+	if err != nil {
+		return usage("ratelimit serve: %w", err)
+	}
+	url := "http://" + listener.Addr().String()
+	app := http.NewServeMux()
+	if c.Embedded {
+		store, err := kv.New(kv.Config{Token: cfg.Token})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = store.Close() }() // it keeps nothing
+		app.Handle(storePath, http.StripPrefix(storePath, store))
+		app.Handle(storePath+"/", http.StripPrefix(storePath, store))
+		cfg.URL = url + storePath
+	}
+	limit, err := ratelimit.New(cfg)
+	if err != nil {
+		return usage("ratelimit serve: %w", err)
+	}
+	app.Handle("/", limit(http.HandlerFunc(echo)))
+	server := &http.Server{Handler: app, ReadHeaderTimeout: 10 * time.Second}
+	stop := context.AfterFunc(e.ctx, func() { _ = server.Close() }) // Serve returns then
+	defer stop()
+	_, _ = fmt.Fprintf(e.out, "An application with %d rate-limit strategies is running at %s\n", len(cfg.Strategy), url)
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("ratelimit serve: %w", err)
+	}
+	return nil
+}
+
+// storePath is where the embedded store of the application is: no strategy
+// limits it.
+const storePath = "/_store"
+
+// echo is the application.
+func echo(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]string{"method": r.Method, "path": r.URL.Path, "from": r.RemoteAddr}) // the client may be gone
+}
