@@ -60,6 +60,7 @@ check: ## Fail if a generated file is stale
 generate: ## Write all generated files anew
 	$(GO) generate ./...
 	$(GO) test -count=1 -run '^TestReadmeOperations$$' ./cmd/understudy -update
+	$(GO) test -count=1 -run '^TestReadmeOperations$$' ./cmd/understudy -update
 
 .PHONY: house
 house: ## The house rules: imports, locks, goroutines, clock, names, sizes
@@ -84,7 +85,7 @@ conform: ## The suite against a stand-in of its own, then against a separate pro
 .PHONY: clients
 clients: ## The published client packages against the stand-in (needs node)
 	@echo '== real clients'
-	$(GO) test -count=1 -v -run '^TestClient' ./cmd/understudy
+	$(GO) test -count=1 -v -run '^TestClient' ./cmd/understudy ./mockserver/kv
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## golangci-lint, see .golangci.yml
