@@ -48,8 +48,7 @@ func readPlugin(file string, out io.Writer) (ratelimit.Config, error) {
 		return ratelimit.Config{}, usage("ratelimit: %w", err)
 	}
 	cfg, err := ratelimit.Parse(text)
-	var invalid *ratelimit.Invalid
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*ratelimit.Invalid](err); ok {
 		_, _ = fmt.Fprintln(out, invalid) // the exit code tells it too
 		return cfg, &exit{exitFailed, fmt.Errorf("%s: %d problems", file, len(invalid.Problems))}
 	}
@@ -74,7 +73,7 @@ type RatelimitServeCmd struct {
 func (c *RatelimitServeCmd) Run(e *env) error {
 	cfg, err := readPlugin(c.File, e.err)
 	if err != nil {
-		return err
+		return usage("ratelimit serve: %w", err)
 	}
 	if cfg.Log, err = logger(e.err, c.LogLevel, c.LogFormat); err != nil {
 		return err

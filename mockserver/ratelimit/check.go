@@ -117,8 +117,7 @@ func check(text []byte) error {
 
 // syntax says where a text stops being JSON.
 func syntax(text []byte, err error) error {
-	var at *json.SyntaxError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*json.SyntaxError](err); ok {
 		before := text[:min(int(at.Offset), len(text))]
 		line := 1 + bytes.Count(before, []byte("\n"))
 		return fmt.Errorf("rate-limit configuration: line %d: %w: accepted is one JSON object", line, err)
@@ -206,15 +205,15 @@ func keyPath(pointer []string) string {
 	if len(pointer) == 0 {
 		return "(the configuration)"
 	}
-	path := ""
+	var path strings.Builder
 	for _, name := range pointer {
 		if _, err := strconv.Atoi(name); err == nil {
-			path += "[" + name + "]"
+			path.WriteString("[" + name + "]")
 		} else {
-			path += "." + name
+			path.WriteString("." + name)
 		}
 	}
-	return strings.TrimPrefix(path, ".")
+	return strings.TrimPrefix(path.String(), ".")
 }
 
 // shown is a value as JSON, shortened.

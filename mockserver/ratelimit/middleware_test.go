@@ -322,13 +322,11 @@ func TestManyAtOnceNeverPassTheLimit(t *testing.T) {
 		h.ask("GET", "/") // makes the script known
 		var wg sync.WaitGroup
 		for range 8 {
-			wg.Add(1)
-			go func() {
-				defer wg.Done()
+			wg.Go(func() {
 				for range 10 {
 					h.ask("GET", "/")
 				}
-			}()
+			})
 		}
 		wg.Wait()
 		if s := h.cfg.Stats; s.Allowed.Load() != 25 || s.Limited.Load() != 56 || s.FailedOpen.Load() != 0 {
