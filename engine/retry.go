@@ -83,6 +83,10 @@ type Formula struct {
 
 var formulaText = regexp.MustCompile(`^[0-9a-z+\-*/()., ]+$`)
 
+// foreignOperator is what the expression language knows beyond formulas: power
+// and comments.
+var foreignOperator = regexp.MustCompile(`[*/][*/]`)
+
 // maxFormula bounds the text of a formula, in bytes.
 const maxFormula = 512
 
@@ -90,7 +94,7 @@ const formulaAccepts = "numbers, retried, + - * / ( ), pow sqrt abs exp floor ce
 
 // ParseFormula compiles a formula and tries it for the first retry.
 func ParseFormula(text string) (*Formula, error) {
-	if len(text) > maxFormula || !formulaText.MatchString(text) {
+	if len(text) > maxFormula || !formulaText.MatchString(text) || foreignOperator.MatchString(text) {
 		return nil, fmt.Errorf("retry delay %.80q: accepted is a formula in ms of at most %d characters over %s: %w", text, maxFormula, formulaAccepts, ErrInvalid)
 	}
 	program, err := expr.Compile(text, formulaOptions()...)
