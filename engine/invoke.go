@@ -34,7 +34,7 @@ func (a *Account) acceptableInvoke(r PublishRequest) error {
 	}
 	var e envelope
 	if err := json.Unmarshal(r.Body, &e); err != nil {
-		return fmt.Errorf("invoke: the body is not the JSON of an invocation: %s: %w", err, ErrInvalid)
+		return fmt.Errorf("invoke: the body is not the JSON of an invocation: %w: %w", err, ErrInvalid)
 	}
 	if _, err := parseStep(e.Step); err != nil {
 		return fmt.Errorf("invoke: %w", err)

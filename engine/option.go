@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"strings"
 	"time"
 )
@@ -148,12 +149,8 @@ func mergeHeader(h, d Header) Header {
 		return d
 	}
 	m := make(Header, len(h)+len(d))
-	for k, v := range d {
-		m[k] = v
-	}
-	for k, v := range h {
-		m[k] = v
-	}
+	maps.Copy(m, d)
+	maps.Copy(m, h)
 	return m
 }
 

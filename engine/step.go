@@ -81,7 +81,7 @@ type stepJSON struct {
 func parseStep(body []byte) (Step, error) {
 	var w stepJSON
 	if err := json.Unmarshal(body, &w); err != nil {
-		return Step{}, fmt.Errorf("step is not the JSON of a step: %s: %w", err, ErrInvalid)
+		return Step{}, fmt.Errorf("step is not the JSON of a step: %w: %w", err, ErrInvalid)
 	}
 	if w.ID == nil || *w.ID < 0 || w.Type == "" || w.Name == "" && w.TargetStep == 0 {
 		return Step{}, fmt.Errorf("step %.80s: stepId (from 0), stepName and stepType are needed: %w", body, ErrInvalid)

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -132,9 +133,7 @@ func withFields(raw json.RawMessage, fields map[string]any) []byte {
 		all = map[string]any{} // parseStep has read it, so it is an object
 	}
 	delete(all, "targetStep")
-	for name, v := range fields {
-		all[name] = v
-	}
+	maps.Copy(all, fields)
 	b, err := json.Marshal(all)
 	if err != nil {
 		return raw // strings, numbers and booleans always marshal

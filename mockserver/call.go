@@ -42,7 +42,7 @@ func (c *call) list(names ...string) []string {
 	var out []string
 	for _, name := range names {
 		for _, v := range c.query[name] {
-			for _, part := range strings.Split(v, ",") {
+			for part := range strings.SplitSeq(v, ",") {
 				if part = strings.TrimSpace(part); part != "" {
 					out = append(out, part)
 				}

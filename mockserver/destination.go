@@ -45,7 +45,7 @@ func ownQuery(raw string) string {
 		return ""
 	}
 	var kept []string
-	for _, pair := range strings.Split(raw, "&") {
+	for pair := range strings.SplitSeq(raw, "&") {
 		name, _, _ := strings.Cut(pair, "=")
 		if plain, err := url.QueryUnescape(name); err == nil {
 			name = plain
@@ -86,8 +86,7 @@ func urlFault(target string) error {
 	const accepted = "http(s)://host[:port]/path"
 	u, err := url.Parse(target)
 	if err != nil {
-		var fault *url.Error
-		if errors.As(err, &fault) {
+		if fault, ok := errors.AsType[*url.Error](err); ok {
 			err = fault.Err
 		}
 		return refusal{oneLine(err.Error()), accepted}

@@ -41,8 +41,7 @@ var statuses = []struct {
 // failure makes the answer to an error: the only place that chooses a failing
 // status. The text is one line.
 func failure(err error) *apiError {
-	var known *apiError
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*apiError](err); ok {
 		return known
 	}
 	for _, row := range statuses {

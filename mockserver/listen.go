@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -44,13 +45,11 @@ func (s *Server) listen(addr string) error {
 	srv := &http.Server{Handler: s, ReadHeaderTimeout: 30 * time.Second, MaxHeaderBytes: 1 << 20}
 	s.listeners = append(s.listeners, l)
 	s.servers = append(s.servers, srv)
-	s.serving.Add(1)
-	go func() {
-		defer s.serving.Done()
-		if err := srv.Serve(l); err != nil && err != http.ErrServerClosed { //nolint:errorlint // Serve returns it as it is
+	s.serving.Go(func() {
+		if err := srv.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			s.cfg.Log.Error("listener ended", "address", addr, "error", err)
 		}
-	}()
+	})
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"strconv"
 	"time"
@@ -100,9 +101,7 @@ func (c *call) mergeBody() error {
 		return invalid("body: " + err.Error())
 	}
 	merged := url.Values{}
-	for name, v := range c.query {
-		merged[name] = v
-	}
+	maps.Copy(merged, c.query)
 	for name, v := range fields {
 		switch v := v.(type) {
 		case nil:
@@ -208,11 +207,7 @@ func flowParts(f *engine.FlowControl) flowNumbers {
 // merged lays one header over another.
 func merged(over, under engine.Header) engine.Header {
 	out := engine.Header{}
-	for name, v := range under {
-		out[name] = v
-	}
-	for name, v := range over {
-		out[name] = v
-	}
+	maps.Copy(out, under)
+	maps.Copy(out, over)
 	return out
 }

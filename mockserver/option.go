@@ -79,17 +79,17 @@ var options = []option{
 	{"Deduplication-Id", func(o *engine.Options, v string) error { return text(&o.DedupID, v, 1024) }},
 	{"Delay", func(o *engine.Options, v string) error { return parseDuration(&o.Delay, v) }},
 	{"Failure-Callback", func(o *engine.Options, v string) error { return callbackURL(&o.FailureCallback, v) }},
-	{"Flow-Control-Key", func(o *engine.Options, v string) error { return flowKey(o, v) }},
-	{"Flow-Control-Value", func(o *engine.Options, v string) error { return flowValue(o, v) }},
+	{"Flow-Control-Key", flowKey},
+	{"Flow-Control-Value", flowValue},
 	{"Header-Forward", func(o *engine.Options, v string) error { return parseBool(&o.HeaderForward, v) }},
-	{"Label", func(o *engine.Options, v string) error { return labels(o, v) }},
-	{"Method", func(o *engine.Options, v string) error { return method(o, v) }},
-	{"Not-Before", func(o *engine.Options, v string) error { return notBefore(o, v) }},
+	{"Label", labels},
+	{"Method", method},
+	{"Not-Before", notBefore},
 	{"Queue-Name", func(o *engine.Options, v string) error { return aName(&o.Queue, v) }},
-	{"Redact-Fields", func(o *engine.Options, v string) error { return redactFields(o, v) }},
-	{"Retries", func(o *engine.Options, v string) error { return retries(o, v) }},
-	{"Retry-Delay", func(o *engine.Options, v string) error { return retryDelay(o, v) }},
-	{"Timeout", func(o *engine.Options, v string) error { return parseTimeout(o, v) }},
+	{"Redact-Fields", redactFields},
+	{"Retries", retries},
+	{"Retry-Delay", retryDelay},
+	{"Timeout", parseTimeout},
 }
 
 // workflowOptions are the protocol fields of a workflow message. Sorted.
@@ -402,7 +402,7 @@ func aName(to *string, v string) error {
 const maxLabels = 100
 
 func labels(o *engine.Options, v string) error {
-	for _, label := range strings.Split(v, ",") {
+	for label := range strings.SplitSeq(v, ",") {
 		o.Labels = append(o.Labels, "")
 		if err := aName(&o.Labels[len(o.Labels)-1], strings.TrimSpace(label)); err != nil {
 			return refusal{"holds a label that is no name", "labels of 1 to 256 letters, digits, _, - and ., separated by commas"}
@@ -428,7 +428,7 @@ func flowValue(o *engine.Options, v string) error {
 	f := flowOf(o)
 	const accepted = "parallelism=N, rate=N, period=DURATION, each once, N and the period from 1 up, at least one of parallelism and rate"
 	seen := map[string]bool{}
-	for _, part := range strings.Split(v, ",") {
+	for part := range strings.SplitSeq(v, ",") {
 		name, value, _ := strings.Cut(part, "=")
 		name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
 		if seen[name] {
@@ -460,7 +460,7 @@ func flowValue(o *engine.Options, v string) error {
 
 func redactFields(o *engine.Options, v string) error {
 	o.Redact = &engine.Redaction{}
-	for _, field := range strings.Split(v, ",") {
+	for field := range strings.SplitSeq(v, ",") {
 		field = strings.TrimSpace(field)
 		name, isHeader := strings.CutPrefix(strings.ToLower(field), "header[")
 		switch {
@@ -480,7 +480,7 @@ func redactFields(o *engine.Options, v string) error {
 func splitAll(values []string) []string {
 	var out []string
 	for _, v := range values {
-		for _, part := range strings.Split(v, ",") {
+		for part := range strings.SplitSeq(v, ",") {
 			if part = strings.TrimSpace(part); part != "" {
 				out = append(out, part)
 			}

@@ -90,7 +90,7 @@ func TestAHeaderWinsOverTheQueryAndTheQueryOverTheGroup(t *testing.T) {
 		{"header", "?svc-retries=4", "Svc-Retries: 3", 3},
 	}
 	for _, row := range cases {
-		a := c.do("POST", "/v2/publish/g"+row.query, "x", strings.SplitN(row.header, "\n", -1)...).ok()
+		a := c.do("POST", "/v2/publish/g"+row.query, "x", strings.Split(row.header, "\n")...).ok()
 		m := u.Message(a.text(0, "messageId"))
 		if m.MaxRetries != row.want || m.Options.Delay != time.Hour {
 			t.Errorf("%s: retries %d, want %d; delay %s", row.name, m.MaxRetries, row.want, m.Options.Delay)

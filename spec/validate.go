@@ -127,8 +127,7 @@ func (p *parameter) check(values []string) *Problem {
 		return nil
 	}
 	problem.Rule, problem.Message = "type", "is not accepted"
-	var fault *openapi3.SchemaError
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*openapi3.SchemaError](err); ok {
 		problem.Rule, problem.Message = fault.SchemaField, reason(fault)
 	}
 	return &problem
@@ -217,9 +216,8 @@ func decode(body []byte) (any, *Problem) {
 		line, column := position(body, d.InputOffset())
 		return nil, &Problem{Rule: "json", Message: fmt.Sprintf("JSON goes on after its end at line %d, column %d", line, column), Accepted: "one JSON value"}
 	}
-	var syntax *json.SyntaxError
 	offset := int64(len(body))
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		offset = syntax.Offset
 	}
 	line, column := position(body, offset)

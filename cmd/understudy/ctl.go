@@ -209,8 +209,7 @@ func (c *CtlCmd) call(e *env, method, path string, q url.Values, body, answer an
 
 // cause is what lies under a *url.Error, whose text repeats the URL.
 func cause(err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		return wrapped.Err
 	}
 	return err

@@ -144,6 +144,11 @@ var houseRules = []struct {
 		"mockserver/publish.go:3: a goroutine starts here",
 	},
 	{
+		"goroutines of a wait group start in few files", goProblems,
+		"mockserver/publish.go", "package mockserver\nfunc f(s *Server) {\n s.serving.Go(f)\n}",
+		"mockserver/publish.go:3: a goroutine starts here",
+	},
+	{
 		"only clocks read the time", clockProblems,
 		"mockserver/publish.go", "package mockserver\nimport \"time\"\nvar now = time.Now()",
 		"mockserver/publish.go:3: time.Now is for the clock files",
@@ -441,7 +446,12 @@ func goProblems(tree []source) []string {
 			continue
 		}
 		ast.Inspect(s.syntax, func(n ast.Node) bool {
-			if _, ok := n.(*ast.GoStmt); ok {
+			_, starts := n.(*ast.GoStmt)
+			if call, ok := n.(*ast.CallExpr); ok {
+				_, name := method(call)
+				starts = name == "Go" // of a sync.WaitGroup
+			}
+			if starts {
 				problems = append(problems, s.at(n)+": a goroutine starts here; goFiles lists where they may, and each needs an owner that waits")
 			}
 			return true

@@ -35,8 +35,7 @@ func readCall(w http.ResponseWriter, r *http.Request) (call, int, error) {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 	if err != nil {
-		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			err = errors.New(errTooLarge)
 		}
 		return call{}, http.StatusBadRequest, err
@@ -62,7 +61,7 @@ func readCall(w http.ResponseWriter, r *http.Request) (call, int, error) {
 // the path, and the query follows as names and values.
 func readPath(path, query string, body []byte) ([]string, error) {
 	var command []string
-	for _, segment := range strings.Split(path, "/") {
+	for segment := range strings.SplitSeq(path, "/") {
 		argument, err := url.PathUnescape(segment)
 		if err != nil {
 			return nil, fmt.Errorf("ERR path segment %q: %w", segment, err)
@@ -72,7 +71,7 @@ func readPath(path, query string, body []byte) ([]string, error) {
 	if len(body) > 0 {
 		command = append(command, string(body))
 	}
-	for _, pair := range strings.Split(query, "&") {
+	for pair := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(pair, "=")
 		if name == "" || name == "_token" {
 			continue

@@ -101,13 +101,11 @@ func TestManyHostsNeverPassTheLimit(t *testing.T) {
 			outs := make([][]byte, processes)
 			var wg sync.WaitGroup
 			for i := range processes {
-				wg.Add(1)
-				go func() {
-					defer wg.Done()
+				wg.Go(func() {
 					cmd := exec.CommandContext(t.Context(), os.Args[0])
 					cmd.Env = append(os.Environ(), "KV_TEST_HOST="+url, "KV_TEST_ALGORITHM="+algorithm)
 					outs[i], _ = cmd.CombinedOutput() // what it says is checked
-				}()
+				})
 			}
 			wg.Wait()
 			total := 0
@@ -142,13 +140,11 @@ func hostProcess(url string) int {
 	app := limit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	var wg sync.WaitGroup
 	for range 4 {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			for range perHost / 4 {
 				ask(app, "GET", "/", "")
 			}
-		}()
+		})
 	}
 	wg.Wait()
 	if n := cfg.Stats.FailedOpen.Load(); n != 0 {
