@@ -33,6 +33,7 @@ run: ## Run the stand-in; ARGS='--dialect upstash' adds flags
 test: ## Everything that must pass, fast checks first
 	@$(MAKE) fmt vet check
 	@$(MAKE) house
+	@$(MAKE) tools
 	@$(MAKE) race
 	@$(MAKE) conform
 	@$(MAKE) clients
@@ -106,14 +107,17 @@ cover: ## Coverage of every package by all tests
 	$(GO) test -skip '^(TestHouse|TestClient)' -coverpkg=./... -coverprofile=$(TMP)/cover.out ./...
 	@$(GO) tool cover -func=$(TMP)/cover.out | tail -1
 
+# chromium is large, and wanted only once a test of the page asks for it.
 .PHONY: tools
 tools: ## Install what some tests need beside Go and node (Debian, as root)
+	@echo '== tools'
 	@missing=''; \
 	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
-	command -v chromium >/dev/null || command -v google-chrome >/dev/null || missing="$$missing chromium"; \
+	if grep -rqw --include='*_test.go' chromium . && ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null; then missing="$$missing chromium"; fi; \
 	if [ -z "$$missing" ]; then echo 'nothing is missing'; exit 0; fi; \
-	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then echo "missing:$$missing (the tests that need them are skipped)"; exit 0; fi; \
-	apt-get update -q && apt-get install -qy --no-install-recommends $$missing
+	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then echo "missing:$$missing (what needs them is skipped, or fails with CI=true)"; exit 0; fi; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	{ apt-get update -q && apt-get install -qy --no-install-recommends $$missing; } >/dev/null || echo "could not install:$$missing"
 
 .PHONY: clean
 clean: ## Remove what was built or downloaded
