@@ -25,6 +25,7 @@ type Config struct {
 
 	PricePerMessage float64       // billing, decided: open point 30
 	VectorLag       time.Duration // decided: open point 33
+	VectorIndexes   []VectorConfig
 }
 
 // Account is one token's world: data, timers, clock, lock. Exported methods

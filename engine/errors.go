@@ -9,5 +9,6 @@ var (
 	ErrExists   = errors.New("exists already")
 	ErrInvalid  = errors.New("invalid")
 	ErrEnded    = errors.New("ended")
+	ErrUnfit    = errors.New("does not fit the index")
 	ErrClosed   = errors.New("closed")
 )

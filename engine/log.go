@@ -78,6 +78,7 @@ func (a *Account) append(e event) {
 	l.issued++
 	e.seq, e.at = l.issued, a.now.UnixMilli()
 	l.events = append(l.events, &e)
+	a.usage.record(a.now, &e)
 	if len(l.events) > keepEvents {
 		kept := make([]*event, 0, keepEvents+keepEvents/4)
 		l.events = append(kept, l.events[keepEvents/4:]...)

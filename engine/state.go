@@ -28,6 +28,9 @@ type state struct {
 	runs          map[string]*Run
 	runList       ordered[*Run]
 	waiters       map[string]*waiter
+	usage         usage
+	search        map[string]*SearchIndex
+	vectors       map[string]*vectorIndex
 	headers       interner
 	options       optionInterner
 	current, next string // signing keys
@@ -44,6 +47,8 @@ func newState(cfg Config) state {
 		reports:   map[string]string{},
 		runs:      map[string]*Run{},
 		waiters:   map[string]*waiter{},
+		search:    map[string]*SearchIndex{},
+		vectors:   map[string]*vectorIndex{},
 		current:   cfg.CurrentKey,
 		next:      cfg.NextKey,
 	}

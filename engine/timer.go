@@ -11,7 +11,6 @@ const (
 	wakeSchedule                  // a schedule publishes
 	wakeOutcome                   // the time that a stub claimed has passed
 	wakeWaiter                    // a waiting run times out
-	wakeVector                    // pending vector changes become ready
 )
 
 // timer is an entry of the heap. Timers are never removed: what they wake

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"hash/fnv"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +24,7 @@ type world struct {
 	rewrites   rewrites
 	mode       string // of the clock; guarded by Server.mu
 	password   string // of the management API
-	vector     string // token of the vector host
+	indexes    []vectorAccess
 }
 
 // seededStart is where a seeded manual clock begins, so that runs repeat.
@@ -36,7 +37,10 @@ func (s *Server) world(a Account) *world {
 	if w := s.worlds[a.ID]; w != nil {
 		return w
 	}
-	w := &world{Account: a, mode: s.cfg.Clock, password: derived(a.Token, "management"), vector: derived(a.Token, "vector")}
+	w := &world{Account: a, mode: s.cfg.Clock, password: derived(a.Token, "management")}
+	for _, x := range s.cfg.VectorIndexes {
+		w.indexes = append(w.indexes, vectorAccess{x.Name, vectorToken(a.Token, x.Name)})
+	}
 	w.requests.limit, w.deliveries.limit = journalLimit, journalLimit
 	w.stubs.set(s.cfg.Stubs)
 	w.rewrites.set(s.cfg.Rewrites)
@@ -52,6 +56,7 @@ func (s *Server) world(a Account) *world {
 		Log:             s.cfg.Log,
 		PricePerMessage: s.cfg.PricePerMessage,
 		VectorLag:       s.cfg.VectorLag,
+		VectorIndexes:   s.cfg.VectorIndexes,
 	})
 	s.worlds[a.ID], s.tokens[a.Token] = w, w
 	return w
@@ -86,6 +91,30 @@ func (s *Server) newClock(mode string) engine.Clock {
 func derived(token, purpose string) string {
 	sum := sha256.Sum256([]byte(purpose + " " + token))
 	return purpose + "_" + hex.EncodeToString(sum[:12])
+}
+
+// defaultIndex is the vector index that every account has unless others are
+// configured; the first vector decides on its dimension.
+var defaultIndex = engine.VectorConfig{Name: "default", Type: engine.Dense, Similarity: engine.Cosine}
+
+// vectorAccess is a vector index and the token that opens it.
+type vectorAccess struct{ name, token string }
+
+func vectorToken(token, index string) string {
+	if index == defaultIndex.Name {
+		return derived(token, "vector")
+	}
+	return derived(token, "vector_"+index)
+}
+
+// opens is the name of the vector index that a token opens, "" for none.
+func (w *world) opens(token string) string {
+	for _, x := range w.indexes {
+		if x.token == token {
+			return x.name
+		}
+	}
+	return ""
 }
 
 // all lists the worlds by id.
@@ -190,17 +219,31 @@ func (s *Server) credential(scheme string, c *call) (w *world, given bool, err e
 		if kind == "" {
 			return nil, false, nil
 		}
-		holds := func(w *world) bool { return w.vector == value }
+		holds := func(w *world) bool { return w.opens(value) != "" }
 		if scheme == "bearer" {
 			w = s.byToken(value)
 		} else {
 			w = s.find(holds)
 		}
 		if !strings.EqualFold(kind, "Bearer") || w == nil {
-			return nil, true, errUnauthorized("Bearer", "Authorization: not a token of this server; accepted is "+accepted([]string{scheme}))
+			return nil, true, errUnauthorized("Bearer", wrongToken(scheme))
 		}
 	}
 	return w, true, nil
+}
+
+// bearer is the token of an Authorization header.
+func bearer(h http.Header) string {
+	_, token, _ := strings.Cut(h.Get("Authorization"), " ")
+	return strings.TrimSpace(token)
+}
+
+// wrongToken is the text for a wrong token; clients of vector indexes know theirs.
+func wrongToken(scheme string) string {
+	if scheme == "vectorBearer" {
+		return "Unauthorized: Invalid auth token"
+	}
+	return "Authorization: not a token of this server; accepted is " + accepted([]string{scheme})
 }
 
 // byBasic splits at the first colon: a password may hold others.
@@ -220,6 +263,10 @@ func unauthorized(op *spec.Operation, text string) error {
 	challenge := "Bearer"
 	if slices.Contains(op.Security, "basic") {
 		challenge = "Basic"
+	}
+	if slices.Contains(op.Security, "vectorBearer") {
+		text = wrongToken("vectorBearer")
+		return errUnauthorized(challenge, text)
 	}
 	return errUnauthorized(challenge, op.ID+": "+text)
 }

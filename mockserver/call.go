@@ -22,6 +22,7 @@ type call struct {
 	body    []byte
 	world   *world
 	account *engine.Account
+	index   string // name of the vector index that the credentials open
 	warning string // for the answer: a name that nobody knows
 }
 

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,7 +24,6 @@ const maxResponse = 10 << 20
 type deliverer struct {
 	server    *Server
 	transport *http.Transport
-	client    *http.Client
 }
 
 func newDeliverer(s *Server) *deliverer {
@@ -36,14 +35,7 @@ func newDeliverer(s *Server) *deliverer {
 		IdleConnTimeout:     30 * time.Second,
 		DisableCompression:  true, // the answer is passed on as it came
 	}
-	return &deliverer{
-		server:    s,
-		transport: transport,
-		client: &http.Client{
-			Transport:     transport,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-	}
+	return &deliverer{server: s, transport: transport}
 }
 
 func (d *deliverer) close() { d.transport.CloseIdleConnections() }
@@ -101,9 +93,7 @@ func headerSize(h http.Header) int {
 func (d *deliverer) header(a engine.Attempt, body []byte) (http.Header, error) {
 	m := a.Message
 	h := make(http.Header, len(m.Forward)+10)
-	for name, values := range m.Forward {
-		h[name] = values
-	}
+	maps.Copy(h, m.Forward)
 	retried := []string{strconv.Itoa(a.Number)}
 	h["Svc-Message-Id"] = []string{m.ID}
 	h["Svc-Retried"] = retried
@@ -170,12 +160,16 @@ func (d *deliverer) call(ctx context.Context, m *engine.Message, target string, 
 	if host := header.Get("Host"); host != "" {
 		request.Host = host
 	}
-	response, err := d.client.Do(request)
+	if user := request.URL.User; user != nil && header.Get("Authorization") == "" {
+		password, _ := user.Password()
+		request.SetBasicAuth(user.Username(), password)
+	}
+	response, err := d.transport.RoundTrip(request) // which never follows a redirect
 	if err != nil {
 		return engine.Outcome{Err: whyNot(ctx, err, timeout)}
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
+	answer, err := readAll(io.LimitReader(response.Body, maxResponse), min(response.ContentLength, maxResponse))
 	if err != nil {
 		return engine.Outcome{Err: "answer broke off: " + whyNot(ctx, err, timeout)}
 	}
@@ -186,10 +180,6 @@ func (d *deliverer) call(ctx context.Context, m *engine.Message, target string, 
 func whyNot(ctx context.Context, err error, timeout time.Duration) string {
 	var dns *net.DNSError
 	var op *net.OpError
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err
-	}
 	switch {
 	case ctx.Err() != nil:
 		return "attempt was cut off: the message was cancelled or the server stops"
@@ -217,18 +207,14 @@ func (r *rewrites) set(m map[string]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.from = make(map[string]string, len(m))
-	for from, to := range m {
-		r.from[from] = to
-	}
+	maps.Copy(r.from, m)
 }
 
 func (r *rewrites) get() map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := make(map[string]string, len(r.from))
-	for from, to := range r.from {
-		out[from] = to
-	}
+	maps.Copy(out, r.from)
 	return out
 }
 

@@ -33,6 +33,7 @@ var statuses = []struct {
 	{engine.ErrExists, http.StatusBadRequest},
 	{engine.ErrInvalid, http.StatusBadRequest},
 	{engine.ErrEnded, http.StatusBadRequest},
+	{engine.ErrUnfit, http.StatusUnprocessableEntity},
 	{engine.ErrClosed, http.StatusServiceUnavailable},
 	{context.DeadlineExceeded, http.StatusGatewayTimeout},
 	{context.Canceled, http.StatusServiceUnavailable},

@@ -94,7 +94,7 @@ func (s *Server) Env() []EnvVar {
 		{"MANAGEMENT_USERNAME", w.username()},
 		{"MANAGEMENT_PASSWORD", w.password},
 		{"VECTOR_URL", s.VectorURL()},
-		{"VECTOR_TOKEN", w.vector},
+		{"VECTOR_TOKEN", w.indexes[0].token},
 	}
 	var all, brand []EnvVar
 	for _, v := range neutral {

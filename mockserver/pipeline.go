@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -87,6 +88,9 @@ func (s *Server) admit(c *call) error {
 		w = s.first()
 	}
 	c.world, c.account = w, w.account
+	if c.op.Area == "vector_url" {
+		c.index = w.opens(bearer(c.header))
+	}
 	return nil
 }
 
@@ -96,8 +100,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, nil
 	}
 	body, err := readAll(http.MaxBytesReader(w, r.Body, s.cfg.MaxBody), min(r.ContentLength, s.cfg.MaxBody))
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, errTooLarge(s.cfg.MaxBody)
 	}
 	if err != nil {
@@ -109,16 +112,22 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 // readAll reads to the end, at once where the length is known; -1 stands for
 // an unknown one.
 func readAll(r io.Reader, length int64) ([]byte, error) {
-	if length < 0 {
+	switch length {
+	case -1:
 		return io.ReadAll(r)
+	case 0:
+		return nil, nil
 	}
-	body := make([]byte, length, length+1)
+	body := make([]byte, length+1) // the byte more sees the end, or what is too long
 	n, err := io.ReadFull(r, body)
-	if err != nil {
-		return body[:n], err
+	switch {
+	case err == nil:
+		rest, err := io.ReadAll(r)
+		return append(body, rest...), err
+	case errors.Is(err, io.ErrUnexpectedEOF) && int64(n) == length:
+		return body[:n:n], nil
 	}
-	rest, err := io.ReadAll(r)
-	return append(body, rest...), err
+	return body[:n:n], err
 }
 
 // failed makes the answer to an error.
@@ -152,9 +161,7 @@ func (s *Server) write(w http.ResponseWriter, c *call, out reply, x *Exchange) {
 		out.status, body = unencodable()
 	}
 	h := w.Header()
-	for name, values := range s.cfg.Dialect.BrandHeader(out.header) {
-		h[name] = values
-	}
+	maps.Copy(h, s.cfg.Dialect.BrandHeader(out.header))
 	if h.Get("Content-Type") == "" && len(body) > 0 {
 		h.Set("Content-Type", "application/json")
 	}

@@ -43,8 +43,9 @@ type Config struct {
 	SkipResponseCheck bool  // do not hold our own answers to the document
 	StrictOptions     bool  // unknown configuration names are errors
 	ControlToken      string
-	PricePerMessage   float64       // 0: 0.00001
-	VectorLag         time.Duration // see engine.Config
+	PricePerMessage   float64               // 0: 0.00001
+	VectorLag         time.Duration         // see engine.Config
+	VectorIndexes     []engine.VectorConfig // empty: one, named default
 	Log               *slog.Logger
 }
 
@@ -130,6 +131,9 @@ func (c *Config) complete() error {
 		if err := stub.check(); err != nil {
 			return err
 		}
+	}
+	if len(c.VectorIndexes) == 0 {
+		c.VectorIndexes = []engine.VectorConfig{defaultIndex}
 	}
 	if c.MaxBody == 0 {
 		c.MaxBody = defaultMaxBody

@@ -130,8 +130,10 @@ test("messages: get, cancel one, some, by filter, all", async () => {
 
 test("dlq: list, filter, retry, delete one, some, all", async () => {
   broken = true;
-  for (let n = 0; n < 6; n++) await client.publishJSON({ url: `${app.url}/${n % 2}`, body: { n }, retries: 0, label: `l${n}` });
-  await settle();
+  for (let n = 0; n < 6; n++) {
+    await client.publishJSON({ url: `${app.url}/${n % 2}`, body: { n }, retries: 0, label: `l${n}` });
+    await settle(); // the list is in the order of failing, which attempts side by side do not keep
+  }
   const { messages } = await client.dlq.listMessages();
   assert.deepEqual(messages.map((m) => JSON.parse(m.body).n), [5, 4, 3, 2, 1, 0]);
   assert.ok(messages.every((m) => m.responseStatus === 503 && m.responseBody === "ok" && m.dlqId));

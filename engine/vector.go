@@ -1,0 +1,562 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The kinds of a vector index and its similarity functions ("Vector index
+// information").
+const (
+	Dense      = "DENSE"
+	Sparse     = "SPARSE"
+	Hybrid     = "HYBRID"
+	Cosine     = "COSINE"
+	Euclidean  = "EUCLIDEAN"
+	DotProduct = "DOT_PRODUCT"
+)
+
+// VectorConfig describes a vector index. Dimension 0 means that the first
+// vector decides.
+type VectorConfig struct {
+	Name           string
+	Type           string
+	Dimension      int
+	Similarity     string
+	EmbeddingModel string
+}
+
+// Vector is an entry of an index. Metadata is JSON, kept as it came.
+type Vector struct {
+	ID       string
+	Values   []float32
+	Sparse   *SparseVector
+	Metadata json.RawMessage
+	Data     *string
+
+	ready time.Time // from when on it counts and is found
+}
+
+// SparseVector has values at some indices only.
+type SparseVector struct {
+	Indices []int32   `json:"indices"`
+	Values  []float32 `json:"values"`
+}
+
+// VectorCount is what a namespace holds: ready, and still being processed.
+type VectorCount struct {
+	Ready   int
+	Pending int
+}
+
+// VectorInfo is the information about an index.
+type VectorInfo struct {
+	VectorConfig
+	VectorCount
+	Size       int64 // bytes
+	Namespaces map[string]VectorCount
+}
+
+type vectorIndex struct {
+	VectorConfig
+	namespaces map[string]*namespace // the default one, "", is always there
+	order      []string              // of their first upsert
+}
+
+type namespace struct {
+	vectors map[string]*Vector
+	order   []string // of insertion; ids that are gone stay until a sweep
+	waiting fifo[*Vector]
+	ready   int
+	size    int64
+}
+
+func newVectorIndex(cfg VectorConfig) *vectorIndex {
+	return &vectorIndex{VectorConfig: cfg, namespaces: map[string]*namespace{"": {vectors: map[string]*Vector{}}}, order: []string{""}}
+}
+
+// index is the index with that name, made on first use as it was configured.
+func (a *Account) index(name string) (*vectorIndex, error) {
+	if x := a.vectors[name]; x != nil {
+		return x, nil
+	}
+	i := slices.IndexFunc(a.cfg.VectorIndexes, func(c VectorConfig) bool { return c.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("vector index %q: no such index: %w", name, ErrNotFound)
+	}
+	a.vectors[name] = newVectorIndex(a.cfg.VectorIndexes[i])
+	return a.vectors[name], nil
+}
+
+// settleReady counts what has become ready.
+func (n *namespace) settleReady(now time.Time) {
+	for n.waiting.len() > 0 && !n.waiting.items[n.waiting.head].ready.After(now) {
+		if v := n.waiting.pop(); n.vectors[v.ID] == v {
+			n.ready++
+		}
+	}
+}
+
+func (n *namespace) count(now time.Time) VectorCount {
+	n.settleReady(now)
+	return VectorCount{Ready: n.ready, Pending: len(n.vectors) - n.ready}
+}
+
+// VectorInfo is the information about an index ("Get vector index information").
+func (a *Account) VectorInfo(index string) (VectorInfo, error) {
+	a.lock()
+	defer a.unlock()
+	x, err := a.index(index)
+	if err != nil {
+		return VectorInfo{}, err
+	}
+	info := VectorInfo{VectorConfig: x.VectorConfig, Namespaces: map[string]VectorCount{}}
+	for name, n := range x.namespaces {
+		c := n.count(a.now)
+		info.Namespaces[name] = c
+		info.Ready += c.Ready
+		info.Pending += c.Pending
+		info.Size += n.size
+	}
+	return info, nil
+}
+
+// VectorNamespaces lists the namespaces in the order of their first upsert.
+func (a *Account) VectorNamespaces(index string) ([]string, error) {
+	a.lock()
+	defer a.unlock()
+	x, err := a.index(index)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(x.order), nil
+}
+
+// UpsertVectors stores vectors: all of them, or none when one does not fit. A
+// namespace comes into being with its first upsert.
+func (a *Account) UpsertVectors(index, ns string, vectors []Vector) error {
+	a.lock()
+	defer a.unlock()
+	x, err := a.index(index)
+	if err != nil {
+		return err
+	}
+	dimension := x.Dimension
+	for i := range vectors {
+		if dimension == 0 && x.Type != Sparse {
+			dimension = len(vectors[i].Values)
+		}
+		if err := x.fits(&vectors[i], dimension); err != nil {
+			return err
+		}
+	}
+	x.Dimension = dimension
+	n := x.namespaces[ns]
+	if n == nil {
+		n = &namespace{vectors: map[string]*Vector{}}
+		x.namespaces[ns] = n
+		x.order = append(x.order, ns)
+	}
+	for i := range vectors {
+		n.put(&vectors[i], a.now, a.now.Add(a.cfg.VectorLag))
+	}
+	return nil
+}
+
+// fits refuses a vector that the index cannot hold.
+func (x *vectorIndex) fits(v *Vector, dimension int) error {
+	switch {
+	case x.Type != Sparse && len(v.Values) == 0:
+		return fmt.Errorf("This index requires dense vectors; vector %q has none: %w", v.ID, ErrUnfit) //nolint:staticcheck // the service's own words
+	case x.Type != Dense && v.Sparse == nil:
+		return fmt.Errorf("This index requires sparse vectors; vector %q has none: %w", v.ID, ErrUnfit) //nolint:staticcheck // the service's own words
+	case x.Type != Sparse && len(v.Values) != dimension:
+		return fmt.Errorf("Invalid vector dimension: %d, expected: %d: %w", len(v.Values), dimension, ErrUnfit) //nolint:staticcheck // the service's own words
+	case v.Sparse != nil && len(v.Sparse.Indices) != len(v.Sparse.Values):
+		return fmt.Errorf("sparse vector %q: %d indices and %d values; accepted are as many of each: %w", v.ID, len(v.Sparse.Indices), len(v.Sparse.Values), ErrUnfit)
+	}
+	return nil
+}
+
+func (v *Vector) size() int64 {
+	n := len(v.ID) + 4*len(v.Values) + len(v.Metadata)
+	if v.Sparse != nil {
+		n += 8 * len(v.Sparse.Indices)
+	}
+	if v.Data != nil {
+		n += len(*v.Data)
+	}
+	return int64(n)
+}
+
+// put stores a vector in place of the one with its id.
+func (n *namespace) put(v *Vector, now, ready time.Time) {
+	if old := n.vectors[v.ID]; old != nil {
+		n.take(old, now)
+	} else {
+		n.order = append(n.order, v.ID)
+	}
+	v.ready = ready
+	n.vectors[v.ID] = v
+	n.size += v.size()
+	n.waiting.push(v)
+	n.settleReady(now)
+}
+
+// take removes a vector from the counts and the map; its place stays.
+func (n *namespace) take(v *Vector, now time.Time) {
+	n.settleReady(now)
+	if !v.ready.After(now) {
+		n.ready--
+	}
+	n.size -= v.size()
+	delete(n.vectors, v.ID)
+}
+
+// drop removes a vector for good.
+func (n *namespace) drop(v *Vector, now time.Time) {
+	n.take(v, now)
+	n.order = slices.DeleteFunc(n.order, func(id string) bool { return id == v.ID })
+}
+
+// DeleteVectors removes vectors by id or by prefix and says how many there were.
+func (a *Account) DeleteVectors(index, ns string, ids []string, prefix string) (int, error) {
+	a.lock()
+	defer a.unlock()
+	n, err := a.space(index, ns)
+	if err != nil || n == nil {
+		return 0, err
+	}
+	if prefix != "" {
+		ids = n.withPrefix(prefix)
+	}
+	deleted := 0
+	for _, id := range ids {
+		if v := n.vectors[id]; v != nil {
+			n.drop(v, a.now)
+			deleted++
+		}
+	}
+	return deleted, nil
+}
+
+// space is a namespace, nil when nothing was ever put there.
+func (a *Account) space(index, ns string) (*namespace, error) {
+	x, err := a.index(index)
+	if err != nil {
+		return nil, err
+	}
+	return x.namespaces[ns], nil
+}
+
+func (n *namespace) withPrefix(prefix string) []string {
+	var ids []string
+	for _, id := range n.order {
+		if strings.HasPrefix(id, prefix) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// FetchVectors gives the vectors with these ids, nil for an unknown one; or
+// those with a prefix.
+func (a *Account) FetchVectors(index, ns string, ids []string, prefix string) ([]*Vector, error) {
+	a.lock()
+	defer a.unlock()
+	n, err := a.space(index, ns)
+	if err != nil {
+		return nil, err
+	}
+	if n == nil {
+		n = &namespace{}
+	}
+	if prefix != "" {
+		ids = n.withPrefix(prefix)
+	}
+	found := make([]*Vector, len(ids))
+	for i, id := range ids {
+		found[i] = n.vectors[id]
+	}
+	return found, nil
+}
+
+// RangeVectors walks a namespace in the order of insertion; next is -1 at the end.
+func (a *Account) RangeVectors(index, ns, prefix string, from, limit int) (page []*Vector, next int, err error) {
+	a.lock()
+	defer a.unlock()
+	n, err := a.space(index, ns)
+	if err != nil || n == nil {
+		return nil, -1, err
+	}
+	for i := from; i < len(n.order); i++ {
+		if !strings.HasPrefix(n.order[i], prefix) {
+			continue
+		}
+		if len(page) == limit {
+			return page, i, nil
+		}
+		page = append(page, n.vectors[n.order[i]])
+	}
+	return page, -1, nil
+}
+
+// UpdateVector changes parts of a vector and reports whether there was one.
+// patch merges the metadata instead of replacing it (RFC 7396).
+func (a *Account) UpdateVector(index, ns string, v Vector, patch bool) (bool, error) {
+	a.lock()
+	defer a.unlock()
+	n, err := a.space(index, ns)
+	if err != nil || n == nil || n.vectors[v.ID] == nil {
+		return false, err
+	}
+	changed := *n.vectors[v.ID]
+	if v.Values != nil {
+		changed.Values = v.Values
+	}
+	if v.Sparse != nil {
+		changed.Sparse = v.Sparse
+	}
+	if v.Data != nil {
+		changed.Data = v.Data
+	}
+	if v.Metadata != nil {
+		changed.Metadata = v.Metadata
+		if patch {
+			changed.Metadata = mergePatch(n.vectors[v.ID].Metadata, v.Metadata)
+		}
+	}
+	x := a.vectors[index]
+	if err := x.fits(&changed, x.Dimension); err != nil {
+		return false, err
+	}
+	n.put(&changed, a.now, a.now.Add(a.cfg.VectorLag))
+	return true, nil
+}
+
+// mergePatch lays a patch over JSON: null removes, objects merge.
+func mergePatch(doc, patch json.RawMessage) json.RawMessage {
+	var p map[string]json.RawMessage
+	if json.Unmarshal(patch, &p) != nil || p == nil {
+		return patch
+	}
+	var d map[string]json.RawMessage
+	if json.Unmarshal(doc, &d) != nil || d == nil {
+		d = map[string]json.RawMessage{}
+	}
+	for k, v := range p {
+		if string(v) == "null" {
+			delete(d, k)
+		} else {
+			d[k] = mergePatch(d[k], v)
+		}
+	}
+	b, err := json.Marshal(d)
+	if err != nil {
+		return patch
+	}
+	return b
+}
+
+// ResetVectors empties a namespace, or all of them; they stay listed.
+func (a *Account) ResetVectors(index, ns string, all bool) error {
+	a.lock()
+	defer a.unlock()
+	x, err := a.index(index)
+	if err != nil {
+		return err
+	}
+	for name := range x.namespaces {
+		if all || name == ns {
+			x.namespaces[name] = &namespace{vectors: map[string]*Vector{}}
+		}
+	}
+	return nil
+}
+
+// DeleteVectorNamespace removes a namespace; the default one stays.
+func (a *Account) DeleteVectorNamespace(index, ns string) error {
+	a.lock()
+	defer a.unlock()
+	x, err := a.index(index)
+	if err != nil {
+		return err
+	}
+	if ns == "" {
+		return fmt.Errorf("the default namespace cannot be deleted: %w", ErrInvalid)
+	}
+	if x.namespaces[ns] == nil {
+		return fmt.Errorf("Namespace %s for the index %s does not exist: %w", ns, index, ErrNotFound) //nolint:staticcheck // the service's own words
+	}
+	delete(x.namespaces, ns)
+	x.order = slices.DeleteFunc(x.order, func(name string) bool { return name == ns })
+	return nil
+}
+
+// RenameVectorNamespace gives a namespace another name and reports whether
+// there was one. An existing target is an error unless it may be replaced.
+func (a *Account) RenameVectorNamespace(index, from, to string, replace bool) (bool, error) {
+	a.lock()
+	defer a.unlock()
+	x, err := a.index(index)
+	if err != nil {
+		return false, err
+	}
+	if from == "" || to == "" {
+		return false, fmt.Errorf("the default namespace cannot be renamed: %w", ErrInvalid)
+	}
+	if x.namespaces[from] == nil {
+		return false, nil
+	}
+	if x.namespaces[to] != nil && !replace {
+		return false, fmt.Errorf("namespace %q: %w", to, ErrExists)
+	}
+	x.order = slices.DeleteFunc(x.order, func(name string) bool { return name == to })
+	x.namespaces[to] = x.namespaces[from]
+	delete(x.namespaces, from)
+	x.order[slices.Index(x.order, from)] = to
+	return true, nil
+}
+
+// VectorQuery asks for the nearest vectors.
+type VectorQuery struct {
+	Values []float32
+	Sparse *SparseVector
+	TopK   int
+	Mode   string // of a hybrid index: HYBRID (default), DENSE, SPARSE
+	Fusion string // RRF (default) or DBSF
+}
+
+// Scored is a vector and its score, best first: 0 to 1 for dense vectors.
+type Scored struct {
+	*Vector
+	Score float64
+}
+
+// QueryVectors compares with every ready vector: exact, no approximation.
+func (a *Account) QueryVectors(index, ns string, q VectorQuery) ([]Scored, error) {
+	a.lock()
+	defer a.unlock()
+	x, err := a.index(index)
+	if err != nil {
+		return nil, err
+	}
+	mode := x.Type
+	if x.Type == Hybrid && q.Mode != "" {
+		mode = q.Mode
+	}
+	if mode != Sparse && x.Dimension != 0 && len(q.Values) != x.Dimension {
+		return nil, fmt.Errorf("Invalid vector dimension: %d, expected: %d: %w", len(q.Values), x.Dimension, ErrUnfit) //nolint:staticcheck // the service's own words
+	}
+	if mode != Dense && q.Sparse == nil {
+		return nil, fmt.Errorf("This index requires sparse vectors: %w", ErrUnfit) //nolint:staticcheck // the service's own words
+	}
+	n := x.namespaces[ns]
+	if n == nil {
+		return nil, nil
+	}
+	var dense, sparse []Scored
+	for _, id := range n.order {
+		v := n.vectors[id]
+		if v == nil || v.ready.After(a.now) {
+			continue
+		}
+		if mode != Sparse {
+			dense = append(dense, Scored{v, similarity(x.Similarity, q.Values, v.Values)})
+		}
+		if score, shared := q.Sparse.dot(v.Sparse); mode != Dense && shared {
+			sparse = append(sparse, Scored{v, score})
+		}
+	}
+	switch mode {
+	case Dense:
+		return best(dense, q.TopK), nil
+	case Sparse:
+		return best(sparse, q.TopK), nil
+	}
+	return best(fuse(best(dense, q.TopK), best(sparse, q.TopK), q.Fusion), q.TopK), nil
+}
+
+func best(list []Scored, k int) []Scored {
+	slices.SortStableFunc(list, func(x, y Scored) int { return cmp.Compare(y.Score, x.Score) })
+	return list[:min(k, len(list))]
+}
+
+// similarity is within 0 to 1 (wire facts on vectors, section A4).
+func similarity(function string, x, y []float32) float64 {
+	var dot, xx, yy, apart float64
+	for i := range min(len(x), len(y)) {
+		u, v := float64(x[i]), float64(y[i])
+		dot += u * v
+		xx += u * u
+		yy += v * v
+		apart += (u - v) * (u - v)
+	}
+	switch function {
+	case Euclidean:
+		return 1 / (1 + apart)
+	case DotProduct:
+		return (1 + dot) / 2
+	}
+	if xx == 0 || yy == 0 {
+		return 0.5
+	}
+	return (1 + dot/math.Sqrt(xx*yy)) / 2
+}
+
+// dot is the product over shared indices, and whether there are any.
+func (s *SparseVector) dot(t *SparseVector) (sum float64, shared bool) {
+	if s == nil || t == nil {
+		return 0, false
+	}
+	at := make(map[int32]float32, len(t.Indices))
+	for i, index := range t.Indices {
+		at[index] = t.Values[i]
+	}
+	for i, index := range s.Indices {
+		if v, ok := at[index]; ok {
+			sum += float64(s.Values[i]) * float64(v)
+			shared = true
+		}
+	}
+	return sum, shared
+}
+
+// fuse joins two rankings: by reciprocal rank, 1/(rank+60), or by scores
+// brought to the distribution of their list.
+func fuse(dense, sparse []Scored, how string) []Scored {
+	scores := map[*Vector]float64{}
+	for _, list := range [][]Scored{dense, sparse} {
+		mean, spread := distribution(list)
+		for rank, s := range list {
+			if how == "DBSF" {
+				scores[s.Vector] += (s.Score - (mean - 3*spread)) / (6 * spread)
+			} else {
+				scores[s.Vector] += 1 / float64(rank+1+60)
+			}
+		}
+	}
+	out := make([]Scored, 0, len(scores))
+	for v, score := range maps.All(scores) {
+		out = append(out, Scored{v, score})
+	}
+	slices.SortFunc(out, func(x, y Scored) int { return strings.Compare(x.ID, y.ID) })
+	return out
+}
+
+// distribution is the mean and the standard deviation, never 0.
+func distribution(list []Scored) (mean, spread float64) {
+	for _, s := range list {
+		mean += s.Score / float64(len(list))
+	}
+	for _, s := range list {
+		spread += (s.Score - mean) * (s.Score - mean) / float64(len(list))
+	}
+	return mean, max(math.Sqrt(spread), 1e-9)
+}

@@ -1,0 +1,87 @@
+package mockserver
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec/api"
+)
+
+var _ = register(map[string]handler{
+	"createSearchIndex":      (*Server).createSearchIndex,
+	"deleteSearchIndex":      (*Server).deleteSearchIndex,
+	"getSearchIndex":         (*Server).getSearchIndex,
+	"listSearchIndexes":      (*Server).listSearchIndexes,
+	"renameSearchIndex":      (*Server).renameSearchIndex,
+	"resetSearchIndexTokens": (*Server).resetSearchIndexTokens,
+})
+
+// done is the answer of the management API: the JSON string "OK" (decided:
+// open point 11).
+var done = reply{body: "OK"}
+
+// searchRegions and searchTypes are what an index can be made of (wire facts
+// on vectors, part B).
+var (
+	searchRegions = []string{"eu-west-1", "us-central1"}
+	searchTypes   = []string{"fixed", "free", "payg"}
+)
+
+func (s *Server) createSearchIndex(c *call) (reply, error) {
+	var body api.SearchIndexCreate
+	if err := json.Unmarshal(c.body, &body); err != nil {
+		return reply{}, invalid("body: " + err.Error())
+	}
+	for _, f := range []struct {
+		name, value string
+		accepted    []string
+	}{{"region", body.Region, searchRegions}, {"type", body.Type, searchTypes}} {
+		if !slices.Contains(f.accepted, f.value) {
+			return reply{}, invalid("body /" + f.name + " " + shorten(f.value) + ": accepted are " + strings.Join(f.accepted, ", "))
+		}
+	}
+	index, err := c.account.CreateSearchIndex(engine.SearchIndex{Name: body.Name, Region: body.Region, Type: body.Type})
+	return reply{body: s.searchBody(c, index)}, err
+}
+
+func (s *Server) listSearchIndexes(c *call) (reply, error) {
+	indexes := c.account.SearchIndexes()
+	list := make([]api.SearchIndex, len(indexes))
+	for i, index := range indexes {
+		list[i] = s.searchBody(c, index)
+	}
+	return reply{body: list}, nil
+}
+
+func (s *Server) getSearchIndex(c *call) (reply, error) {
+	index, err := c.account.SearchIndex(c.vars["id"])
+	return reply{body: s.searchBody(c, index)}, err
+}
+
+func (s *Server) renameSearchIndex(c *call) (reply, error) {
+	var body struct{ Name string }
+	if err := json.Unmarshal(c.body, &body); err != nil {
+		return reply{}, invalid("body: " + err.Error())
+	}
+	return done, c.account.RenameSearchIndex(c.vars["id"], body.Name)
+}
+
+func (s *Server) resetSearchIndexTokens(c *call) (reply, error) {
+	return done, c.account.ResetSearchIndexTokens(c.vars["id"])
+}
+
+func (s *Server) deleteSearchIndex(c *call) (reply, error) {
+	return done, c.account.DeleteSearchIndex(c.vars["id"])
+}
+
+func (s *Server) searchBody(c *call, i engine.SearchIndex) api.SearchIndex {
+	created := int(i.CreatedAt.Unix())
+	customer := c.world.username()
+	return api.SearchIndex{
+		Id: i.ID, Name: i.Name, Region: i.Region, Type: i.Type,
+		CreatedAt: ms(i.CreatedAt), CreationTime: &created, CustomerId: &customer,
+		Token: some(i.Token), ReadOnlyToken: some(i.ReadOnlyToken),
+	}
+}

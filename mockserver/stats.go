@@ -1,0 +1,89 @@
+package mockserver
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec/api"
+)
+
+var _ = register(map[string]handler{
+	"getUsageStatistics": (*Server).getUsageStatistics,
+})
+
+// statsTime is the form of timestamps: a UTC date and time with a
+// fractional-second part ("Time-series shapes").
+const statsTime = "2006-01-02 15:04:05.000000000 +0000 UTC"
+
+func (s *Server) getUsageStatistics(c *call) (reply, error) {
+	if id := c.vars["id"]; id != c.world.ID {
+		return reply{}, fmt.Errorf("messaging user %q: no such user; accepted is the id of the account that the credentials belong to: %w", id, engine.ErrNotFound)
+	}
+	u, err := c.account.Usage(c.query.Get("period"))
+	return reply{body: usageBody(&u)}, err
+}
+
+// usageBody is the table "Usage statistics".
+func usageBody(u *engine.Usage) api.UsageStatistics {
+	out := api.UsageStatistics{
+		Days:                  make([]string, len(u.Days)),
+		DailyRequests:         make([]api.DailyRequest, len(u.Days)),
+		DailyBillings:         series(u.Days, func(p *engine.Point) float64 { return u.Bill(p) }),
+		DailyBandwidths:       series(u.Days, func(p *engine.Point) float64 { return float64(p.Bytes) }),
+		DailyUsed:             series(u.Points, func(p *engine.Point) float64 { return float64(p.Requests) }),
+		DailyUsedWorkflow:     series(u.Points, func(p *engine.Point) float64 { return float64(p.Steps) }),
+		DailyBandwidthUsed:    series(u.Points, func(p *engine.Point) float64 { return float64(p.Bytes) }),
+		DailySvcMessages:      named(u.Points, messageMetrics),
+		DailyWorkflowMessages: named(u.Points, workflowMetrics),
+		DlqMessageCount:       u.DLQ,
+	}
+	var total float64
+	for i := range u.Days {
+		p := &u.Days[i]
+		out.Days[i] = p.At.Weekday().String()
+		out.DailyRequests[i] = api.DailyRequest{X: stamp(p.At), Y: float32(p.Requests), WorkflowMessage: int(p.Steps), WorkflowRun: int(p.Started)}
+		total += u.Bill(p)
+	}
+	out.TotalMonthlyBilling = float32(total)
+	return out
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(statsTime) }
+
+func series(points []engine.Point, y func(*engine.Point) float64) []api.TimeSeriesPoint {
+	out := make([]api.TimeSeriesPoint, len(points))
+	for i := range points {
+		out[i] = api.TimeSeriesPoint{X: stamp(points[i].At), Y: float32(y(&points[i]))}
+	}
+	return out
+}
+
+// metric is one series under its id (decided: open point 1).
+type metric struct {
+	id string
+	of func(*engine.Point) int64
+}
+
+var messageMetrics = []metric{
+	{"created", func(p *engine.Point) int64 { return p.Created }},
+	{"delivered", func(p *engine.Point) int64 { return p.Delivered }},
+	{"retried", func(p *engine.Point) int64 { return p.Retried }},
+	{"failed", func(p *engine.Point) int64 { return p.Failed }},
+	{"canceled", func(p *engine.Point) int64 { return p.Canceled }},
+}
+
+var workflowMetrics = []metric{
+	{"started", func(p *engine.Point) int64 { return p.Started }},
+	{"success", func(p *engine.Point) int64 { return p.Succeeded }},
+	{"failed", func(p *engine.Point) int64 { return p.RunsFailed }},
+	{"canceled", func(p *engine.Point) int64 { return p.RunsEnded }},
+}
+
+func named(points []engine.Point, metrics []metric) []api.TimeSeriesWithId {
+	out := make([]api.TimeSeriesWithId, len(metrics))
+	for i, m := range metrics {
+		out[i] = api.TimeSeriesWithId{Id: m.id, DataPoints: series(points, func(p *engine.Point) float64 { return float64(m.of(p)) })}
+	}
+	return out
+}
