@@ -34,6 +34,7 @@ type importRule struct {
 // importRules are the table "Who may import whom". Sorted by package.
 var importRules = []importRule{
 	{"cmd/understudy", nil},
+	{"conformance", []string{"engine", "mockserver"}},
 	{"engine", []string{"net/http", "spec", "spec/api", "mockserver", "conformance", "fixtures", "features", "engine/ratelimit"}},
 	{"engine/ratelimit", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"mockserver", []string{"conformance", "features", "fixtures"}},

@@ -1,0 +1,210 @@
+package conformance
+
+import (
+	"time"
+
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// Verdict is what came of a scenario.
+type Verdict string
+
+// The verdicts, from best to worst.
+const (
+	NotSelected   Verdict = "not-selected"
+	Pass          Verdict = "pass"
+	NotApplicable Verdict = "not-applicable" // the target does not claim the capability
+	Observed      Verdict = "observed"       // open point: recorded, never judged
+	Inconclusive  Verdict = "inconclusive"   // could not be judged; Reason says why
+	Warn          Verdict = "warn"           // an implied requirement does not hold
+	Fail          Verdict = "fail"
+	HarnessError  Verdict = "harness-error" // ours, or a driver's
+)
+
+// Reason is why something is inconclusive. The list is closed.
+type Reason string
+
+// The reasons. Those marked * are harness errors.
+const (
+	BindingMissing      Reason = "binding-missing"
+	DriverMissing       Reason = "driver-missing"
+	DriverFailed        Reason = "driver-failed"        // *
+	ReceiverUnreachable Reason = "receiver-unreachable" // *
+	FixtureUnsatisfied  Reason = "fixture-unsatisfied"
+	BudgetExhausted     Reason = "budget-exhausted"
+	ForeignData         Reason = "foreign-data"
+	ClockSkew           Reason = "clock-skew"
+	PrerequisiteFailed  Reason = "prerequisite-failed"
+	TriggerNotObserved  Reason = "trigger-not-observed"
+)
+
+// Result is what came of one scenario.
+type Result struct {
+	Feature      string        `json:"feature" yaml:"feature"` // title
+	Rule         string        `json:"rule,omitempty" yaml:"rule,omitempty"`
+	Name         string        `json:"name" yaml:"name"`         // unique, with the values of its example
+	Location     string        `json:"location" yaml:"location"` // publish.feature:12
+	Tags         []string      `json:"tags" yaml:"tags"`
+	Requirements []string      `json:"requirements" yaml:"requirements"` // REQ-...
+	Basis        spec.Basis    `json:"basis" yaml:"basis"`
+	Profiles     []string      `json:"profiles" yaml:"profiles"`
+	Verdict      Verdict       `json:"verdict" yaml:"verdict"`
+	Reason       Reason        `json:"reason,omitempty" yaml:"reason,omitempty"`
+	Detail       string        `json:"detail,omitempty" yaml:"detail,omitempty"`                   // one line
+	Expected     bool          `json:"expectedFailure,omitempty" yaml:"expectedFailure,omitempty"` // it is in the baseline
+	Failure      *Failure      `json:"failure,omitempty" yaml:"failure,omitempty"`
+	Steps        []Step        `json:"steps" yaml:"steps"`
+	Exchanges    []Exchange    `json:"exchanges,omitempty" yaml:"exchanges,omitempty"`
+	Deliveries   []Delivery    `json:"deliveries,omitempty" yaml:"deliveries,omitempty"`
+	Started      time.Time     `json:"started" yaml:"started"`
+	Duration     time.Duration `json:"duration" yaml:"duration"` // ns
+}
+
+// Step is one line of a scenario and what came of it.
+type Step struct {
+	Text     string        `json:"text" yaml:"text"` // with its keyword
+	Verdict  Verdict       `json:"verdict" yaml:"verdict"`
+	Detail   string        `json:"detail,omitempty" yaml:"detail,omitempty"`
+	Duration time.Duration `json:"duration" yaml:"duration"` // ns
+}
+
+// Failure is a check that did not hold.
+type Failure struct {
+	Step     string `json:"step" yaml:"step"`
+	Message  string `json:"message" yaml:"message"`
+	Pointer  string `json:"pointer,omitempty" yaml:"pointer,omitempty"` // JSON pointer into the answer
+	Want     string `json:"expected,omitempty" yaml:"expected,omitempty"`
+	Got      string `json:"actual,omitempty" yaml:"actual,omitempty"`
+	Exchange int    `json:"exchange" yaml:"exchange"` // index in Exchanges; -1: none
+}
+
+func (f *Failure) Error() string {
+	text := f.Message
+	if f.Pointer != "" {
+		text += " at " + f.Pointer
+	}
+	if f.Want != "" {
+		text += ": expected " + f.Want + ", got " + f.Got
+	}
+	return text
+}
+
+// Exchange is one request of the suite and its answer. Secrets are masked.
+type Exchange struct {
+	Operation string              `json:"operation" yaml:"operation"` // operationId, "" for a driver's
+	Method    string              `json:"method" yaml:"method"`
+	URL       string              `json:"url" yaml:"url"`
+	Header    map[string][]string `json:"header" yaml:"header"`
+	Body      string              `json:"body,omitempty" yaml:"body,omitempty"`     // at most 4 KiB
+	Status    int                 `json:"status" yaml:"status"`                     // 0: no answer
+	Answer    string              `json:"answer,omitempty" yaml:"answer,omitempty"` // at most 4 KiB
+	AnswerHdr map[string][]string `json:"answerHeader,omitempty" yaml:"answerHeader,omitempty"`
+	Error     string              `json:"error,omitempty" yaml:"error,omitempty"`
+	Problems  []string            `json:"problems,omitempty" yaml:"problems,omitempty"` // against the OpenAPI document
+	At        time.Duration       `json:"at" yaml:"at"`                                 // since the scenario began, ns
+	Took      time.Duration       `json:"took" yaml:"took"`                             // ns
+	Curl      string              `json:"curl" yaml:"curl"`                             // repeats it, with $UNDERSTUDY_TOKEN for the token
+}
+
+// Delivery is one call that the target made to the receiver.
+type Delivery struct {
+	Endpoint string              `json:"endpoint" yaml:"endpoint"` // nickname in the scenario
+	Method   string              `json:"method" yaml:"method"`
+	Path     string              `json:"path" yaml:"path"` // what followed the endpoint's own URL, with query
+	Header   map[string][]string `json:"header" yaml:"header"`
+	Body     string              `json:"body" yaml:"body"`         // at most 4 KiB
+	Answered int                 `json:"answered" yaml:"answered"` // status
+	At       time.Duration       `json:"at" yaml:"at"`             // since the scenario began, ns
+}
+
+// Report is what a run of the suite found.
+type Report struct {
+	Suite        string              `json:"suite" yaml:"suite"`       // version
+	Revision     string              `json:"revision" yaml:"revision"` // of the requirements
+	Target       TargetSummary       `json:"target" yaml:"target"`
+	Run          string              `json:"run" yaml:"run"`   // id: names of everything that was created begin with it
+	Seed         int64               `json:"seed" yaml:"seed"` // of the order
+	Started      time.Time           `json:"started" yaml:"started"`
+	Duration     time.Duration       `json:"duration" yaml:"duration"` // ns
+	Profiles     []Profile           `json:"profiles" yaml:"profiles"`
+	Results      []Result            `json:"results" yaml:"results"` // in the order of the features
+	Requirements []Covered           `json:"requirements" yaml:"requirements"`
+	Observations map[string][]string `json:"observations" yaml:"observations"`               // open point -> what was seen
+	Stale        []string            `json:"stale,omitempty" yaml:"stale,omitempty"`         // expected failures that passed, expired flaky entries
+	Leftovers    []string            `json:"leftovers,omitempty" yaml:"leftovers,omitempty"` // created and not removed
+	Interrupted  bool                `json:"interrupted,omitempty" yaml:"interrupted,omitempty"`
+	Exhausted    string              `json:"exhausted,omitempty" yaml:"exhausted,omitempty"` // the limit that ended the run early
+
+	strict, acceptPartial bool
+}
+
+// TargetSummary says what was judged.
+type TargetSummary struct {
+	Name     string            `json:"name" yaml:"name"`
+	Version  string            `json:"version" yaml:"version"`
+	URLs     map[string]string `json:"urls" yaml:"urls"`
+	Mode     string            `json:"mode" yaml:"mode"` // "live", or "clock driver"
+	Receiver string            `json:"receiver" yaml:"receiver"`
+}
+
+// Profile is a set of requirements that a target claims.
+type Profile struct {
+	Name         string `json:"name" yaml:"name"`
+	Verdict      string `json:"result" yaml:"result"` // conformant, partial, nonconformant, not-run
+	Passed       int    `json:"passed" yaml:"passed"`
+	Failed       int    `json:"failed" yaml:"failed"`
+	Warned       int    `json:"warned" yaml:"warned"`
+	Inconclusive int    `json:"inconclusive" yaml:"inconclusive"`
+}
+
+// Covered is a requirement and what its scenarios say about it.
+type Covered struct {
+	spec.Requirement `yaml:",inline"`
+	Verdict          Verdict  `json:"verdict" yaml:"verdict"` // the worst of its scenarios; not-selected: none ran
+	Scenarios        []string `json:"scenarios" yaml:"scenarios"`
+}
+
+// Exit codes of a run (design of the suite). When several apply, the first of
+// 2, 3, 7, 1, 5, 6, 4, 0 counts; 2 and 3 are errors of Run.
+const (
+	ExitConformant    = 0
+	ExitFailed        = 1
+	ExitUsage         = 2
+	ExitPreflight     = 3
+	ExitPartial       = 4
+	ExitStaleBaseline = 5
+	ExitBudget        = 6
+	ExitHarness       = 7
+	ExitInterrupted   = 130
+)
+
+// ExitCode is the verdict as a process tells it.
+func (r *Report) ExitCode() int {
+	judged := 0
+	count := map[Verdict]int{}
+	for i := range r.Results {
+		if v := r.Results[i].Verdict; !r.Results[i].Expected || v != Fail {
+			count[v]++
+		}
+		if r.Results[i].Verdict != NotSelected && r.Results[i].Verdict != NotApplicable {
+			judged++
+		}
+	}
+	switch {
+	case r.Interrupted:
+		return ExitInterrupted
+	case count[HarnessError] > 0:
+		return ExitHarness
+	case count[Fail] > 0 || r.strict && count[Warn] > 0:
+		return ExitFailed
+	case len(r.Stale) > 0:
+		return ExitStaleBaseline
+	case r.Exhausted != "":
+		return ExitBudget
+	case judged == 0: // never green by absence
+		return ExitPartial
+	case count[Inconclusive] > 0 && !r.acceptPartial:
+		return ExitPartial
+	}
+	return ExitConformant
+}

@@ -1,0 +1,163 @@
+package conformance
+
+import "time"
+
+// Target is an implementation under test: where it is, how to sign in, what it
+// claims, and the answers to what the interface document leaves open. Its file
+// is described by spec/target.schema.json.
+type Target struct {
+	APIVersion string `yaml:"apiVersion"`
+	Spec       string `yaml:"spec"` // revision of the requirements
+
+	Target struct {
+		Name    string   `yaml:"name"`
+		Version string   `yaml:"version"`
+		Contact []string `yaml:"contact"`
+		URLs    URLs     `yaml:"urls"`
+		Auth    Auth     `yaml:"auth"`
+	} `yaml:"target"`
+
+	Profiles     []string          `yaml:"profiles"`     // empty: all
+	Capabilities map[string]string `yaml:"capabilities"` // name -> true, false or auto
+	Bindings     Bindings          `yaml:"bindings"`
+	Fixtures     Fixtures          `yaml:"fixtures"`
+	Drivers      map[string]Driver `yaml:"drivers"` // account, cancel, clock, group, index, pause, plugin, reset, run, search
+	Receiver     ReceiverConfig    `yaml:"receiver"`
+	Timing       Timing            `yaml:"timing"`
+	Limits       Limits            `yaml:"limits"`
+	Isolation    Isolation         `yaml:"isolation"`
+
+	ExpectedFailures string `yaml:"expected_failures"` // file
+	KnownFlaky       string `yaml:"known_flaky"`       // file
+	Report           struct {
+		Dir     string   `yaml:"dir"`
+		Formats []string `yaml:"formats"`
+	} `yaml:"report"`
+}
+
+// URLs are the four hosts of the interface document, and the store of the
+// rate-limit plugin. An empty one is Base, or does not exist.
+type URLs struct {
+	Base   string `yaml:"base"`
+	Region string `yaml:"region"`
+	Dev    string `yaml:"dev"`
+	Vector string `yaml:"vector"`
+	KV     string `yaml:"kv"`
+}
+
+// Secret is a text that is never printed. In a file it is a text, or
+// {env: NAME}.
+type Secret string
+
+// String hides it.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return "***"
+}
+
+// MarshalText hides it in every report.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Auth are the credentials.
+type Auth struct {
+	Bearer       Secret `yaml:"bearer"`
+	VectorBearer Secret `yaml:"vector_bearer"`
+	KVBearer     Secret `yaml:"kv_bearer"`
+	Basic        struct {
+		Username Secret `yaml:"username"`
+		Password Secret `yaml:"password"`
+	} `yaml:"basic"`
+}
+
+// Bindings answer open points: names and forms that the interface document does
+// not show. What has no binding cannot be judged.
+type Bindings struct {
+	BrandPrefix string                       `yaml:"brand_prefix"` // header prefix on the wire, such as Svc; a known brand's brings its names
+	Publish     map[string]string            `yaml:"publish"`      // method
+	Stats       map[string]string            `yaml:"stats"`        // path, with {id}
+	Headers     map[string]string            `yaml:"headers"`      // flow_key, failure_callback, retry_delay, label ...
+	Delay       map[string]string            `yaml:"delay"`        // format, with {n} for seconds
+	Logs        map[string]string            `yaml:"logs"`         // filter -> query name
+	DLQ         map[string]string            `yaml:"dlq"`          // filter -> query name
+	Fields      map[string]map[string]string `yaml:"fields"`       // dlq, log, step -> described value -> property name
+}
+
+// Fixtures are data of a target that cannot be driven.
+type Fixtures struct {
+	URLGroup struct {
+		Name                  string `yaml:"name"`
+		EndpointsAreReceivers bool   `yaml:"endpoints_are_receivers"`
+	} `yaml:"url_group"`
+	DLQIDs      []string `yaml:"dlq_ids"`
+	VectorIndex struct {
+		MinVectors int `yaml:"min_vectors"`
+	} `yaml:"vector_index"`
+	StatsUserID              Secret   `yaml:"stats_user_id"`
+	DisposableSearchIndexIDs []string `yaml:"disposable_search_index_ids"`
+}
+
+// Driver is a stimulus that the interface document does not show, such as
+// pausing a key. Texts may hold {{name}}: base, region, dev, vector, control,
+// token, receiver, and what the driver is for (key, runId, name, endpoints ...).
+type Driver struct {
+	Kind    string            `yaml:"kind"` // http, exec, manual, control (clock only), none
+	Method  string            `yaml:"method"`
+	URL     string            `yaml:"url"`
+	Headers map[string]string `yaml:"headers"`
+	Body    string            `yaml:"body"`
+	Command []string          `yaml:"command"`
+	Result  string            `yaml:"result"` // JSON pointer to what it answers, such as an id
+	Trigger *Driver           `yaml:"trigger"`
+}
+
+// ReceiverConfig says how the target reaches the suite.
+type ReceiverConfig struct {
+	Mode      string `yaml:"mode"`       // in-process, listen, advertised, tunnel, relay
+	Listen    string `yaml:"listen"`     // address
+	PublicURL string `yaml:"public_url"` // what the target is told
+	TLS       struct {
+		Cert string `yaml:"cert"`
+		Key  string `yaml:"key"`
+	} `yaml:"tls"`
+	Tunnel struct {
+		Command    string `yaml:"command"`
+		URLPattern string `yaml:"url_pattern"`
+	} `yaml:"tunnel"`
+	Relay struct {
+		URL   string `yaml:"url"`
+		Token Secret `yaml:"token"`
+	} `yaml:"relay"`
+}
+
+// Timing are budgets. Scale multiplies them, never lower bounds.
+type Timing struct {
+	Scale          float64       `yaml:"scale"`
+	DeliveryBudget time.Duration `yaml:"delivery_budget"`
+	SettleBudget   time.Duration `yaml:"settle_budget"`
+	StatsBudget    time.Duration `yaml:"stats_budget"`
+	RetryBudget    time.Duration `yaml:"retry_budget"`
+	ClockSkewMax   time.Duration `yaml:"clock_skew_max"`
+	Poll           struct {
+		First  time.Duration `yaml:"first"`
+		Factor float64       `yaml:"factor"`
+		Max    time.Duration `yaml:"max"`
+	} `yaml:"poll"`
+}
+
+// Limits end a run that would cost too much.
+type Limits struct {
+	MaxRequests   int           `yaml:"max_requests"`
+	MaxMessages   int           `yaml:"max_messages"`
+	MaxDLQEntries int           `yaml:"max_dlq_entries"`
+	Wall          time.Duration `yaml:"wall"`
+	RPS           float64       `yaml:"rps"`
+}
+
+// Isolation says how scenarios keep out of each other's way.
+type Isolation struct {
+	Prefix        string `yaml:"prefix"`         // of every name that is created
+	SharedAccount bool   `yaml:"shared_account"` // others use the account as well
+	Parallel      int    `yaml:"parallel"`
+}
