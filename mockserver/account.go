@@ -37,7 +37,10 @@ func (s *Server) world(a Account) *world {
 	if w := s.worlds[a.ID]; w != nil {
 		return w
 	}
-	w := &world{Account: a, mode: s.cfg.Clock, password: derived(a.Token, "management")}
+	w := &world{Account: a, mode: s.cfg.Clock, password: a.Password}
+	if w.password == "" {
+		w.password = derived(a.Token, "management")
+	}
 	for _, x := range s.cfg.VectorIndexes {
 		w.indexes = append(w.indexes, vectorAccess{x.Name, vectorToken(a.Token, x.Name)})
 	}

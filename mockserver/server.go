@@ -17,8 +17,9 @@ import (
 
 // Account is a credential and the account that it opens.
 type Account struct {
-	ID    string
-	Token string
+	ID       string
+	Token    string
+	Password string // of the management API; "": derived from the token
 }
 
 // Config is what a stand-in is made of. The zero value is a stand-in with one

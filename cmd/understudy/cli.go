@@ -32,6 +32,8 @@ type cli struct {
 	Ratelimit RatelimitCmd `cmd:"" name:"ratelimit" help:"Check a rate-limit plugin configuration, or try it on."`
 	Version   VersionCmd   `cmd:"" help:"Print the version."`
 
+	Conform ConformCmd `cmd:"" help:"Run the contract test suite against a target, or against a stand-in of its own."`
+
 	Completion CompletionCmd `cmd:"" help:"Print completions for a shell."`
 }
 

@@ -37,6 +37,8 @@ var importRules = []importRule{
 	{"conformance", []string{"engine", "mockserver"}},
 	{"engine", []string{"net/http", "spec", "spec/api", "mockserver", "conformance", "fixtures", "features", "engine/ratelimit"}},
 	{"engine/ratelimit", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
+	{"features", []string{"spec", "engine", "mockserver", "conformance", "fixtures"}},
+	{"fixtures", []string{"engine", "mockserver", "conformance", "features"}},
 	{"mockserver", []string{"conformance", "features", "fixtures"}},
 	{"mockserver/kv", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/ratelimit", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
@@ -63,6 +65,7 @@ var lockers = map[string]string{
 
 // goFiles are the files that may start goroutines; each says who waits.
 var goFiles = []string{
+	"conformance/receiver.go",
 	"engine/account.go",
 	"engine/advance.go",
 	"mockserver/listen.go",

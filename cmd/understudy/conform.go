@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// ConformCmd runs the contract test suite.
+type ConformCmd struct {
+	Target        string       `placeholder:"FILE" help:"Target file; without one a stand-in of our own is started and judged."`
+	Profile       []string     `placeholder:"P" help:"Only these profiles: MSG, GROUP, WF-READ, WF-RECOVER, FLOW, USAGE, INDEX, RATELIMIT, EXT."`
+	Basis         []spec.Basis `enum:"stated,implied,open,extension" help:"Which requirements: stated, implied, open, extension. Default: stated and implied."`
+	Strict        bool         `help:"An implied requirement that does not hold fails."`
+	Tags          string       `placeholder:"EXPR" help:"Only scenarios whose tags fit, such as '@area-dlq and not @time-long'."`
+	Requirement   []string     `placeholder:"ID" help:"Only scenarios of these requirements."`
+	Scenario      []string     `sep:"none" placeholder:"NAME" help:"Only the scenarios with these names."`
+	AcceptPartial bool         `help:"Exit 0 although something could not be judged."`
+	Report        []string     `placeholder:"FORMAT=FILE" help:"Write a report; repeatable. Formats: junit, cucumber, yaml, json, html."`
+	Concurrency   int          `help:"Scenarios at a time; 0: as the target file says."`
+	Clock         string       `default:"manual" enum:"manual,real" help:"Clock of our own stand-in."`
+	List          bool         `help:"List the scenarios that would run, and stop."`
+	DryRun        bool         `help:"Read everything, select, and stop before the first request."`
+}
+
+// Run judges the target; its exit code is the verdict.
+func (c *ConformCmd) Run(e *env) error {
+	cfg, stop, err := c.config(e)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if c.List || c.DryRun {
+		return c.list(e.out, cfg)
+	}
+	conformance.Version = built()
+	report, err := conformance.Run(e.ctx, cfg)
+	switch {
+	case errors.Is(err, conformance.ErrUsage):
+		return &exit{conformance.ExitUsage, err}
+	case errors.Is(err, conformance.ErrPreflight):
+		return &exit{conformance.ExitPreflight, err}
+	case err != nil:
+		return &exit{conformance.ExitHarness, err}
+	}
+	if err := c.write(e.out, report); err != nil {
+		return err
+	}
+	if code := report.ExitCode(); code != conformance.ExitConformant {
+		return &exit{code, errors.New("")}
+	}
+	return nil
+}
+
+// config reads the target file, or starts a stand-in to be judged.
+func (c *ConformCmd) config(e *env) (conformance.Config, func(), error) {
+	cfg := conformance.Config{
+		Profiles: c.Profile, Basis: c.Basis, Strict: c.Strict, Accept: c.AcceptPartial, Tags: c.Tags,
+		Requirements: c.Requirement, Names: c.Scenario, Concurrency: c.Concurrency,
+	}
+	nothing := func() {}
+	if c.Target != "" {
+		target, err := conformance.LoadTarget(c.Target)
+		if err != nil {
+			return cfg, nothing, &exit{conformance.ExitUsage, err}
+		}
+		cfg.Target = *target
+		return cfg, nothing, nil
+	}
+	s, err := mockserver.Run(mockserver.Config{Clock: c.Clock, Log: quietLog()})
+	if err != nil {
+		return cfg, nothing, usage("%w", err)
+	}
+	cfg.Target = ownTarget(s.Env(), c.Clock == "manual")
+	cfg.SelfTest, cfg.Plugin = true, hostPlugin
+	if len(c.Basis) == 0 {
+		cfg.Basis = []spec.Basis{spec.Stated, spec.Implied, spec.Open, spec.Extension}
+	}
+	return cfg, func() { _ = s.Close() }, nil //nolint:errcheck // it was ours alone
+}
+
+//go:embed target.yaml
+var ownTargetFile []byte
+
+// ownTarget is the target file of a stand-in, with the addresses and
+// credentials of its environment.
+func ownTarget(vars []mockserver.EnvVar, manual bool) conformance.Target {
+	var t conformance.Target
+	decoder := yaml.NewDecoder(bytes.NewReader(ownTargetFile))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&t); err != nil {
+		panic(fmt.Sprintf("target.yaml: %v", err)) // a test reads it
+	}
+	values := map[string]string{}
+	for _, v := range vars {
+		values[strings.TrimPrefix(v.Name, "UNDERSTUDY_")] = v.Value
+	}
+	t.Target.Version = mockserver.Version
+	t.Target.URLs = conformance.URLs{Base: values["URL"], Region: values["REGION_URL"], Dev: values["MANAGEMENT_URL"], Vector: values["VECTOR_URL"], KV: values["KV_URL"]}
+	a := &t.Target.Auth
+	a.Bearer, a.VectorBearer, a.KVBearer = conformance.Secret(values["TOKEN"]), conformance.Secret(values["VECTOR_TOKEN"]), conformance.Secret(values["KV_TOKEN"])
+	a.Basic.Username, a.Basic.Password = conformance.Secret(values["MANAGEMENT_USERNAME"]), conformance.Secret(values["MANAGEMENT_PASSWORD"])
+	t.Fixtures.StatsUserID = conformance.Secret(values["USER_ID"])
+	if manual {
+		t.Drivers["clock"] = conformance.Driver{Kind: "control", URL: values["URL"] + "/_understudy"}
+	}
+	return t
+}
+
+// list prints the scenarios that would run.
+func (c *ConformCmd) list(w io.Writer, cfg conformance.Config) error {
+	list, err := conformance.List(cfg)
+	if err != nil {
+		return &exit{conformance.ExitUsage, err}
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i := range list {
+		l := &list[i]
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", l.Location, l.Basis, strings.Join(l.Requirements, ","), l.Name)
+	}
+	fmt.Fprintf(t, "%d scenarios\n", len(list))
+	return t.Flush()
+}
+
+// write prints the report for people, and those that were asked for.
+func (c *ConformCmd) write(w io.Writer, r *conformance.Report) error {
+	if err := conformance.WriteReport("terminal", w, r); err != nil {
+		return err
+	}
+	for _, one := range c.Report {
+		format, file, ok := strings.Cut(one, "=")
+		if !ok || file == "" {
+			return usage("--report %q: accepted is FORMAT=FILE", one)
+		}
+		f, err := os.Create(file)
+		if err != nil {
+			return usage("--report: %w", err)
+		}
+		err = conformance.WriteReport(format, f, r)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return usage("--report %s: %w", one, err)
+		}
+	}
+	return nil
+}
+
+// hostPlugin runs the rate-limit plugin in front of an application.
+func hostPlugin(_ context.Context, _ []byte) (string, func(), error) {
+	return "", nil, errors.New("not yet")
+}
+
+// quietLog keeps what a judged stand-in logs out of the report.
+func quietLog() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -1,0 +1,279 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// maxShown is how much of a body a report holds, in bytes.
+const maxShown = 4 << 10
+
+// ask is a request to the target, in neutral names.
+type ask struct {
+	op     string // operationId
+	vars   map[string]string
+	query  url.Values
+	header http.Header
+	body   []byte
+	method string // instead of the operation's
+	path   string // instead of the operation's
+	raw    string // appended to the path as it is
+	auth   string // instead of the operation's: none, query, or a scheme
+	token  string // instead of the target's
+}
+
+// answer is what came back, in neutral names.
+type answer struct {
+	exchange int // index in the scenario's exchanges
+	status   int
+	header   http.Header
+	body     []byte
+	json     any // the decoded body, nil when it is no JSON
+	scenario *scenario
+}
+
+// ok reports whether the target accepted.
+func (a *answer) ok() bool { return a.status >= 200 && a.status < 300 }
+
+// do sends a request. An error means that no answer came.
+func (s *scenario) do(q ask) (*answer, error) {
+	op := s.suite.doc.Operation(q.op)
+	if op == nil {
+		return nil, harness("", "no operation %q in the document", q.op)
+	}
+	if err := s.suite.spend(op); err != nil {
+		return nil, err
+	}
+	d := s.suite.dialect
+	method, path := op.Method, op.URL(q.vars, nil)
+	if q.method != "" {
+		method = q.method
+	}
+	if q.path != "" {
+		path = q.path
+	}
+	host := s.host(op)
+	if host == "" {
+		return nil, skip(FixtureUnsatisfied, "the target file has no url for %s", op.Area)
+	}
+	full := host + path + q.raw
+	if len(q.query) > 0 {
+		separator := "?"
+		if strings.Contains(full, "?") {
+			separator = "&"
+		}
+		full += separator + brandQuery(d, q.query).Encode()
+	}
+	request, err := http.NewRequestWithContext(s.ctx, method, full, bytes.NewReader(q.body))
+	if err != nil {
+		return nil, harness("", "%s: %v", q.op, err)
+	}
+	if q.header != nil {
+		request.Header = d.BrandHeader(q.header.Clone())
+	}
+	if op.BodyJSON && len(q.body) > 0 && request.Header.Get("Content-Type") == "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	request.Header.Set("User-Agent", fmt.Sprintf("understudy/%s (run %s; %s)", Version, s.suite.id, strings.Join(s.result.Requirements, " ")))
+	s.authorize(request, op, q)
+	return s.send(request, q.body, op)
+}
+
+// authorize adds the credential of the operation's first scheme.
+func (s *scenario) authorize(r *http.Request, op *spec.Operation, q ask) {
+	scheme := q.auth
+	if scheme == "" && len(op.Security) > 0 {
+		scheme = op.Security[0]
+	}
+	token := q.token
+	switch scheme {
+	case "bearer":
+		if token == "" {
+			token = string(s.auth.Bearer)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+	case "vectorBearer":
+		if token == "" {
+			token = string(s.auth.VectorBearer)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+	case "basic":
+		text := token
+		if text == "" {
+			text = string(s.auth.Basic.Username) + ":" + string(s.auth.Basic.Password)
+		}
+		r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(text)))
+	case "query":
+		if token == "" {
+			token = string(s.auth.Bearer)
+		}
+		query := r.URL.Query()
+		query.Set(s.suite.dialect.TokenQuery, token)
+		if r.URL.RawQuery != "" {
+			r.URL.RawQuery += "&"
+		}
+		r.URL.RawQuery += s.suite.dialect.TokenQuery + "=" + url.QueryEscape(token)
+	}
+}
+
+// send makes the exchange, keeps it, and holds it to the document.
+func (s *scenario) send(r *http.Request, body []byte, op *spec.Operation) (*answer, error) {
+	started := now()
+	x := Exchange{
+		Method: r.Method, URL: s.masked(r.URL.String()), Header: s.maskedHeader(r.Header), Body: s.masked(clip(string(body))),
+		At: started.Sub(s.result.Started), Curl: s.curl(r, body),
+	}
+	if op != nil {
+		x.Operation = op.ID
+	}
+	response, err := s.suite.http.Do(r)
+	x.Took = since(started)
+	if err != nil {
+		var wrapped *url.Error
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err
+		}
+		x.Error = s.masked(err.Error())
+		s.keep(x)
+		return nil, &Failure{Message: "no answer from the target: " + x.Error, Exchange: s.last()}
+	}
+	defer response.Body.Close()
+	text, err := readAll(response.Body)
+	if err != nil {
+		x.Error = err.Error()
+		s.keep(x)
+		return nil, &Failure{Message: "the answer broke off: " + x.Error, Exchange: s.last()}
+	}
+	d := s.suite.dialect
+	a := &answer{status: response.StatusCode, header: d.NeutralHeader(response.Header), body: d.NeutralJSON(text), scenario: s}
+	decoder := json.NewDecoder(bytes.NewReader(a.body))
+	decoder.UseNumber()
+	if decoder.Decode(&a.json) != nil || decoder.Decode(new(any)) != io.EOF { //nolint:errorlint // Decode gives io.EOF itself
+		a.json = nil
+	}
+	x.Status, x.Answer, x.AnswerHdr = a.status, s.masked(clip(string(a.body))), s.maskedHeader(a.header)
+	if op != nil {
+		for _, p := range op.CheckResponse(a.status, a.header, a.body) {
+			x.Problems = append(x.Problems, p.String())
+		}
+	}
+	s.keep(x)
+	a.exchange = s.last()
+	return a, nil
+}
+
+// host is the address that serves an operation.
+func (s *scenario) host(op *spec.Operation) string {
+	u := s.urls
+	switch op.Area {
+	case "region_base_url":
+		return u.Region
+	case "dev_api_url":
+		return u.Dev
+	case "vector_url":
+		return u.Vector
+	case "kv_url":
+		return u.KV
+	}
+	return u.Base
+}
+
+// brandQuery puts the brand's names into a query.
+func brandQuery(d *spec.Dialect, q url.Values) url.Values {
+	out := url.Values{}
+	for name, values := range q {
+		if rest, ok := strings.CutPrefix(name, "svc-"); ok {
+			name = d.QueryPrefix + rest
+		} else if name == "svc_token" {
+			name = d.TokenQuery
+		}
+		out[name] = values
+	}
+	return out
+}
+
+// secrets are what no report may hold.
+func (s *scenario) secrets() []string {
+	a := s.auth
+	return []string{string(a.Bearer), string(a.VectorBearer), string(a.KVBearer), string(a.Basic.Password)}
+}
+
+func (s *scenario) masked(text string) string {
+	for _, secret := range s.secrets() {
+		if len(secret) >= 4 {
+			text = strings.ReplaceAll(text, secret, "***")
+			text = strings.ReplaceAll(text, url.QueryEscape(secret), "***")
+		}
+	}
+	return text
+}
+
+func (s *scenario) maskedHeader(h http.Header) map[string][]string {
+	out := map[string][]string{}
+	for name, values := range h {
+		for _, v := range values {
+			if name == "Authorization" {
+				kind, _, _ := strings.Cut(v, " ")
+				v = kind + " ***"
+			}
+			out[name] = append(out[name], s.masked(v))
+		}
+	}
+	return out
+}
+
+// curl repeats a request; the credential comes from the environment.
+func (s *scenario) curl(r *http.Request, body []byte) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "curl -sS -i -X %s %s", r.Method, shellQuoted(s.masked(r.URL.String())))
+	for name, values := range r.Header {
+		for _, v := range values {
+			switch {
+			case name == "User-Agent":
+			case name == "Authorization" && strings.HasPrefix(v, "Basic "):
+				b.WriteString(` -u "$TARGET_USERNAME:$TARGET_PASSWORD"`)
+			case name == "Authorization":
+				b.WriteString(` -H "Authorization: Bearer $TARGET_TOKEN"`)
+			default:
+				b.WriteString(" -H " + shellQuoted(name+": "+s.masked(v)))
+			}
+		}
+	}
+	if len(body) > 0 {
+		b.WriteString(" --data-binary " + shellQuoted(s.masked(clip(string(body)))))
+	}
+	return b.String()
+}
+
+func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// clip shortens a text for a report.
+func clip(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= maxShown {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxShown], "") + fmt.Sprintf("... (%d bytes)", len(text))
+}
+
+// readAll reads an answer, at most 32 MiB of it.
+func readAll(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, 32<<20)) }
+
+// newHTTP is a client that follows no redirect: an answer is judged as it is.
+func newHTTP(ctx context.Context, parallel int) *http.Client {
+	_ = ctx
+	return &http.Client{
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: max(parallel, 8)},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}

@@ -1,0 +1,145 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// clock is how a scenario lets time pass: by moving the target's clock, where a
+// driver can, or by waiting with a deadline. It is the only place that reads the
+// time of the world.
+type clock struct {
+	control string // base of the control API, "" to wait in real time
+	account string // whose clock it moves
+	header  http.Header
+	http    *http.Client
+	timing  Timing
+	arrived func() <-chan struct{} // closed when a delivery comes
+}
+
+// now is the time of the world.
+func now() time.Time { return time.Now() }
+
+// since is the time of the world that has passed.
+func since(t time.Time) time.Duration { return time.Since(t) }
+
+// virtual reports whether time is moved.
+func (c *clock) virtual() bool { return c.control != "" }
+
+// strides are how far time is moved while something is awaited: all of them
+// together pass every wait of the default backoff and every retention.
+var strides = []time.Duration{0, time.Second, 15 * time.Second, 3 * time.Minute, time.Hour, 12 * time.Hour, 24 * time.Hour, 72 * time.Hour}
+
+// eventually runs check until it returns nil, and gives its last error when the
+// budget is spent.
+func (c *clock) eventually(ctx context.Context, budget time.Duration, check func() error) error {
+	if c.virtual() {
+		var err error
+		for _, d := range strides {
+			if err := c.pass(ctx, d); err != nil {
+				return err
+			}
+			if err = check(); err == nil {
+				return nil
+			}
+		}
+		return err
+	}
+	deadline := now().Add(c.scaled(budget))
+	wait := c.timing.Poll.First
+	for {
+		arrived := c.arrived()
+		err := check()
+		left := time.Until(deadline)
+		if err == nil || left <= 0 {
+			return err
+		}
+		timer := time.NewTimer(min(wait, left))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("%w (%w)", err, context.Cause(ctx))
+		case <-arrived:
+			timer.Stop()
+		case <-timer.C:
+			wait = min(time.Duration(float64(wait)*c.timing.Poll.Factor), c.timing.Poll.Max)
+		}
+	}
+}
+
+// pass lets d go by; with a driver everything that it causes has happened then.
+func (c *clock) pass(ctx context.Context, d time.Duration) error {
+	if c.virtual() {
+		if d == 0 {
+			return c.post(ctx, "settle", map[string]any{"timeout": "10s"})
+		}
+		return c.post(ctx, "clock/advance", map[string]any{"by": d.String(), "timeout": "20s"})
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// scaled is a budget as the target file wants it.
+func (c *clock) scaled(budget time.Duration) time.Duration {
+	return time.Duration(float64(budget) * c.timing.Scale)
+}
+
+// target is the target's time where it can be asked for, else the world's.
+func (c *clock) target(ctx context.Context) (time.Time, error) {
+	if !c.virtual() {
+		return now(), nil
+	}
+	var answer struct{ Now int64 }
+	err := c.call(ctx, http.MethodGet, "clock", nil, &answer)
+	return time.UnixMilli(answer.Now), err
+}
+
+func (c *clock) post(ctx context.Context, path string, body any) error {
+	return c.call(ctx, http.MethodPost, path, body, nil)
+}
+
+// call speaks the control API; what goes wrong is the harness's fault.
+func (c *clock) call(ctx context.Context, method, path string, body, into any) error {
+	u := c.control + "/" + path
+	if c.account != "" {
+		u += "?account=" + url.QueryEscape(c.account)
+	}
+	var text []byte
+	if body != nil {
+		text, _ = json.Marshal(body) // of maps of texts
+	}
+	r, err := http.NewRequestWithContext(ctx, method, u, bytes.NewReader(text))
+	if err != nil {
+		return harness(DriverFailed, "clock: %v", err)
+	}
+	if c.header != nil {
+		r.Header = c.header.Clone()
+	}
+	r.Header.Set("Content-Type", "application/json")
+	response, err := c.http.Do(r)
+	if err != nil {
+		return harness(DriverFailed, "clock: %v", err)
+	}
+	defer response.Body.Close()
+	answer, err := readAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		return harness(DriverFailed, "clock: %s %s answered %d: %s", method, path, response.StatusCode, clip(string(answer)))
+	}
+	if into != nil {
+		if err := json.Unmarshal(answer, into); err != nil {
+			return harness(DriverFailed, "clock: %s %s: %v", method, path, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package conformance
+
+import (
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// fill gives what a target file leaves out its default.
+func (t *Target) fill() {
+	tm := &t.Timing
+	for _, d := range []struct {
+		into *time.Duration
+		to   time.Duration
+	}{
+		{&tm.DeliveryBudget, 15 * time.Second}, {&tm.SettleBudget, 30 * time.Second}, {&tm.StatsBudget, 5 * time.Minute},
+		{&tm.RetryBudget, 2 * time.Minute}, {&tm.ClockSkewMax, 5 * time.Second}, {&tm.Poll.First, 100 * time.Millisecond},
+		{&tm.Poll.Max, 3 * time.Second}, {&t.Limits.Wall, 30 * time.Minute},
+	} {
+		if *d.into == 0 {
+			*d.into = d.to
+		}
+	}
+	if tm.Scale == 0 {
+		tm.Scale = 1
+	}
+	if tm.Poll.Factor == 0 {
+		tm.Poll.Factor = 1.5
+	}
+	if t.Isolation.Prefix == "" {
+		t.Isolation.Prefix = "cf"
+	}
+	if t.Receiver.Mode == "" {
+		t.Receiver.Mode = "listen"
+	}
+	if t.Target.Name == "" {
+		t.Target.Name = t.Target.URLs.Base
+	}
+}
+
+// filled is URLs whose empty ones are the base, without trailing slashes.
+func (u URLs) filled() URLs {
+	u.Base = strings.TrimRight(u.Base, "/")
+	for _, p := range []*string{&u.Region, &u.Dev, &u.Vector} {
+		if *p == "" {
+			*p = u.Base
+		}
+		*p = strings.TrimRight(*p, "/")
+	}
+	u.KV = strings.TrimRight(u.KV, "/")
+	return u
+}
+
+func (u URLs) byName() map[string]string {
+	out := map[string]string{"base": u.Base}
+	for name, v := range map[string]string{"region": u.Region, "dev": u.Dev, "vector": u.Vector, "kv": u.KV} {
+		if v != "" {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+// dialect is the naming that the target uses on the wire.
+func (b Bindings) dialect() *spec.Dialect {
+	prefix := strings.Trim(b.BrandPrefix, "-")
+	if prefix == "" {
+		prefix = "Svc"
+	}
+	if d, err := spec.LoadDialect(strings.ToLower(prefix)); err == nil {
+		return d
+	}
+	d, _ := spec.LoadDialect("") // the neutral one always loads
+	d.Name, d.HeaderPrefix, d.QueryPrefix = strings.ToLower(prefix), prefix+"-", strings.ToLower(prefix)+"-"
+	d.TokenQuery = strings.ToLower(prefix) + "_token"
+	if token := b.Publish["token_query"]; token != "" {
+		d.TokenQuery = token
+	}
+	return d
+}

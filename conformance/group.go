@@ -1,0 +1,192 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// grouping is the URL group of a scenario.
+type grouping struct {
+	name   string
+	others int
+	times  int // messages published to it
+}
+
+var groupSteps = []step{
+	{"Given", `a URL group with the endpoints? (".+")`, (*scenario).aGroup},
+	{"Given", `another URL group with the endpoints? (".+")`, (*scenario).anotherGroup},
+	{"Given", `the endpoint "([^"]+)" always answers (\d+)`, (*scenario).endpointAnswers},
+	{"Given", `the group is updated with the default header "([^"]+)" as the string "([^"]+)"`, (*scenario).updateString},
+	{"Given", `the group is updated with the default header "([^"]+)" as an array of "([^"]+)" and "([^"]+)"`, (*scenario).updateArray},
+	{"Given", `the group is updated with the default configuration of (0 retries|header forwarding)`, (*scenario).updateConfiguration},
+	{"When", `a message is published to the group`, (*scenario).publishToGroup},
+	{"When", `two messages are published to the group one after the other`, (*scenario).publishTwice},
+	{"Then", `the endpoints? (".+") each receive that body once`, (*scenario).eachReceivesOnce},
+	{"Then", `the endpoint "([^"]+)" receives nothing`, (*scenario).endpointReceivesNothing},
+	{"Then", `the endpoints? (".+") each receive the header "([^"]+)" with the values? "([^"]+)"(?: and "([^"]+)")?( twice)?`, (*scenario).eachReceivesHeader},
+	{"Then", `the endpoint "([^"]+)" is tried exactly once`, (*scenario).triedOnce},
+}
+
+// quoted are the texts in quotes.
+func quoted(list string) []string {
+	var out []string
+	for i, part := range strings.Split(list, `"`) {
+		if i%2 == 1 {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// newGroup lets the driver make a URL group.
+func (s *scenario) newGroup(name, endpoints string) error {
+	type member struct {
+		URL string `json:"url"`
+	}
+	var members []member
+	for _, nick := range quoted(endpoints) {
+		members = append(members, member{s.endpoint(nick).url})
+	}
+	list, err := json.Marshal(members)
+	if err != nil {
+		return harness("", "%v", err)
+	}
+	_, err = s.drive("group", map[string]string{"name": name, "endpoints": string(list)})
+	return err
+}
+
+func (s *scenario) aGroup(endpoints string) error {
+	s.group.name = s.name("group")
+	return s.newGroup(s.group.name, endpoints)
+}
+
+func (s *scenario) anotherGroup(endpoints string) error {
+	s.group.others++
+	return s.newGroup(s.name(fmt.Sprintf("other%d", s.group.others)), endpoints)
+}
+
+func (s *scenario) endpointAnswers(name string, status int) error {
+	s.endpoint(name).answer(&reply{Status: status})
+	return nil
+}
+
+// update sends the documented PATCH.
+func (s *scenario) update(headers map[string]any) error {
+	named := map[string]any{}
+	for name, v := range headers {
+		h := s.suite.dialect.BrandHeader(http.Header{name: {""}})
+		for branded := range h {
+			named[branded] = v
+		}
+	}
+	body, err := json.Marshal(map[string]any{"headers": named})
+	if err != nil {
+		return harness("", "%v", err)
+	}
+	a, err := s.do(ask{op: "updateURLGroup", vars: map[string]string{"urlGroupName": s.group.name}, body: body})
+	if err != nil {
+		return err
+	}
+	s.observe("group.update.status", fmt.Sprint(a.status))
+	return a.accepted()
+}
+
+func (s *scenario) updateString(name, value string) error {
+	return s.update(map[string]any{name: value})
+}
+
+func (s *scenario) updateArray(name, a, b string) error {
+	return s.update(map[string]any{name: []string{a, b}})
+}
+
+func (s *scenario) updateConfiguration(what string) error {
+	if what == "header forwarding" {
+		return s.update(map[string]any{"Svc-Header-Forward": "true"})
+	}
+	return s.update(map[string]any{"Svc-Retries": "0"})
+}
+
+func (s *scenario) publishToGroup() error {
+	s.group.times++
+	s.publish.body = fmt.Appendf(nil, "message %d of %s", s.group.times, s.key)
+	return s.published(s.group.name, "")
+}
+
+func (s *scenario) publishTwice() error {
+	if err := s.publishToGroup(); err != nil {
+		return err
+	}
+	return s.publishToGroup()
+}
+
+// each waits until every endpoint has n deliveries, and then looks at them.
+func (s *scenario) each(endpoints string, n int, look func(name string, got *received) error) error {
+	for _, name := range quoted(endpoints) {
+		e := s.endpoint(name)
+		err := s.within(func() error {
+			if got := len(e.look()); got < n {
+				return s.failure("deliveries to the endpoint "+name, fmt.Sprint(n), fmt.Sprint(got))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		all := e.look()
+		if len(all) != n {
+			return s.failure("deliveries to the endpoint "+name, fmt.Sprint(n), fmt.Sprint(len(all)))
+		}
+		for _, got := range all {
+			if err := look(name, got); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *scenario) eachReceivesOnce(endpoints string) error {
+	return s.each(endpoints, 1, func(name string, got *received) error {
+		if string(got.body) != string(s.publish.body) {
+			return s.failure("another body came to the endpoint "+name, string(s.publish.body), string(got.body))
+		}
+		return nil
+	})
+}
+
+func (s *scenario) endpointReceivesNothing(name string) error {
+	e := s.endpoint(name)
+	return s.absent(func() error {
+		if n := len(e.look()); n > 0 {
+			return s.failure("something arrived at the endpoint "+name, "nothing", fmt.Sprintf("%d deliveries", n))
+		}
+		return nil
+	})
+}
+
+func (s *scenario) eachReceivesHeader(endpoints, header, a, b, twice string) error {
+	want, n := []string{a}, 1
+	if b != "" {
+		want = append(want, b)
+	}
+	if twice != "" {
+		n = 2
+	}
+	return s.each(endpoints, n, func(name string, got *received) error {
+		var values []string
+		for _, v := range got.header.Values(header) {
+			for part := range strings.SplitSeq(v, ",") {
+				values = append(values, strings.TrimSpace(part))
+			}
+		}
+		if !slices.Equal(values, want) {
+			return s.failure(fmt.Sprintf("the header %s at the endpoint %s", header, name), strings.Join(want, ", "), strings.Join(values, ", "))
+		}
+		return nil
+	})
+}
+
+func (s *scenario) triedOnce(name string) error { return s.attempts(name, 1) }

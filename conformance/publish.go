@@ -1,0 +1,390 @@
+package conformance
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/fixtures"
+)
+
+// publishing is the message that a scenario prepares.
+type publishing struct {
+	header  http.Header
+	query   url.Values
+	body    []byte
+	delay   time.Duration
+	started time.Time
+	call    fixtures.Webhook // a sender's, when there is one
+}
+
+var publishSteps = []step{
+	{"Given", `a destination`, (*scenario).destination},
+	{"Given", `a destination that always answers (\d+)`, (*scenario).failingDestination},
+	{"Given", `a destination that answers (\d+) (once|twice) and then 200`, (*scenario).recoveringDestination},
+	{"Given", `the destinations "([^"]+)" and "([^"]+)"`, (*scenario).twoDestinations},
+	{"Given", `the body is (.+)`, (*scenario).theBodyIs},
+	{"Given", `the message is allowed (\d+) retr(?:y|ies) by a (header|query parameter)`, (*scenario).allowRetries},
+	{"Given", `the message is delayed by (\d+) seconds by a (header|query parameter)`, (*scenario).delayMessage},
+	{"Given", `the message forwards all headers by a (header|query parameter)`, (*scenario).forwardAll},
+	{"Given", `the request carries the (forward )?header "([^"]+)" with the value "([^"]+)"`, (*scenario).carry},
+	{"Given", `a publish address with the token and (header forwarding|no retries) in its query`, (*scenario).publishAddress},
+	{"When", `the message is published`, (*scenario).publishIt},
+	{"When", `a message is published to the path "([^"]*)" of the destination`, (*scenario).publishToPath},
+	{"When", `a message is published to each of them`, (*scenario).publishToEach},
+	{"When", `a message is published with the token in the (header|query) only`, (*scenario).publishWithToken},
+	{"When", `(an? (?:code host|payment provider|shop|form service|mail service|telephony provider)) calls the publish address`, (*scenario).senderCalls},
+	{"Then", `the message arrives`, (*scenario).arrives},
+	{"Then", `the message arrives at the path "([^"]*)"`, (*scenario).arrivesAt},
+	{"Then", `each destination receives its own message once`, (*scenario).eachReceivesItsOwn},
+	{"Then", `the body arrives byte for byte`, (*scenario).bodyArrives},
+	{"Then", `the headers of the sender arrive`, (*scenario).senderHeadersArrive},
+	{"Then", `the message is not delivered before its delay has passed`, (*scenario).notBeforeDelay},
+	{"Then", `the destination receives the header "([^"]+)" with the value "([^"]+)"`, (*scenario).receivesHeader},
+	{"Then", `the value "([^"]+)" reaches the destination in a header`, (*scenario).valueReaches},
+	{"Then", `the value "([^"]+)" does not reach the destination in a header`, (*scenario).valueStaysBehind},
+	{"Then", `nothing arrives at the destination`, (*scenario).nothingArrives},
+}
+
+// to is the endpoint that most scenarios have one of.
+const to = "the destination"
+
+func (s *scenario) destination() error {
+	s.endpoint(to)
+	return nil
+}
+
+func (s *scenario) failingDestination(status int) error {
+	s.endpoint(to).answer(&reply{Status: status})
+	return nil
+}
+
+func (s *scenario) recoveringDestination(status int, times string) error {
+	script := []reply{{Status: status}}
+	if times == "twice" {
+		script = append(script, reply{Status: status})
+	}
+	s.endpoint(to).answer(nil, script...)
+	return nil
+}
+
+func (s *scenario) twoDestinations(a, b string) error {
+	s.endpoint(a)
+	s.endpoint(b)
+	return nil
+}
+
+func (s *scenario) theBodyIs(kind string) error {
+	switch kind {
+	case "JSON with odd spacing":
+		s.publish.body = []byte("{ \"z\" : 1,\n\t\"a\":[1.0,  2e3 ],\"a\" : \"\\u00e9\\/\" }\n")
+		s.carry("", "Content-Type", "application/json")
+	case "nothing":
+		s.publish.body = []byte{}
+	case "text in several scripts":
+		s.publish.body = []byte("naïve · Ελληνικά · 日本語 · עברית · 🙂\r\n")
+		s.carry("", "Content-Type", "text/plain; charset=utf-8")
+	case "every byte value":
+		for i := range 256 {
+			s.publish.body = append(s.publish.body, byte(i))
+		}
+		s.carry("", "Content-Type", "application/octet-stream")
+	case "200 KiB of pseudo-random bytes":
+		r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a repeatable body
+		for range 25 << 10 {
+			n := r.Uint64()
+			s.publish.body = append(s.publish.body, byte(n), byte(n>>8), byte(n>>16), byte(n>>24), byte(n>>32), byte(n>>40), byte(n>>48), byte(n>>56))
+		}
+		s.carry("", "Content-Type", "application/octet-stream")
+	case "a form":
+		s.publish.body = []byte("b=2&a=1&b=%20+x")
+		s.carry("", "Content-Type", "application/x-www-form-urlencoded")
+	default:
+		return harness("", "no body is called %q", kind)
+	}
+	return nil
+}
+
+// option sets a configuration header, or its query parameter.
+func (s *scenario) option(how, name, value string) error {
+	if how == "query parameter" {
+		if s.publish.query == nil {
+			s.publish.query = url.Values{}
+		}
+		s.publish.query.Set(strings.ToLower(name), value)
+		return nil
+	}
+	return s.carry("", name, value)
+}
+
+func (s *scenario) allowRetries(n int, how string) error {
+	if !s.clock.virtual() && n > 1 && s.bound("headers", "retry_delay") == "" {
+		return skip(BudgetExhausted, "%d retries take minutes; bind headers.retry_delay to make them short", n)
+	}
+	if name := s.bound("headers", "retry_delay"); name != "" && n > 0 {
+		if err := s.carry("", name, "1000"); err != nil {
+			return err
+		}
+	}
+	return s.option(how, "Svc-Retries", fmt.Sprint(n))
+}
+
+func (s *scenario) delayMessage(seconds int, how string) error {
+	format := s.bound("delay", "format")
+	if format == "" {
+		return skip(BindingMissing, "delay.format: how the target writes a delay, such as {n}s")
+	}
+	s.publish.delay = time.Duration(seconds) * time.Second
+	return s.option(how, "Svc-Delay", strings.ReplaceAll(format, "{n}", fmt.Sprint(seconds)))
+}
+
+func (s *scenario) forwardAll(how string) error { return s.option(how, "Svc-Header-Forward", "true") }
+
+func (s *scenario) carry(forward, name, value string) error {
+	if s.publish.header == nil {
+		s.publish.header = http.Header{}
+	}
+	if forward != "" {
+		name = "Svc-Forward-" + name
+	}
+	s.publish.header.Add(name, value)
+	return nil
+}
+
+func (s *scenario) publishAddress(what string) error {
+	if what == "no retries" {
+		return s.option("query parameter", "Svc-Retries", "0")
+	}
+	return s.forwardAll("query parameter")
+}
+
+// publishMethod is POST unless the target file says otherwise.
+func (s *scenario) publishMethod() string { return s.suite.cfg.Target.Bindings.Publish["method"] }
+
+// send publishes what was prepared.
+func (s *scenario) publishTo(destination, auth, token string) error {
+	if s.publish.body == nil {
+		s.publish.body = []byte("message of " + s.key)
+	}
+	s.publish.started = now()
+	raw := ""
+	if path, query, ok := strings.Cut(destination, "?"); ok {
+		destination, raw = path, "?"+query
+	}
+	a, err := s.do(ask{
+		op: "publishMessage", vars: map[string]string{"destination": destination}, raw: raw, query: s.publish.query,
+		header: s.publish.header, body: s.publish.body, method: s.publishMethod(), auth: auth, token: token,
+	})
+	s.asked = a
+	return err
+}
+
+// published publishes, and demands that the target accepts.
+func (s *scenario) published(destination, auth string) error {
+	if err := s.publishTo(destination, auth, ""); err != nil {
+		return err
+	}
+	s.observe("publish.status", fmt.Sprint(s.asked.status))
+	return s.asked.accepted()
+}
+
+func (s *scenario) publishIt() error { return s.published(s.endpoint(to).url, "") }
+
+func (s *scenario) publishToPath(path string) error { return s.published(s.endpoint(to).url+path, "") }
+
+func (s *scenario) publishToEach() error {
+	for _, e := range s.endpoints {
+		s.publish.body = []byte("message for " + e.name)
+		if err := s.published(e.url, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *scenario) publishWithToken(where string) error {
+	auth := "bearer"
+	if where == "query" {
+		auth = "query"
+	}
+	return s.published(s.endpoint(to).url, auth)
+}
+
+func (s *scenario) senderCalls(sender string) error {
+	call, ok := fixtures.New(s.suite.cfg.seed()).WebhookFrom(strings.TrimPrefix(strings.TrimPrefix(sender, "an "), "a "))
+	if !ok {
+		return harness("", "no sender is called %q", sender)
+	}
+	s.publish.call, s.publish.body, s.publish.header = call, call.Body, call.Header.Clone()
+	return s.published(s.endpoint(to).url, "query")
+}
+
+// one waits for the first delivery to an endpoint.
+func (s *scenario) one(name string) (*received, error) {
+	var got *received
+	e := s.endpoint(name)
+	err := s.within(func() error {
+		if all := e.look(); len(all) > 0 {
+			got = all[0]
+			return nil
+		}
+		return s.failure("no delivery to "+name, "a delivery", "none")
+	})
+	return got, err
+}
+
+// failure is one about what came to the receiver.
+func (s *scenario) failure(message, want, got string) error {
+	exchange := s.last()
+	if s.asked != nil {
+		exchange = s.asked.exchange
+	}
+	return &Failure{Message: message, Want: want, Got: clip(got), Exchange: exchange}
+}
+
+func (s *scenario) arrives() error {
+	_, err := s.one(to)
+	return err
+}
+
+func (s *scenario) arrivesAt(path string) error {
+	got, err := s.one(to)
+	if err == nil && got.path != path {
+		err = s.failure("the message arrived elsewhere", path, got.path)
+	}
+	return err
+}
+
+func (s *scenario) eachReceivesItsOwn() error {
+	for _, e := range s.endpoints {
+		got, err := s.one(e.name)
+		if err != nil {
+			return err
+		}
+		if want := "message for " + e.name; string(got.body) != want {
+			return s.failure("another message came to "+e.name, want, string(got.body))
+		}
+		if n := len(e.look()); n != 1 {
+			return s.failure("deliveries to "+e.name, "1", fmt.Sprint(n))
+		}
+	}
+	return nil
+}
+
+func (s *scenario) bodyArrives() error {
+	got, err := s.one(to)
+	if err == nil && !bytes.Equal(got.body, s.publish.body) {
+		err = s.failure("the body changed on its way", fmt.Sprintf("%d bytes: %q", len(s.publish.body), clip(string(s.publish.body))), fmt.Sprintf("%d bytes: %q", len(got.body), clip(string(got.body))))
+	}
+	return err
+}
+
+func (s *scenario) senderHeadersArrive() error {
+	got, err := s.one(to)
+	if err != nil {
+		return err
+	}
+	for name, values := range s.publish.call.Header {
+		if name == "User-Agent" { // whose it is on a delivery is not shown
+			continue
+		}
+		if !slices.Equal(got.header[name], values) {
+			return s.failure("a header of the sender is missing or changed: "+name, strings.Join(values, ", "), strings.Join(got.header[name], ", "))
+		}
+	}
+	return nil
+}
+
+// tolerance is what clocks and networks may take off a lower bound.
+const tolerance = 50 * time.Millisecond
+
+func (s *scenario) notBeforeDelay() error {
+	e := s.endpoint(to)
+	early := func() error {
+		for _, got := range e.look() {
+			if since := got.at.Sub(s.publish.started); s.clock.virtual() || since < s.publish.delay-tolerance {
+				return s.failure("the message was delivered early", "not before "+s.publish.delay.String(), since.Round(time.Millisecond).String())
+			}
+		}
+		return nil
+	}
+	if s.clock.virtual() {
+		if err := s.clock.pass(s.ctx, s.publish.delay-time.Millisecond); err != nil {
+			return err
+		}
+		if err := early(); err != nil {
+			return err
+		}
+		return s.arrives()
+	}
+	if err := s.arrives(); err != nil {
+		return err
+	}
+	return early()
+}
+
+func (s *scenario) receivesHeader(name, value string) error {
+	got, err := s.one(to)
+	if err == nil && !slices.Contains(got.header.Values(name), value) {
+		err = s.failure("the header "+name+" did not arrive", value, strings.Join(got.header.Values(name), ", "))
+	}
+	return err
+}
+
+// carrying names a header of a delivery that holds a value.
+func carrying(got *received, value string) string {
+	for name, values := range got.header {
+		if slices.Contains(values, value) {
+			return name
+		}
+	}
+	return ""
+}
+
+func (s *scenario) valueReaches(value string) error {
+	got, err := s.one(to)
+	if err == nil && carrying(got, value) == "" {
+		err = s.failure("no header of the delivery holds the value", value, shown(got.header))
+	}
+	return err
+}
+
+func (s *scenario) valueStaysBehind(value string) error {
+	got, err := s.one(to)
+	if err == nil && carrying(got, value) != "" {
+		err = s.failure("a header was forwarded without being asked for", "no header with "+value, carrying(got, value)+": "+value)
+	}
+	return err
+}
+
+func (s *scenario) nothingArrives() error {
+	e := s.endpoint(to)
+	return s.absent(func() error {
+		if n := len(e.look()); n > 0 {
+			return s.failure("something arrived", "nothing", fmt.Sprintf("%d deliveries", n))
+		}
+		return nil
+	})
+}
+
+// bound is a binding of the target file, "" when it has none.
+func (s *scenario) bound(section, name string) string {
+	b := s.suite.cfg.Target.Bindings
+	return map[string]map[string]string{
+		"publish": b.Publish, "stats": b.Stats, "headers": b.Headers, "delay": b.Delay, "logs": b.Logs, "dlq": b.DLQ,
+		"fields.dlq": b.Fields["dlq"], "fields.log": b.Fields["log"], "fields.step": b.Fields["step"],
+	}[section][name]
+}
+
+// binding is a binding, or the reason why the scenario cannot judge.
+func (s *scenario) binding(section, name string) (string, error) {
+	if v := s.bound(section, name); v != "" {
+		return v, nil
+	}
+	return "", skip(BindingMissing, "%s.%s: the interface document does not show the name; say in the target file what it is", section, name)
+}

@@ -1,0 +1,72 @@
+package conformance
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+)
+
+var retrySteps = []step{
+	{"Then", `exactly (\d+) attempts? (?:is|are) made`, (*scenario).exactlyAttempts},
+	{"Then", `the last attempt was answered (\d+)`, (*scenario).lastAnswered},
+	{"Then", `every attempt carries the body and the header "([^"]+)" with the value "([^"]+)"`, (*scenario).everyAttemptCarries},
+}
+
+func (s *scenario) exactlyAttempts(n int) error { return s.attempts(to, n) }
+
+// attempts waits for n calls to an endpoint, and then makes sure that no further
+// one comes.
+func (s *scenario) attempts(name string, n int) error {
+	e := s.endpoint(name)
+	count := func() error {
+		if got := len(e.look()); got < n {
+			return s.failure("attempts at "+name, fmt.Sprint(n), fmt.Sprint(got))
+		}
+		return nil
+	}
+	if err := s.afterRetries(count); err != nil {
+		return err
+	}
+	if err := s.quiet(); err != nil {
+		return err
+	}
+	if got := len(e.look()); got != n {
+		return s.failure("attempts at "+name, fmt.Sprint(n), fmt.Sprint(got))
+	}
+	return nil
+}
+
+// quiet lets so much time pass that a further retry would have come: two days of
+// a moved clock, or three retry delays where they are bound, or a sentinel's way.
+func (s *scenario) quiet() error {
+	if s.clock.virtual() {
+		return s.clock.pass(s.ctx, 48*time.Hour)
+	}
+	if err := s.absent(func() error { return nil }); err != nil {
+		return err
+	}
+	if s.publish.header.Get(s.bound("headers", "retry_delay")) != "" {
+		return s.clock.pass(s.ctx, 2*time.Second)
+	}
+	return nil
+}
+
+func (s *scenario) lastAnswered(status int) error {
+	all := s.endpoint(to).look()
+	if len(all) == 0 || all[len(all)-1].status != status {
+		return s.failure("the last attempt", fmt.Sprintf("answered %d", status), fmt.Sprintf("%d attempts", len(all)))
+	}
+	return nil
+}
+
+func (s *scenario) everyAttemptCarries(name, value string) error {
+	for i, got := range s.endpoint(to).look() {
+		if !bytes.Equal(got.body, s.publish.body) {
+			return s.failure(fmt.Sprintf("attempt %d has another body", i+1), string(s.publish.body), string(got.body))
+		}
+		if got.header.Get(name) != value {
+			return s.failure(fmt.Sprintf("attempt %d has another header %s", i+1, name), value, got.header.Get(name))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,371 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cucumber/godog"
+
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// scenario is everything that one scenario knows: its names, its endpoints, and
+// what was sent and received. Steps are its methods. Nothing of it is shared.
+type scenario struct {
+	ctx    context.Context
+	suite  *suite
+	key    string // names what it creates: letters, digits and hyphens
+	result Result
+	auth   Auth
+	urls   URLs
+	user   string // id of the messaging user
+	clock  clock
+	limit  context.CancelFunc
+
+	endpoints []*endpoint
+	named     map[string]*endpoint
+	asked     *answer // the last request that a When step made
+	asks      []*answer
+	unlooked  map[int]bool // exchanges that no step has judged
+
+	publish  publishing
+	group    grouping
+	flow     flowing
+	runs     running
+	stats    statistics
+	vectors  vectorizing
+	searched searching
+	plugin   limiting
+	extra    extending
+
+	mu      sync.Mutex
+	arrived chan struct{} // closed and replaced when a delivery comes
+}
+
+type scenarioKey struct{}
+
+// of is the scenario that a step belongs to.
+func of(ctx context.Context) *scenario {
+	s, _ := ctx.Value(scenarioKey{}).(*scenario)
+	return s
+}
+
+// step is a line of the step table: a pattern, and the method of *scenario that
+// it runs, whose arguments are the groups of the pattern.
+type step struct {
+	keyword string // Given, When or Then: And and But take that of the line before
+	pattern string
+	do      any
+}
+
+// stepTable is every step there is, compiled once.
+var stepTable = sync.OnceValue(func() []compiledStep {
+	var all []compiledStep
+	for _, area := range [][]step{
+		publishSteps, authSteps, retrySteps, groupSteps, runSteps, dlqSteps, restartSteps, logSteps,
+		flowSteps, statsSteps, searchSteps, vectorSteps, limitSteps, extensionSteps,
+	} {
+		for _, st := range area {
+			all = append(all, compiledStep{st, regexp.MustCompile("^" + st.pattern + "$")})
+		}
+	}
+	return all
+})
+
+type compiledStep struct {
+	step
+	expression *regexp.Regexp
+}
+
+// register gives the table to godog. Steps stand at the level of the suite and
+// find their scenario in the context, so that they are compiled once.
+func register(sc *godog.ScenarioContext) {
+	for _, st := range stepTable() {
+		f := bound(st.do)
+		switch st.keyword {
+		case "Given":
+			sc.Given(st.expression, f)
+		case "When":
+			sc.When(st.expression, f)
+		default:
+			sc.Then(st.expression, f)
+		}
+	}
+}
+
+// bound makes a function that godog calls out of a method of *scenario: the
+// context takes the place of the receiver.
+func bound(method any) any {
+	m := reflect.ValueOf(method)
+	t := m.Type()
+	in := []reflect.Type{reflect.TypeFor[context.Context]()}
+	for i := 1; i < t.NumIn(); i++ {
+		in = append(in, t.In(i))
+	}
+	f := reflect.FuncOf(in, []reflect.Type{reflect.TypeFor[error]()}, false)
+	return reflect.MakeFunc(f, func(args []reflect.Value) []reflect.Value {
+		ctx, _ := args[0].Interface().(context.Context)
+		args[0] = reflect.ValueOf(of(ctx))
+		return m.Call(args)
+	}).Interface()
+}
+
+// inconclusive ends a scenario without a verdict on the target.
+type inconclusive struct {
+	verdict Verdict // Inconclusive, NotApplicable or HarnessError
+	reason  Reason
+	detail  string
+}
+
+func (i *inconclusive) Error() string { return string(i.reason) + ": " + i.detail }
+
+// Is makes it godog's skip.
+func (i *inconclusive) Is(target error) bool { return target == godog.ErrSkip }
+
+// skip says why a scenario cannot judge the target.
+func skip(reason Reason, format string, args ...any) error {
+	return &inconclusive{Inconclusive, reason, fmt.Sprintf(format, args...)}
+}
+
+// harness says that the suite or a driver is at fault, not the target.
+func harness(reason Reason, format string, args ...any) error {
+	return &inconclusive{HarnessError, reason, fmt.Sprintf(format, args...)}
+}
+
+// begin prepares a scenario: credentials, addresses and a clock; where a clock is
+// moved and a driver can make one, an account of its own to move it for.
+func (st *suite) begin(ctx context.Context, p *picked) (*scenario, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, st.cfg.timeout(), errors.New("the scenario took too long"))
+	t := &st.cfg.Target
+	s := &scenario{
+		suite: st, key: fmt.Sprintf("%s%d", st.id, st.number.Add(1)), limit: cancel, auth: t.Target.Auth, urls: t.Target.URLs.filled(),
+		user: string(t.Fixtures.StatsUserID), named: map[string]*endpoint{}, unlooked: map[int]bool{}, arrived: make(chan struct{}),
+	}
+	s.result = p.result
+	s.result.Started = now()
+	s.ctx = context.WithValue(ctx, scenarioKey{}, s)
+	s.clock = clock{http: st.http, timing: t.Timing, arrived: s.arrivals}
+	if driver, ok := t.Drivers["clock"]; ok && driver.Kind == "control" {
+		s.clock.control = s.expand(driver.URL, nil)
+		s.clock.header = s.expandHeader(driver.Headers)
+	}
+	if _, ok := t.Drivers["account"]; ok && s.clock.virtual() {
+		if err := s.ownAccount(""); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// ownAccount lets the account driver make an account for this scenario alone.
+func (s *scenario) ownAccount(password string) error {
+	made, err := s.drive("account", map[string]string{"name": s.key, "password": password})
+	if err != nil {
+		return err
+	}
+	fields := [...]struct {
+		name string
+		into *Secret
+	}{
+		{"token", &s.auth.Bearer}, {"vectorToken", &s.auth.VectorBearer}, {"kvToken", &s.auth.KVBearer},
+		{"managementUsername", &s.auth.Basic.Username}, {"managementPassword", &s.auth.Basic.Password},
+	}
+	for _, f := range fields {
+		if v, ok := text(made.json, "/"+f.name); ok {
+			*f.into = Secret(v)
+		}
+	}
+	if id, ok := text(made.json, "/id"); ok {
+		s.clock.account = id
+	}
+	if id, ok := text(made.json, "/userId"); ok {
+		s.user = id
+	}
+	return nil
+}
+
+// finish gathers the evidence and lets the endpoints answer 200 from now on.
+func (s *scenario) finish() {
+	defer s.limit()
+	for i := range s.result.Exchanges { // a driver may have told secrets that were not known then
+		x := &s.result.Exchanges[i]
+		x.URL, x.Body, x.Answer, x.Curl = s.masked(x.URL), s.masked(x.Body), s.masked(x.Answer), s.masked(x.Curl)
+	}
+	for _, e := range s.endpoints {
+		for _, got := range e.deliveries() {
+			s.result.Deliveries = append(s.result.Deliveries, Delivery{
+				Endpoint: e.name, Method: got.method, Path: s.masked(got.path), Header: s.maskedHeader(got.header),
+				Body: s.masked(clip(string(got.body))), Answered: got.status, At: got.at.Sub(s.result.Started),
+			})
+		}
+		e.end()
+	}
+	if s.plugin.stop != nil {
+		s.plugin.stop()
+	}
+	slices.SortStableFunc(s.result.Deliveries, func(a, b Delivery) int { return int(a.At - b.At) })
+	s.result.Duration = since(s.result.Started)
+}
+
+// unasserted says what no step has looked at: a scenario that passes by not
+// looking proves nothing. It counts with a moved clock only, where nothing comes
+// late.
+func (s *scenario) unasserted() error {
+	if !s.suite.cfg.SelfTest || !s.clock.virtual() {
+		return nil
+	}
+	for i := range s.result.Exchanges {
+		x := &s.result.Exchanges[i]
+		if s.unlooked[i] && (x.Status >= 300 || x.Status == 0) {
+			return fmt.Errorf("unasserted exchange: %s %s answered %d, and no step looked at it", x.Method, x.URL, x.Status)
+		}
+		if len(x.Problems) > 0 {
+			return fmt.Errorf("the answer of %s breaks the OpenAPI document: %s", x.Operation, x.Problems[0])
+		}
+	}
+	for _, e := range s.endpoints {
+		for _, got := range e.deliveries() {
+			if !got.looked {
+				return fmt.Errorf("unasserted delivery to %s: %s %s", e.name, got.method, clip(string(got.body)))
+			}
+		}
+	}
+	return nil
+}
+
+// keep adds an exchange; last is its index.
+func (s *scenario) keep(x Exchange) {
+	s.result.Exchanges = append(s.result.Exchanges, x)
+	s.unlooked[s.last()] = true
+}
+
+func (s *scenario) last() int { return len(s.result.Exchanges) - 1 }
+
+// wake tells who waits that a delivery came.
+func (s *scenario) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.arrived)
+	s.arrived = make(chan struct{})
+}
+
+func (s *scenario) arrivals() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.arrived
+}
+
+// endpoint is the destination with that nickname, made when first named.
+func (s *scenario) endpoint(name string, script ...reply) *endpoint {
+	if e := s.named[name]; e != nil {
+		return e
+	}
+	e := s.suite.receiver.endpoint(s, name, script...)
+	s.named[name] = e
+	s.endpoints = append(s.endpoints, e)
+	return e
+}
+
+// look marks all that has come to an endpoint as judged, and gives it.
+func (e *endpoint) look() []*received {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, got := range e.got {
+		got.looked = true
+	}
+	return slices.Clone(e.got)
+}
+
+// within waits for a check with the budget for deliveries, and eventually with
+// that for what is read later.
+func (s *scenario) within(check func() error) error {
+	return s.clock.eventually(s.ctx, s.suite.cfg.Target.Timing.DeliveryBudget, check)
+}
+
+func (s *scenario) eventually(check func() error) error {
+	return s.clock.eventually(s.ctx, s.suite.cfg.Target.Timing.SettleBudget, check)
+}
+
+func (s *scenario) afterRetries(check func() error) error {
+	return s.clock.eventually(s.ctx, s.suite.cfg.Target.Timing.RetryBudget, check)
+}
+
+// absent proves that something has not happened: a sentinel is published on a
+// route that nothing holds, and what should not have come would have come before
+// it (or soon after: the longer of one second and three times its way).
+func (s *scenario) absent(check func() error) error {
+	e := s.endpoint(fmt.Sprintf("sentinel %d", len(s.endpoints)))
+	started := now()
+	a, err := s.do(ask{op: "publishMessage", vars: map[string]string{"destination": e.url}, method: s.publishMethod(), body: []byte("sentinel")})
+	if err != nil {
+		return err
+	}
+	if err := a.accepted(); err != nil {
+		return skip(PrerequisiteFailed, "the sentinel was refused with status %d", a.status)
+	}
+	if err := s.settled(e, 1); err != nil {
+		return skip(PrerequisiteFailed, "the sentinel did not arrive")
+	}
+	if !s.clock.virtual() {
+		if err := s.clock.pass(s.ctx, max(time.Second, 3*since(started))); err != nil {
+			return err
+		}
+	}
+	return check()
+}
+
+// settled waits for n deliveries without moving time.
+func (s *scenario) settled(e *endpoint, n int) error {
+	check := func() error {
+		if got := e.look(); len(got) < n {
+			return fmt.Errorf("%d of %d deliveries", len(got), n)
+		}
+		return nil
+	}
+	if s.clock.virtual() {
+		if err := s.clock.pass(s.ctx, 0); err != nil {
+			return err
+		}
+		return check()
+	}
+	return s.within(check)
+}
+
+// accepted is nil for a 2xx, and a failure otherwise.
+func (a *answer) accepted() error {
+	delete(a.scenario.unlooked, a.exchange)
+	if a.ok() {
+		return nil
+	}
+	return &Failure{Message: "the request was refused", Want: "a 2xx status", Got: fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)), Exchange: a.exchange}
+}
+
+// refused is nil for anything but a 2xx.
+func (a *answer) refused() error {
+	delete(a.scenario.unlooked, a.exchange)
+	if !a.ok() {
+		return nil
+	}
+	return &Failure{Message: "the request was accepted", Want: "a refusal: any status but 2xx", Got: fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)), Exchange: a.exchange}
+}
+
+// fails is a failure of this answer at a JSON pointer.
+func (a *answer) fails(pointer, message, want, got string) error {
+	delete(a.scenario.unlooked, a.exchange)
+	return &Failure{Message: message, Pointer: pointer, Want: want, Got: clip(got), Exchange: a.exchange}
+}
+
+// observe records what a target does at an open point.
+func (s *scenario) observe(point, value string) {
+	s.suite.observe(point, value)
+}
+
+// operation is an operation of the document that steps speak about.
+func (s *scenario) operation(id string) *spec.Operation { return s.suite.doc.Operation(id) }

@@ -1,0 +1,206 @@
+package conformance
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/cucumber/godog"
+	messages "github.com/cucumber/messages/go/v21"
+
+	"github.com/understudy-mock/understudy/features"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// picked is a scenario that is to run.
+type picked struct {
+	key    string
+	file   string
+	area   string // publish, dlq ...
+	serial bool
+	done   bool
+	result Result // what is known before it runs
+}
+
+// Listed is a scenario as `conform --list` prints it.
+type Listed struct {
+	Name, Location, Feature, Rule string
+	Tags, Requirements, Profiles  []string
+	Basis                         spec.Basis
+}
+
+// List is every scenario that a configuration picks.
+func List(cfg Config) ([]Listed, error) {
+	selection, err := Select(cfg)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Listed, len(selection))
+	for i := range selection {
+		r := &selection[i].result
+		list[i] = Listed{r.Name, r.Location, r.Feature, r.Rule, r.Tags, r.Requirements, r.Profiles, r.Basis}
+	}
+	return list, nil
+}
+
+// Select picks scenarios; none is an error.
+func Select(cfg Config) ([]picked, error) {
+	if cfg.FS == nil {
+		cfg.FS = features.FS
+	}
+	wanted, err := parseTags(cfg.Tags)
+	if err != nil {
+		return nil, fmt.Errorf("%w: tags %q: %w", ErrUsage, cfg.Tags, err)
+	}
+	profiles := cfg.Profiles
+	if len(profiles) == 0 {
+		profiles = cfg.Target.Profiles
+	}
+	bases := cfg.Basis
+	if len(bases) == 0 {
+		bases = []spec.Basis{spec.Stated, spec.Implied}
+	}
+	parsed, err := godog.TestSuite{
+		Name:    "understudy",
+		Options: &godog.Options{Format: "progress", Output: io.Discard, FS: cfg.FS, Paths: []string{"."}},
+	}.RetrieveFeatures()
+	if err != nil {
+		return nil, fmt.Errorf("%w: features: %w", ErrUsage, err)
+	}
+	var all []picked
+	known := map[string]bool{}
+	for _, f := range parsed {
+		for _, pickle := range f.Pickles {
+			p := pick(f.Feature, f.Uri, pickle)
+			for _, tag := range p.result.Tags {
+				known[tag] = true
+			}
+			if len(cfg.Names) > 0 && !slices.Contains(cfg.Names, p.result.Name) ||
+				len(cfg.Requirements) > 0 && !overlap(cfg.Requirements, p.result.Requirements) ||
+				len(profiles) > 0 && !overlap(profiles, p.result.Profiles) ||
+				!slices.Contains(bases, p.result.Basis) || !wanted(p.result.Tags) {
+				continue
+			}
+			all = append(all, p)
+		}
+	}
+	for _, tag := range namesIn(cfg.Tags) {
+		if !known[tag] {
+			return nil, fmt.Errorf("%w: tags: no scenario has %s; known are those of `conform --list`", ErrUsage, tag)
+		}
+	}
+	for _, p := range profiles {
+		if !slices.Contains(ProfileNames, p) {
+			return nil, fmt.Errorf("%w: profile %q: accepted are %s", ErrUsage, p, strings.Join(ProfileNames, ", "))
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%w: no scenario is selected, so there is nothing to judge", ErrUsage)
+	}
+	return all, nil
+}
+
+func overlap(a, b []string) bool {
+	return slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
+}
+
+// pick reads what a pickle says about itself.
+func pick(f *messages.Feature, uri string, pickle *messages.Pickle) picked {
+	file := uri[strings.LastIndex(uri, "/")+1:]
+	p := picked{key: pickleKey(pickle), file: file, result: Result{Feature: f.Name, Name: pickle.Name}}
+	rule, line := place(f, pickle)
+	p.result.Rule, p.result.Location = rule, fmt.Sprintf("%s:%d", file, line)
+	for _, tag := range pickle.Tags {
+		name := tag.Name
+		p.result.Tags = append(p.result.Tags, name)
+		switch basis := spec.Basis(name[1:]); {
+		case strings.HasPrefix(name, "@REQ-"):
+			if !slices.Contains(p.result.Requirements, name[1:]) {
+				p.result.Requirements = append(p.result.Requirements, name[1:])
+			}
+			if profile := profileOf(name[1:]); !slices.Contains(p.result.Profiles, profile) {
+				p.result.Profiles = append(p.result.Profiles, profile)
+			}
+		case strings.HasPrefix(name, "@area-"):
+			p.area = name[len("@area-"):]
+		case name == "@serial":
+			p.serial = true
+		case basis == spec.Stated || basis == spec.Implied || basis == spec.Open || basis == spec.Extension:
+			p.result.Basis = basis
+		}
+	}
+	return p
+}
+
+// place finds the rule and the line of a pickle: that of its example, if it has
+// one.
+func place(f *messages.Feature, pickle *messages.Pickle) (rule string, line int64) {
+	id := pickle.AstNodeIds[0]
+	last := pickle.AstNodeIds[len(pickle.AstNodeIds)-1]
+	look := func(s *messages.Scenario) bool {
+		if s == nil || s.Id != id {
+			return false
+		}
+		line = s.Location.Line
+		for _, e := range s.Examples {
+			for _, row := range e.TableBody {
+				if row.Id == last {
+					line = row.Location.Line
+				}
+			}
+		}
+		return true
+	}
+	for _, child := range f.Children {
+		if look(child.Scenario) {
+			return "", line
+		}
+		if child.Rule == nil {
+			continue
+		}
+		for _, inner := range child.Rule.Children {
+			if look(inner.Scenario) {
+				return child.Rule.Name, line
+			}
+		}
+	}
+	return "", 0
+}
+
+// pickleKey tells scenarios apart across two readings of the features.
+func pickleKey(p *messages.Pickle) string {
+	var b strings.Builder
+	b.WriteString(p.Uri + "\x00" + p.Name)
+	for _, s := range p.Steps {
+		b.WriteString("\x00" + s.Text)
+	}
+	return b.String()
+}
+
+// ProfileNames are the profiles that a target can claim.
+var ProfileNames = []string{"MSG", "GROUP", "WF-READ", "WF-RECOVER", "FLOW", "USAGE", "INDEX", "RATELIMIT", "EXT"}
+
+// profileOf is the profile of a requirement.
+func profileOf(id string) string {
+	area, _, _ := strings.Cut(strings.TrimPrefix(id, "REQ-"), "-")
+	switch area {
+	case "PUB", "RTY", "AUT", "VER":
+		return "MSG"
+	case "GRP":
+		return "GROUP"
+	case "LOG":
+		return "WF-READ"
+	case "DLQ", "RST", "RUN":
+		return "WF-RECOVER"
+	case "FLC":
+		return "FLOW"
+	case "STA":
+		return "USAGE"
+	case "SRC", "VEC":
+		return "INDEX"
+	case "RLP":
+		return "RATELIMIT"
+	}
+	return "EXT"
+}

@@ -1,0 +1,350 @@
+package conformance
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cucumber/godog"
+
+	"github.com/understudy-mock/understudy/features"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// Version is that of the suite, as requests and reports say it.
+var Version = "devel"
+
+// Config says what to run and against what. Target is required.
+type Config struct {
+	Target Target
+
+	Profiles     []string     // empty: those of the target
+	Basis        []spec.Basis // empty: stated and implied
+	Strict       bool         // an implied requirement that does not hold fails
+	Accept       bool         // a partial result is no failure
+	Tags         string       // boolean expression over tags
+	Requirements []string     // only scenarios of these
+	Names        []string     // only these scenarios
+	Concurrency  int          // 0: that of the target file
+	Plugin       PluginHost   // runs the rate-limit plugin; nil: the driver of the target file
+	SelfTest     bool         // our own server: anything that no step looked at fails
+	SkipCanary   bool         // no preflight publish
+
+	// Progress is called, one call at a time, when a scenario ends.
+	Progress func(done, total int, running []string, last *Result)
+	FS       fs.FS // features; nil: those of package features
+}
+
+// PluginHost starts a host application with the rate-limit plugin, configured by
+// the JSON of the interface document, and an application that answers 200 behind
+// it. An error means that the configuration was refused.
+type PluginHost func(ctx context.Context, config []byte) (url string, stop func(), err error)
+
+// ErrUsage wraps errors in what was asked for: exit code 2.
+var ErrUsage = errors.New("wrong usage")
+
+// ErrPreflight wraps errors before the first scenario: exit code 3.
+var ErrPreflight = errors.New("preflight failed")
+
+// suite is one run.
+type suite struct {
+	cfg      Config
+	id       string // cf-...
+	doc      *spec.Document
+	dialect  *spec.Dialect
+	receiver *receiver
+	http     *http.Client
+	number   atomic.Int64
+	requests atomic.Int64
+
+	mu           sync.Mutex
+	picked       map[string]*picked // by key of a pickle
+	total        int
+	results      []Result
+	running      []string
+	observations map[string][]string
+	exhausted    string
+}
+
+// Run runs the scenarios that are asked for and judges the target by them. An
+// error means that there is no verdict: it wraps ErrUsage or ErrPreflight, or is
+// the suite's own fault.
+func Run(ctx context.Context, cfg Config) (*Report, error) {
+	doc, err := spec.Load()
+	if err != nil {
+		return nil, err
+	}
+	if cfg.FS == nil {
+		cfg.FS = features.FS
+	}
+	cfg.Target.fill()
+	st := &suite{
+		cfg: cfg, id: "cf" + strings.ToLower(rand.Text()[:5]), doc: doc, dialect: cfg.Target.Bindings.dialect(),
+		http: newHTTP(ctx, cfg.concurrency()), picked: map[string]*picked{}, observations: map[string][]string{},
+	}
+	defer st.http.CloseIdleConnections()
+	selection, err := Select(cfg)
+	if err != nil {
+		return nil, err
+	}
+	st.receiver, err = newReceiver(ctx, cfg.Target.Receiver)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
+	}
+	defer st.receiver.close()
+	started := now()
+	absent, err := st.preflight(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, cfg.Target.Limits.Wall, errWall)
+	defer cancel()
+	for i := range selection {
+		p := &selection[i]
+		if reason, gone := absent[p.area]; gone {
+			p.result.Verdict, p.result.Detail = NotApplicable, reason
+			st.results = append(st.results, p.result)
+			continue
+		}
+		st.picked[p.key] = p
+	}
+	st.total = len(st.picked)
+	for _, serial := range []bool{false, true} {
+		if err := st.pass(ctx, serial); err != nil {
+			return nil, err
+		}
+	}
+	report := st.report(ctx, selection)
+	report.Started, report.Duration = started, since(started)
+	return report, nil
+}
+
+// errWall is why a run ended at its limit.
+var errWall = errors.New("limits.wall")
+
+// pass runs the scenarios that are serial, or those that are not.
+func (st *suite) pass(ctx context.Context, serial bool) error {
+	var files []string
+	n := 0
+	for _, p := range st.picked {
+		if p.serial == serial {
+			n++
+			if !slices.Contains(files, p.file) {
+				files = append(files, p.file)
+			}
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	slices.Sort(files)
+	concurrency := st.cfg.concurrency()
+	if serial {
+		concurrency = 1
+	}
+	godog.TestSuite{
+		Name:                 "understudy",
+		TestSuiteInitializer: func(tc *godog.TestSuiteContext) { register(tc.ScenarioContext()) },
+		ScenarioInitializer:  func(sc *godog.ScenarioContext) { st.hooks(sc, serial) },
+		Options: &godog.Options{
+			Format: "progress", Output: io.Discard, NoColors: true, Strict: true, FS: st.cfg.FS, Paths: files,
+			Concurrency: concurrency, DefaultContext: ctx,
+		},
+	}.Run() // its exit code counts skips as passed; ours comes from the results
+	for _, p := range st.picked {
+		if p.serial == serial && !p.done && context.Cause(ctx) == nil {
+			return fmt.Errorf("%s: the scenario was not run", p.result.Location)
+		}
+	}
+	return nil
+}
+
+// hooks surround each scenario. Those that were not picked are skipped and leave
+// no trace.
+func (st *suite) hooks(sc *godog.ScenarioContext, serial bool) {
+	sc.Before(func(ctx context.Context, pickle *godog.Scenario) (context.Context, error) {
+		st.mu.Lock()
+		p := st.picked[pickleKey(pickle)]
+		if p != nil && p.serial == serial && ctx.Err() == nil {
+			st.running = append(st.running, p.result.Name)
+		}
+		st.mu.Unlock()
+		if p == nil || p.serial != serial || ctx.Err() != nil {
+			return ctx, godog.ErrSkip
+		}
+		s, err := st.begin(ctx, p)
+		s.result.note(err)
+		return s.ctx, err
+	})
+	sc.StepContext().After(func(ctx context.Context, pickle *godog.Step, status godog.StepResultStatus, err error) (context.Context, error) {
+		if s := of(ctx); s != nil {
+			s.stepped(pickle.Text, status, err)
+		}
+		return ctx, nil
+	})
+	sc.After(func(ctx context.Context, pickle *godog.Scenario, _ error) (context.Context, error) {
+		if s := of(ctx); s != nil {
+			if s.result.Verdict == "" {
+				s.result.note(s.unasserted())
+			}
+			s.finish()
+			st.ended(pickleKey(pickle), s)
+		}
+		return ctx, nil
+	})
+}
+
+// stepped records a step; the first that does not pass decides.
+func (s *scenario) stepped(text string, status godog.StepResultStatus, err error) {
+	st := Step{Text: text, Verdict: Pass}
+	switch {
+	case s.result.Verdict != "":
+		st.Verdict = NotSelected // behind the one that decided
+	case status == godog.StepUndefined || status == godog.StepAmbiguous || status == godog.StepPending:
+		err = harness("", "no single step matches %q", text)
+	}
+	if s.result.Verdict == "" && err != nil {
+		s.result.note(err)
+		st.Verdict, st.Detail = s.result.Verdict, s.masked(err.Error())
+		if s.result.Failure != nil {
+			s.result.Failure.Step = text
+		}
+	}
+	s.result.Steps = append(s.result.Steps, st)
+}
+
+// note turns an error into the verdict of a scenario.
+func (r *Result) note(err error) {
+	if err == nil {
+		return
+	}
+	var f *Failure
+	var i *inconclusive
+	switch {
+	case errors.As(err, &i):
+		r.Verdict, r.Reason, r.Detail = i.verdict, i.reason, i.detail
+	case errors.As(err, &f):
+		r.Verdict, r.Failure, r.Detail = Fail, f, err.Error()
+	default:
+		r.Verdict, r.Failure, r.Detail = Fail, &Failure{Message: err.Error(), Exchange: len(r.Exchanges) - 1}, err.Error()
+	}
+	if r.Verdict == Fail {
+		switch r.Basis {
+		case spec.Implied:
+			r.Verdict = Warn
+		case spec.Open:
+			r.Verdict = Observed
+		}
+	}
+}
+
+// ended takes a scenario's result.
+func (st *suite) ended(key string, s *scenario) {
+	if s.result.Verdict == "" {
+		s.result.Verdict = Pass
+		if s.result.Basis == spec.Open {
+			s.result.Verdict = Observed
+		}
+	}
+	if s.result.Failure != nil {
+		f := s.result.Failure
+		f.Message, f.Got, s.result.Detail = s.masked(f.Message), s.masked(f.Got), s.masked(s.result.Detail)
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.picked[key].done = true
+	st.results = append(st.results, s.result)
+	if i := slices.Index(st.running, s.result.Name); i >= 0 {
+		st.running = slices.Delete(st.running, i, i+1)
+	}
+	if st.cfg.Progress != nil {
+		done := 0
+		for _, p := range st.picked {
+			if p.done {
+				done++
+			}
+		}
+		st.cfg.Progress(done, st.total, slices.Clone(st.running), &s.result)
+	}
+}
+
+// spend counts a request and holds to the limits of the target file.
+func (st *suite) spend(op *spec.Operation) error {
+	n := st.requests.Add(1)
+	limit := st.cfg.Target.Limits.MaxRequests
+	if limit > 0 && int(n) > limit {
+		st.mu.Lock()
+		st.exhausted = fmt.Sprintf("limits.max_requests: %d", limit)
+		st.mu.Unlock()
+		return skip(BudgetExhausted, "limits.max_requests: %d (before %s)", limit, op.ID)
+	}
+	return nil
+}
+
+// observe records what the target does at an open point.
+func (st *suite) observe(point, value string) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if !slices.Contains(st.observations[point], value) {
+		st.observations[point] = append(st.observations[point], value)
+		slices.Sort(st.observations[point])
+	}
+}
+
+func (c *Config) concurrency() int {
+	switch {
+	case c.Concurrency > 0:
+		return c.Concurrency
+	case c.Target.Isolation.Parallel > 0:
+		return c.Target.Isolation.Parallel
+	}
+	return 8
+}
+
+// timeout is how long one scenario may take.
+func (c *Config) timeout() time.Duration {
+	t := c.Target.Timing
+	return time.Duration(float64(2*t.RetryBudget+t.StatsBudget+2*t.SettleBudget) * t.Scale)
+}
+
+// report puts the results together, in the order of the features.
+func (st *suite) report(ctx context.Context, selection []picked) *Report {
+	order := map[string]int{}
+	for i := range selection {
+		order[selection[i].result.Location+selection[i].result.Name] = i
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	slices.SortFunc(st.results, func(a, b Result) int { return order[a.Location+a.Name] - order[b.Location+b.Name] })
+	t := &st.cfg.Target
+	mode := "live"
+	if t.Drivers["clock"].Kind == "control" {
+		mode = "clock driver"
+	}
+	r := &Report{
+		Suite: Version, Revision: t.Spec, Run: st.id, Results: st.results, Observations: st.observations, Exhausted: st.exhausted,
+		Target: TargetSummary{Name: t.Target.Name, Version: t.Target.Version, URLs: t.Target.URLs.byName(), Mode: mode, Receiver: t.Receiver.Mode},
+		strict: st.cfg.Strict, acceptPartial: st.cfg.Accept,
+	}
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errWall):
+		r.Exhausted = "limits.wall: " + t.Limits.Wall.String()
+	case cause != nil:
+		r.Interrupted = true
+	}
+	r.summarise(selection)
+	return r
+}
+
+// seed is that of what the suite makes up; it is the same for every run, so that
+// runs can be compared.
+func (c *Config) seed() int64 { return 8675309 }

@@ -1,0 +1,85 @@
+package conformance
+
+import (
+	"slices"
+
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// worse orders verdicts.
+var worse = map[Verdict]int{NotSelected: 0, NotApplicable: 1, Pass: 2, Observed: 3, Inconclusive: 4, Warn: 5, Fail: 6, HarnessError: 7}
+
+// summarise fills the report's figures from its results.
+func (r *Report) summarise(selection []picked) {
+	var names []string
+	for i := range selection {
+		for _, p := range selection[i].result.Profiles {
+			if !slices.Contains(names, p) {
+				names = append(names, p)
+			}
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return slices.Index(ProfileNames, a) - slices.Index(ProfileNames, b) })
+	for _, name := range names {
+		r.Profiles = append(r.Profiles, r.profile(name))
+	}
+	byID := map[string]*Covered{}
+	var ids []string
+	for i := range r.Results {
+		x := &r.Results[i]
+		for _, id := range x.Requirements {
+			c := byID[id]
+			if c == nil {
+				c = &Covered{Requirement: requirement(id, x), Verdict: NotSelected}
+				byID[id] = c
+				ids = append(ids, id)
+			}
+			c.Scenarios = append(c.Scenarios, x.Name)
+			if worse[x.Verdict] > worse[c.Verdict] {
+				c.Verdict = x.Verdict
+			}
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		r.Requirements = append(r.Requirements, *byID[id])
+	}
+}
+
+// profile is conformant when all that is stated passed and nothing is
+// inconclusive.
+func (r *Report) profile(name string) Profile {
+	p := Profile{Name: name}
+	for i := range r.Results {
+		x := &r.Results[i]
+		if !slices.Contains(x.Profiles, name) {
+			continue
+		}
+		switch x.Verdict {
+		case Pass, Observed:
+			p.Passed++
+		case Fail, HarnessError:
+			p.Failed++
+		case Warn:
+			p.Warned++
+		case Inconclusive:
+			p.Inconclusive++
+		}
+	}
+	switch {
+	case p.Failed > 0:
+		p.Verdict = "nonconformant"
+	case p.Inconclusive > 0:
+		p.Verdict = "partial"
+	case p.Passed+p.Warned == 0:
+		p.Verdict = "not-run"
+	default:
+		p.Verdict = "conformant"
+	}
+	return p
+}
+
+// requirement is the row of the register.
+func requirement(id string, x *Result) spec.Requirement {
+	return spec.Requirement{ID: id, Basis: x.Basis, Profile: profileOf(id)}
+}

@@ -1,0 +1,15 @@
+package conformance
+
+type (
+	flowing     struct{}
+	running     struct{}
+	statistics  struct{}
+	vectorizing struct{}
+	searching   struct{}
+	limiting    struct{ stop func() }
+	extending   struct{}
+)
+
+var runSteps, dlqSteps, restartSteps, logSteps, flowSteps, statsSteps, searchSteps, vectorSteps, limitSteps, extensionSteps []step
+
+func (s *scenario) statsPath() string { return "/v2/qstash/stats/" + s.user }

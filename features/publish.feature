@@ -1,0 +1,153 @@
+@area-publish
+Feature: Publishing a message
+
+  Rule: a message that is published to a URL is delivered to that URL
+
+    @REQ-PUB-001 @stated
+    Scenario Outline: A message arrives at the path <path> of its destination
+      Given a destination
+      When a message is published to the path "<path>" of the destination
+      Then the message arrives at the path "<path>"
+
+      Examples: forms of a path that careless handling changes
+        | path            |
+        | /orders/7       |
+        | /orders/        |
+        | /a//b           |
+        | /a%2Fb/%20c     |
+        | /caf%C3%A9/%25  |
+        | /v2/publish/x.y |
+
+    @REQ-PUB-001 @implied
+    Scenario Outline: A message arrives with the query <query> of its destination
+      Given a destination
+      When a message is published to the path "<query>" of the destination
+      Then the message arrives at the path "<query>"
+
+      Examples: queries that are the destination's own
+        | query               |
+        | /hook?x=1           |
+        | /hook?x=1&y=%20a&x=2 |
+
+    @REQ-PUB-001 @stated
+    Scenario: Two messages to two destinations arrive where they belong
+      Given the destinations "orders" and "invoices"
+      When a message is published to each of them
+      Then each destination receives its own message once
+
+  Rule: the body reaches the destination as it was sent
+
+    @REQ-PUB-011 @implied
+    Scenario Outline: A body of <kind> arrives byte for byte
+      Given a destination
+      And the body is <kind>
+      When the message is published
+      Then the body arrives byte for byte
+
+      Examples: bodies that careless handling changes
+        | kind                        |
+        | JSON with odd spacing       |
+        | nothing                     |
+        | text in several scripts     |
+        | every byte value            |
+        | 200 KiB of pseudo-random bytes |
+        | a form                      |
+
+  Rule: a token opens the publish operation
+
+    @REQ-PUB-003 @stated
+    Scenario: The token is accepted as a Bearer header
+      Given a destination
+      When a message is published with the token in the header only
+      Then the message arrives
+
+    @REQ-PUB-004 @stated
+    Scenario: The token is accepted as a query parameter without any header
+      Given a destination
+      When a message is published with the token in the query only
+      Then the message arrives
+
+  Rule: each configuration header has an equivalent lowercase query parameter
+
+    @REQ-PUB-005 @stated
+    Scenario: Retries are configured by the query
+      Given a destination that always answers 503
+      And the message is allowed 0 retries by a query parameter
+      When the message is published
+      Then exactly 1 attempt is made
+
+    @REQ-PUB-005 @stated
+    Scenario: A query parameter counts beside a configuration header
+      Given a destination that always answers 503
+      And the message is allowed 0 retries by a query parameter
+      And the message forwards all headers by a header
+      And the request carries the header "X-Order" with the value "order-71"
+      When the message is published
+      Then exactly 1 attempt is made
+      And the destination receives the header "X-Order" with the value "order-71"
+
+    @REQ-PUB-005 @REQ-PUB-010 @stated @time-delay
+    Scenario: A delay is configured by the query
+      Given a destination
+      And the message is delayed by 3 seconds by a query parameter
+      When the message is published
+      Then the message is not delivered before its delay has passed
+
+    @REQ-PUB-010 @stated @time-delay
+    Scenario: A delay is configured by a header
+      Given a destination
+      And the message is delayed by 3 seconds by a header
+      When the message is published
+      Then the message is not delivered before its delay has passed
+
+  Rule: by default only headers with the forward prefix are forwarded
+
+    @REQ-PUB-006 @stated
+    Scenario: A header with the forward prefix reaches the destination
+      Given a destination
+      And the request carries the forward header "X-Order" with the value "order-72"
+      When the message is published
+      Then the value "order-72" reaches the destination in a header
+
+    @REQ-PUB-006 @implied
+    Scenario: A forwarded header arrives without the prefix
+      Given a destination
+      And the request carries the forward header "X-Order" with the value "order-73"
+      When the message is published
+      Then the destination receives the header "X-Order" with the value "order-73"
+
+    @REQ-PUB-006 @implied
+    Scenario: Several forwarded headers arrive each under its own name
+      Given a destination
+      And the request carries the forward header "X-Order" with the value "order-74"
+      And the request carries the forward header "X-Customer" with the value "customer-9"
+      When the message is published
+      Then the destination receives the header "X-Order" with the value "order-74"
+      And the destination receives the header "X-Customer" with the value "customer-9"
+
+    @REQ-PUB-007 @stated @negative
+    Scenario: A header without the prefix stays behind
+      Given a destination
+      And the request carries the header "X-Order" with the value "order-75"
+      When the message is published
+      Then the value "order-75" does not reach the destination in a header
+
+  Rule: all incoming headers are forwarded when the message asks for it
+
+    @REQ-PUB-008 @stated
+    Scenario: All headers are forwarded when a header asks for it
+      Given a destination
+      And the message forwards all headers by a header
+      And the request carries the header "X-Order" with the value "order-76"
+      And the request carries the header "X-Event-Id" with the value "evt-4"
+      When the message is published
+      Then the destination receives the header "X-Order" with the value "order-76"
+      And the destination receives the header "X-Event-Id" with the value "evt-4"
+
+    @REQ-PUB-009 @stated
+    Scenario: All headers are forwarded when a query parameter asks for it
+      Given a destination
+      And the message forwards all headers by a query parameter
+      And the request carries the header "X-Order" with the value "order-77"
+      When the message is published
+      Then the destination receives the header "X-Order" with the value "order-77"

@@ -1,0 +1,62 @@
+@area-retry
+Feature: Retrying a delivery
+
+  Rule: a delivery that fails is tried again, as often as the message allows
+
+    @REQ-RTY-001 @stated @time-retries
+    Scenario: A delivery that failed once succeeds with its retry
+      Given a destination that answers 503 once and then 200
+      And the message is allowed 1 retry by a header
+      When the message is published
+      Then exactly 2 attempts are made
+      And the last attempt was answered 200
+
+    @REQ-RTY-001 @stated @time-retries
+    Scenario Outline: An answer of <status> is a failed delivery
+      Given a destination that answers <status> once and then 200
+      And the message is allowed 1 retry by a header
+      When the message is published
+      Then exactly 2 attempts are made
+
+      Examples: classes of failure
+        | status |
+        | 400    |
+        | 404    |
+        | 500    |
+
+    @REQ-RTY-002 @stated @time-retries
+    Scenario Outline: A message that is allowed <retries> retries is tried <attempts> times and no more
+      Given a destination that always answers 503
+      And the message is allowed <retries> retries by a header
+      When the message is published
+      Then exactly <attempts> attempts are made
+
+      Examples: one, and more than one
+        | retries | attempts |
+        | 1       | 2        |
+        | 2       | 3        |
+
+    @REQ-RTY-004 @implied
+    Scenario: Without retries there is one attempt
+      Given a destination that always answers 503
+      And the message is allowed 0 retries by a header
+      When the message is published
+      Then exactly 1 attempt is made
+
+    @REQ-RTY-003 @implied @negative
+    Scenario: After a success there is no further attempt
+      Given a destination
+      And the message is allowed 2 retries by a header
+      When the message is published
+      Then exactly 1 attempt is made
+      And the last attempt was answered 200
+
+    @REQ-RTY-001 @implied @time-retries
+    Scenario: Every attempt carries the same body and the same forwarded headers
+      Given a destination that answers 503 once and then 200
+      And the message is allowed 1 retry by a header
+      And the body is JSON with odd spacing
+      And the request carries the forward header "X-Order" with the value "order-81"
+      When the message is published
+      Then exactly 2 attempts are made
+      And every attempt carries the body and the header "X-Order" with the value "order-81"
