@@ -70,7 +70,7 @@ func (s *scenario) operationAccepted(op string) error {
 		return err
 	}
 	if !s.asked.ok() {
-		delete(s.unlooked, s.asked.exchange)
+		s.looked(s.asked.exchange)
 		return skip(PrerequisiteFailed, "%s with its credentials answered %d", op, s.asked.status)
 	}
 	return nil

@@ -144,15 +144,13 @@ func (s *scenario) send(r *http.Request, body []byte, op *spec.Operation) (*answ
 			err = wrapped.Err
 		}
 		x.Error = s.masked(err.Error())
-		s.keep(x)
-		return nil, &Failure{Message: "no answer from the target: " + x.Error, Exchange: s.last()}
+		return nil, &Failure{Message: "no answer from the target: " + x.Error, Exchange: s.keep(x)}
 	}
 	defer response.Body.Close()
 	text, err := readAll(response.Body)
 	if err != nil {
 		x.Error = err.Error()
-		s.keep(x)
-		return nil, &Failure{Message: "the answer broke off: " + x.Error, Exchange: s.last()}
+		return nil, &Failure{Message: "the answer broke off: " + x.Error, Exchange: s.keep(x)}
 	}
 	d := s.suite.dialect
 	a := &answer{status: response.StatusCode, header: d.NeutralHeader(response.Header), body: d.NeutralJSON(text), scenario: s}
@@ -167,8 +165,7 @@ func (s *scenario) send(r *http.Request, body []byte, op *spec.Operation) (*answ
 			x.Problems = append(x.Problems, p.String())
 		}
 	}
-	s.keep(x)
-	a.exchange = s.last()
+	a.exchange = s.keep(x)
 	return a, nil
 }
 

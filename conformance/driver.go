@@ -94,7 +94,7 @@ func (s *scenario) run(name string, d Driver, vars map[string]string, header htt
 	if err != nil {
 		return nil, harness(DriverFailed, "driver %s: %v", name, err)
 	}
-	delete(s.unlooked, a.exchange)
+	s.looked(a.exchange)
 	if !a.ok() {
 		return a, harness(DriverFailed, "driver %s: %s %s answered %d: %s", name, method, s.masked(r.URL.String()), a.status, s.masked(clip(string(a.body))))
 	}

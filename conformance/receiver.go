@@ -47,6 +47,7 @@ type endpoint struct {
 	name, url string
 	scenario  *scenario
 	respond   func(*received) reply // nil: the script
+	aside     bool                  // what comes here is judged by what the target says of it
 
 	mu     sync.Mutex
 	script []reply

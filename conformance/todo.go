@@ -2,7 +2,6 @@ package conformance
 
 type (
 	flowing     struct{}
-	running     struct{}
 	statistics  struct{}
 	vectorizing struct{}
 	searching   struct{}
@@ -10,6 +9,6 @@ type (
 	extending   struct{}
 )
 
-var runSteps, dlqSteps, restartSteps, logSteps, flowSteps, statsSteps, searchSteps, vectorSteps, limitSteps, extensionSteps []step
+var flowSteps, statsSteps, searchSteps, vectorSteps, limitSteps, extensionSteps []step
 
 func (s *scenario) statsPath() string { return "/v2/qstash/stats/" + s.user }

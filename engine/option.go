@@ -63,6 +63,7 @@ type Redaction struct {
 type Workflow struct {
 	Init         *bool
 	RunID        string
+	Header       Header // of a restart: configuration headers that take the place of the original's
 	URL          string
 	CallType     string // step, toCallback, fromCallback, failureCall
 	Invoke       bool

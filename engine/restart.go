@@ -61,9 +61,9 @@ func (a *Account) restart(dlqID string, over Options, resume bool) (RunRef, erro
 	if e.run == nil {
 		return RunRef{}, noRun(dlqID)
 	}
-	id := ""
+	id, header := "", Header(nil)
 	if over.Workflow != nil {
-		id, over.Workflow = over.Workflow.RunID, nil
+		id, header, over.Workflow = over.Workflow.RunID, over.Workflow.Header, nil
 	}
 	if a.runs[id] != nil {
 		return RunRef{}, fmt.Errorf("workflow run id %q exists; accepted is a new one, or none: %w", id, ErrExists)
@@ -77,7 +77,7 @@ func (a *Account) restart(dlqID string, over Options, resume bool) (RunRef, erro
 		RunRef:   RunRef{ID: cmp.Or(id, a.ids.id("wfr_", a.now)), URL: old.URL, CreatedAt: a.now},
 		State:    RunStarted,
 		Payload:  old.Payload,
-		Header:   old.Header,
+		Header:   mergeHeader(header, old.Header),
 		Forward:  old.Forward,
 		Options:  opts,
 		CallerIP: old.CallerIP,

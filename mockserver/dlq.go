@@ -143,8 +143,22 @@ func overrides(c *call) (engine.Options, error) {
 	if len(problems) > 0 {
 		return over, refused(problems)
 	}
+	if over.Workflow == nil {
+		over.Workflow = &engine.Workflow{}
+	}
+	over.Workflow.Header = engine.Header{}
+	for _, name := range overriding {
+		if values := c.header[name]; len(values) > 0 {
+			over.Workflow.Header[name] = values
+		}
+	}
 	return over, nil
 }
+
+// overriding are the headers of a restart that the new run is listed with in
+// place of the original ones ("Restart a failed workflow run"; decided: open
+// point 20).
+var overriding = []string{"Svc-Flow-Control-Key", "Svc-Flow-Control-Value", "Svc-Retries", "Svc-Retry-Delay"}
 
 // entryBody is a DLQ entry on the wire ("DLQ entry"; names decided: open point 2).
 func entryBody(e *engine.DLQEntry) api.WorkflowDLQEntry {

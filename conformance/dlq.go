@@ -1,0 +1,426 @@
+package conformance
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+)
+
+var dlqSteps = []step{
+	{"Given", `a dead-lettered run`, (*scenario).deadRun},
+	{"Given", `a dead-lettered run with a failure callback`, (*scenario).deadRunWithCallback},
+	{"Given", `(\d+) dead-lettered runs`, (*scenario).deadRuns},
+	{"Given", `two dead-lettered runs that differ in everything`, (*scenario).twoDeadRuns},
+	{"When", `the dead letter queue is read`, (*scenario).readQueue},
+	{"When", `the dead letter queue is read without a page size`, (*scenario).readFirstEntries},
+	{"When", `the dead letter queue is read with a page size of (\d+)`, (*scenario).readEntriesSized},
+	{"When", `the dead letter queue is read (\d+) at a time`, (*scenario).readEntriesPaged},
+	{"When", `the dead letter queue is read (\d+) at a time while another run fails`, (*scenario).readEntriesRacing},
+	{"When", `the failure callback has been answered`, (*scenario).callbackAnswered},
+	{"When", `the dead letter queue is filtered by (run id|workflow url|response status|publisher|callback state|label|the run id of one and the label of the other)`, (*scenario).filterQueue},
+	{"When", `the dead letter queue is filtered by the (start|end) date of one of its entries`, (*scenario).filterQueueByDate},
+	{"Then", `the run is dead-lettered after (\d+) tries of its step`, (*scenario).deadAfter},
+	{"Then", `the run is not in the dead letter queue`, (*scenario).notDead},
+	{"Then", `the run has exactly (\d+) entr(?:y|ies) in the dead letter queue`, (*scenario).entriesOfRun},
+	{"Then", `the entry has the field "(\w+)" as ([\w ]+)`, (*scenario).entryHas},
+	{"Then", `the entry has no field "(\w+)"`, (*scenario).entryLacks},
+	{"Then", `the time "(\w+)" of the entry lies between the trigger and now`, (*scenario).entryTime},
+	{"Then", `the entry reflects the (address|method|retries|forwarded headers|id|failure callback) of the run`, (*scenario).entryReflects},
+	{"Then", `the (status|headers|body) of the entry is that of the last attempt`, (*scenario).entryOfLast},
+	{"Then", `the entry carries the (payload|label) of the run`, (*scenario).entryCarries},
+	{"Then", `the entry carries the response body in base64`, (*scenario).entryBase64},
+	{"Then", `the entry holds the outcome of the failure callback`, (*scenario).callbackStored},
+	{"Then", `the outcome of the failure callback has the field "(\w+)" as ([\w ]+)`, (*scenario).outcomeHas},
+	{"Then", `the ids of the entries differ`, (*scenario).idsDiffer},
+	{"Then", `every entry is seen exactly once`, (*scenario).everyEntryOnce},
+	{"Then", `the last page has no cursor`, (*scenario).endsWithoutCursor},
+	{"Then", `the queue holds all entries that fit, and no other`, (*scenario).queueFits},
+}
+
+// entryID is the identity of an entry.
+func entryID(e any) string {
+	id, _ := text(e, "/dlqId")
+	return id
+}
+
+// ofRun are the entries of a run.
+func (s *scenario) ofRun(run string) ([]any, error) {
+	filters := map[string]string{}
+	if s.bound("dlq", "run_id") != "" {
+		filters["run_id"] = run
+	}
+	l, err := s.read("listWorkflowDLQ", "dlq", 0, filters)
+	if err != nil {
+		return nil, err
+	}
+	s.asked = l.answers[0]
+	var own []any
+	for _, e := range l.items {
+		if id, _ := text(e, "/workflowRunId"); id == run {
+			own = append(own, e)
+		}
+	}
+	return own, nil
+}
+
+// buried waits until a run is in the queue.
+func (s *scenario) buried(run string) (any, error) {
+	var entry any
+	err := s.afterRetries(func() error {
+		entries, err := s.ofRun(run)
+		if err != nil {
+			return err
+		}
+		if len(entries) == 0 {
+			return s.failure("the failed run is not in the dead letter queue", "an entry of "+run, "none")
+		}
+		entry = entries[0]
+		return nil
+	})
+	return entry, err
+}
+
+// die triggers a run that fails, and waits for its entry.
+func (s *scenario) die() error {
+	s.configure("Svc-Forward-X-Order", "order-7")
+	if name := s.bound("headers", "label"); name != "" && s.runs.header.Get(name) == "" {
+		s.configure(name, s.name("label"))
+	}
+	if err := s.triggerIt(); err != nil {
+		return err
+	}
+	entry, err := s.buried(s.runs.id)
+	if err != nil {
+		return unless(err)
+	}
+	s.runs.entry = entry
+	s.runs.entries = append(s.runs.entries, entry)
+	return nil
+}
+
+func (s *scenario) deadRun() error {
+	if err := s.workflowFails(http.StatusServiceUnavailable); err != nil {
+		return err
+	}
+	return s.die()
+}
+
+func (s *scenario) deadRunWithCallback() error {
+	name, err := s.binding("headers", "failure_callback")
+	if err != nil {
+		return err
+	}
+	s.runs.callback = s.endpoint("failure callback")
+	s.runs.callback.aside = true
+	s.runs.callback.answer(&reply{Status: http.StatusAccepted, Body: "noted", Header: http.Header{"X-Noted": {"yes"}}})
+	s.configure(name, s.runs.callback.url)
+	return s.deadRun()
+}
+
+func (s *scenario) deadRuns(n int) error {
+	if err := s.workflowFails(http.StatusServiceUnavailable); err != nil {
+		return err
+	}
+	for i := range n {
+		s.runs.payload = fmt.Sprintf(`{"run":%d}`, i)
+		id, err := s.trigger(s.runs.peer, s.runs.payload)
+		if err != nil {
+			return err
+		}
+		s.runs.id = id
+	}
+	for _, id := range s.runs.ids {
+		entry, err := s.buried(id)
+		if err != nil {
+			return unless(err)
+		}
+		s.runs.entry = entry
+		s.runs.entries = append(s.runs.entries, entry)
+	}
+	return nil
+}
+
+// twoDeadRuns differ in workflow, status, label and failure callback.
+func (s *scenario) twoDeadRuns() error {
+	if err := s.deadRunWithCallback(); err != nil {
+		return err
+	}
+	if err := unless(s.callbackStored()); err != nil {
+		return err
+	}
+	s.runs.entries[0] = s.runs.entry
+	s.runs.header.Del(s.bound("headers", "failure_callback"))
+	if name := s.bound("headers", "label"); name != "" {
+		s.configure(name, s.name("other"))
+	}
+	s.named["the workflow"] = nil
+	if s.clock.virtual() {
+		if err := s.clock.pass(s.ctx, 5*1e9); err != nil {
+			return err
+		}
+	}
+	if err := s.workflowFails(http.StatusInternalServerError); err != nil {
+		return err
+	}
+	return s.die()
+}
+
+func (s *scenario) readQueue() error {
+	entries, err := s.ofRun(s.runs.id)
+	if err == nil && len(entries) > 0 {
+		s.runs.entry = entries[0]
+	}
+	return err
+}
+
+func (s *scenario) readFirstEntries() error { return s.first("listWorkflowDLQ", "dlq", "") }
+
+func (s *scenario) readEntriesSized(size string) error {
+	return s.first("listWorkflowDLQ", "dlq", size)
+}
+
+func (s *scenario) readEntriesPaged(size int) error {
+	l, err := s.read("listWorkflowDLQ", "dlq", size, s.ofScenario())
+	s.runs.listed = l
+	return err
+}
+
+// ofScenario filters the queue by the workflow of this scenario, where it can.
+func (s *scenario) ofScenario() map[string]string {
+	if s.bound("dlq", "url") == "" {
+		return nil
+	}
+	return map[string]string{"url": s.runs.peer.endpoint.url}
+}
+
+func (s *scenario) readEntriesRacing(size int) error {
+	added := false
+	l, err := s.read("listWorkflowDLQ", "dlq", size, s.ofScenario(), func() error {
+		if added {
+			return nil
+		}
+		added = true
+		id, err := s.trigger(s.runs.peer, "{}")
+		if err != nil {
+			return err
+		}
+		_, err = s.buried(id)
+		return unless(err)
+	})
+	s.runs.listed = l
+	return err
+}
+
+func (s *scenario) callbackAnswered() error {
+	return s.within(func() error {
+		if len(s.runs.callback.look()) == 0 {
+			return s.failure("the failure callback was not called", "a call", "none")
+		}
+		return nil
+	})
+}
+
+func (s *scenario) deadAfter(n int) error {
+	entry, err := s.buried(s.runs.id)
+	if err != nil {
+		return err
+	}
+	s.runs.entry = entry
+	if got := s.runs.peer.executions(only); got != n {
+		return s.failure("tries of the step before the run was dead-lettered", strconv.Itoa(n), strconv.Itoa(got))
+	}
+	return nil
+}
+
+func (s *scenario) entriesOfRun(n int) error {
+	if _, err := s.buried(s.runs.id); err != nil {
+		return err
+	}
+	entries, err := s.ofRun(s.runs.id)
+	if err == nil && len(entries) != n {
+		err = s.failure("entries of the run", strconv.Itoa(n), strconv.Itoa(len(entries)))
+	}
+	return err
+}
+
+func (s *scenario) notDead() error {
+	entries, err := s.ofRun(s.runs.id)
+	if err == nil && len(entries) > 0 {
+		err = s.failure("the run is in the dead letter queue", "no entry", shown(entries[0]))
+	}
+	return err
+}
+
+func (s *scenario) entryHas(field, kind string) error { return s.has(s.runs.entry, "/"+field, kind) }
+
+func (s *scenario) entryLacks(field string) error {
+	if v, has := at(s.runs.entry, "/"+field); has && v != "" {
+		return s.failure("the entry has "+field, "nothing", shown(v))
+	}
+	return nil
+}
+
+func (s *scenario) entryTime(field string) error { return s.between(s.runs.entry, "/"+field) }
+
+func (s *scenario) entryReflects(what string) error {
+	want, pointer := "", ""
+	switch what {
+	case "address":
+		want, pointer = s.runs.peer.endpoint.url, "/workflowUrl"
+		if got, _ := text(s.runs.entry, "/url"); got != want {
+			return s.failure("the url of the entry", want, got)
+		}
+	case "method":
+		want, pointer = s.runs.peer.endpoint.look()[0].method, "/method"
+	case "retries":
+		want, pointer = s.runs.header.Get("Svc-Retries"), "/maxRetries"
+	case "id":
+		want, pointer = s.runs.id, "/workflowRunId"
+	case "failure callback":
+		want, pointer = s.runs.callback.url, "/failureCallback"
+	case "forwarded headers":
+		header, _ := at(s.runs.entry, "/header")
+		m, _ := header.(map[string]any)
+		for _, values := range m {
+			if list, _ := values.([]any); slices.Contains(list, any("order-7")) {
+				return nil
+			}
+		}
+		return s.failure("the header of the entry lacks what the run was triggered with", "order-7 under some name", shown(header))
+	}
+	got, _ := at(s.runs.entry, pointer)
+	if fmt.Sprint(got) != want {
+		return &Failure{Message: "the entry differs from the run", Pointer: pointer, Want: want, Got: fmt.Sprint(got), Exchange: s.last()}
+	}
+	return nil
+}
+
+func (s *scenario) entryOfLast(what string) error {
+	entry, err := s.buried(s.runs.id)
+	if err != nil {
+		return err
+	}
+	switch what {
+	case "status":
+		if got, _ := integer(entry, "/responseStatus"); got != http.StatusServiceUnavailable {
+			return s.failure("the status of the entry", "503, that of the last attempt", strconv.FormatInt(got, 10))
+		}
+	case "body":
+		if got, _ := text(entry, "/responseBody"); got != "attempt 2" {
+			return s.failure("the body of the entry", "attempt 2", got)
+		}
+	case "headers":
+		header, _ := at(entry, "/responseHeader")
+		m, _ := header.(map[string]any)
+		for name, values := range m {
+			if list, _ := values.([]any); http.CanonicalHeaderKey(name) == "X-Attempt" && slices.Contains(list, any("2")) {
+				return nil
+			}
+		}
+		return s.failure("the headers of the entry", "X-Attempt: 2", shown(header))
+	}
+	return nil
+}
+
+func (s *scenario) entryCarries(what string) error {
+	name, want := "body", s.runs.payload
+	if what == "label" {
+		name, want = "label", s.name("label")
+	}
+	field, err := s.binding("fields.dlq", name)
+	if err != nil {
+		return err
+	}
+	if got, _ := text(s.runs.entry, "/"+field); got != want {
+		return &Failure{Message: "the entry lacks the " + what, Pointer: "/" + field, Want: want, Got: shown(s.runs.entry), Exchange: s.last()}
+	}
+	return nil
+}
+
+func (s *scenario) entryBase64() error {
+	field, err := s.binding("fields.dlq", "response_body_base64")
+	if err != nil {
+		return err
+	}
+	entry, err := s.buried(s.runs.id)
+	if err != nil {
+		return err
+	}
+	got, _ := text(entry, "/"+field)
+	if want := base64.StdEncoding.EncodeToString([]byte("\xff\xfe\x00\x80")); got != want {
+		return s.failure("the response body in base64", want, shown(entry))
+	}
+	if _, has := at(entry, "/responseBody"); has {
+		return s.failure("responseBody beside the base64 form", "nothing", shown(entry))
+	}
+	return nil
+}
+
+// callbackStored waits for an outcome that is final.
+func (s *scenario) callbackStored() error {
+	return s.eventually(func() error {
+		entry, err := s.buried(s.runs.id)
+		if err != nil {
+			return err
+		}
+		s.runs.entry = entry
+		status, _ := integer(entry, "/failureCallbackInfo/responseStatus")
+		if status != http.StatusAccepted {
+			return s.failure("the outcome of the failure callback is not stored", "failureCallbackInfo with responseStatus 202", shown(entry))
+		}
+		state, _ := text(entry, "/failureCallbackInfo/state")
+		s.observe("failureCallbackInfo.state", state)
+		if state != "CALLBACK_SUCCESS" {
+			return s.failure("the state of a failure callback that was accepted", "CALLBACK_SUCCESS", state)
+		}
+		if body, _ := text(entry, "/failureCallbackInfo/responseBody"); body != "noted" {
+			return s.failure("the response body of the failure callback", "noted", body)
+		}
+		return nil
+	})
+}
+
+func (s *scenario) outcomeHas(field, kind string) error {
+	if err := s.callbackStored(); err != nil {
+		return err
+	}
+	return s.has(s.runs.entry, "/failureCallbackInfo/"+field, kind)
+}
+
+func (s *scenario) idsDiffer() error {
+	seen := map[string]bool{}
+	for _, e := range s.runs.entries {
+		id := entryID(e)
+		if id == "" || seen[id] {
+			return s.failure("the ids of the entries", "one of its own for each", shown(s.runs.entries))
+		}
+		seen[id] = true
+	}
+	return nil
+}
+
+func (s *scenario) everyEntryOnce() error {
+	return s.once(&s.runs.listed, s.runs.entries, entryID)
+}
+
+func (s *scenario) endsWithoutCursor() error {
+	l := &s.runs.listed
+	if last := l.cursors[len(l.cursors)-1]; last != "-" {
+		return s.failure("the last page", "no cursor at all", strconv.Quote(last))
+	}
+	return nil
+}
+
+func (s *scenario) queueFits() error {
+	var known []any
+	for _, id := range s.runs.ids {
+		entries, err := s.ofRun(id)
+		if err != nil {
+			return err
+		}
+		known = append(known, entries...)
+	}
+	return s.fitting(known, entryID)
+}

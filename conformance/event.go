@@ -1,0 +1,485 @@
+package conformance
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// events are those of a run, in the order of the list.
+func (s *scenario) events(run string) ([]any, error) {
+	l, err := s.read("listWorkflowMessageLogs", "logs", 0, map[string]string{"run_id": run})
+	if err != nil {
+		return nil, err
+	}
+	var own []any
+	for _, e := range l.items {
+		if id, _ := text(e, "/workflowRunId"); id == run {
+			own = append(own, e)
+		}
+	}
+	return own, nil
+}
+
+func state(e any) string {
+	t, _ := text(e, "/state")
+	return t
+}
+
+// runLevel are the states of runs; all others are of messages.
+var runLevel = []string{"INVOKED", "RUN_CANCELED", "RUN_FAILED", "RUN_STARTED", "RUN_SUCCESS", "WAITER_ADDED"}
+
+// ends are the states in which a run is over.
+var ends = []string{"RUN_CANCELED", "RUN_FAILED", "RUN_SUCCESS"}
+
+func states(events []any) string {
+	var list []string
+	for _, e := range events {
+		list = append(list, state(e))
+	}
+	slices.Reverse(list)
+	return strings.Join(list, " ")
+}
+
+// eventuallyEvent waits for an event of the run.
+func (s *scenario) eventuallyEvent(what string, fits func(any) bool) error {
+	return s.eventually(func() error {
+		events, err := s.events(s.runs.id)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(events, fits) {
+			return nil
+		}
+		return s.failure("the log of the run lacks "+what, what, states(events))
+	})
+}
+
+func (s *scenario) runRecorded(want string) error {
+	return s.eventuallyEvent("the event "+want, func(e any) bool { return state(e) == want })
+}
+
+func (s *scenario) messageRecorded(want string) error {
+	return s.eventuallyEvent("a message-level event "+want, func(e any) bool {
+		_, has := at(e, "/stepInfo")
+		return state(e) == want && has
+	})
+}
+
+// ended waits until the run is over, and demands how.
+func (s *scenario) ended(want string) error {
+	return s.afterRetries(func() error {
+		events, err := s.events(s.runs.id)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if st := state(e); st == want {
+				return nil
+			}
+		}
+		return s.failure("the run did not end as expected", want, states(events))
+	})
+}
+
+func (s *scenario) runSucceeds() error { return s.ended("RUN_SUCCESS") }
+
+func (s *scenario) runFails() error { return s.ended("RUN_FAILED") }
+
+// check reads the log of the run once and judges it.
+func (s *scenario) check(judge func(events []any) error) error {
+	events, err := s.events(s.runs.id)
+	if err != nil {
+		return err
+	}
+	return judge(events)
+}
+
+func (s *scenario) count(fits func(string) bool) (n int, seen string, err error) {
+	err = s.check(func(events []any) error {
+		for _, e := range events {
+			if fits(state(e)) {
+				n++
+			}
+		}
+		seen = states(events)
+		return nil
+	})
+	return n, seen, err
+}
+
+func (s *scenario) notEnded() error {
+	n, seen, err := s.count(func(st string) bool { return slices.Contains(ends, st) })
+	if err == nil && n > 0 {
+		err = s.failure("the run has ended", "a run in progress", seen)
+	}
+	return err
+}
+
+func (s *scenario) holdsExactly(want int, name string) error {
+	n, seen, err := s.count(func(st string) bool { return st == name })
+	if err == nil && n != want {
+		err = s.failure("events "+name+" of the run", strconv.Itoa(want), fmt.Sprintf("%d: %s", n, seen))
+	}
+	return err
+}
+
+func (s *scenario) oneEnd() error {
+	n, seen, err := s.count(func(st string) bool { return slices.Contains(ends, st) })
+	if err == nil && n != 1 {
+		err = s.failure("ends of the run", "1", fmt.Sprintf("%d: %s", n, seen))
+	}
+	return err
+}
+
+func (s *scenario) createdBeforeDelivered() error {
+	return s.check(func(events []any) error {
+		created := map[string]int64{}
+		for _, e := range events {
+			if id, _ := text(e, "/stepInfo/messageId"); state(e) == "CREATED" {
+				created[id], _ = integer(e, "/time")
+			}
+		}
+		for _, e := range events {
+			id, _ := text(e, "/stepInfo/messageId")
+			t, _ := integer(e, "/time")
+			if before, ok := created[id]; state(e) == "DELIVERED" && (!ok || before > t) {
+				return s.failure("a message was delivered without having been created before", "CREATED before DELIVERED", shown(e))
+			}
+		}
+		return nil
+	})
+}
+
+func (s *scenario) responseOnSuccess() error {
+	field, err := s.binding("fields.log", "response")
+	if err != nil {
+		return err
+	}
+	return s.check(func(events []any) error {
+		for _, e := range events {
+			v, has := at(e, "/"+field)
+			switch {
+			case state(e) != "RUN_SUCCESS" && has && v != "":
+				return s.failure("the response stands on another event", "only on RUN_SUCCESS", shown(e))
+			case state(e) == "RUN_SUCCESS" && fmt.Sprint(v) != s.runs.peer.result:
+				return s.failure("the response of the workflow", s.runs.peer.result, shown(v))
+			}
+		}
+		return nil
+	})
+}
+
+func (s *scenario) triedBeforeFailed(n int) error {
+	if got := s.runs.peer.executions(only); got != n {
+		return s.failure("tries of the step", strconv.Itoa(n), strconv.Itoa(got))
+	}
+	all := s.runs.peer.endpoint.look()
+	return s.check(func(events []any) error {
+		for _, e := range events {
+			failed, _ := integer(e, "/time")
+			if state(e) == "RUN_FAILED" && !s.clock.virtual() && failed < all[len(all)-1].at.Add(-s.skew()).UnixMilli() {
+				return s.failure("the run failed before its last try", "RUN_FAILED after it", shown(e))
+			}
+		}
+		return nil
+	})
+}
+
+// skew is what the target's clock may differ.
+func (s *scenario) skew() time.Duration { return s.suite.cfg.Target.Timing.ClockSkewMax }
+
+// errorNames are the described values of ERROR events.
+var errorNames = []string{"error", "headers", "response_body", "response_headers", "response_status"}
+
+func (s *scenario) errorDetails() error {
+	if _, err := s.binding("fields.log", "error"); err != nil {
+		return err
+	}
+	return s.check(func(events []any) error {
+		for _, e := range events {
+			for _, name := range errorNames {
+				field := s.bound("fields.log", name)
+				if field == "" {
+					continue
+				}
+				_, has := at(e, "/"+field)
+				if has && state(e) != "ERROR" {
+					return s.failure(field+" stands on an event "+state(e), "only on ERROR", shown(e))
+				}
+				if !has && state(e) == "ERROR" && (name == "error" || name == "response_status") {
+					return s.failure("an event ERROR lacks "+field, field, shown(e))
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func (s *scenario) errorResponse(status int) error {
+	statusField, err := s.binding("fields.log", "response_status")
+	if err != nil {
+		return err
+	}
+	bodyField, err := s.binding("fields.log", "response_body")
+	if err != nil {
+		return err
+	}
+	return s.check(func(events []any) error {
+		for _, e := range events {
+			if state(e) != "ERROR" {
+				continue
+			}
+			got, _ := integer(e, "/"+statusField)
+			body, _ := text(e, "/"+bodyField)
+			if got != int64(status) || body != "out of order" {
+				return s.failure("the response on an event ERROR", fmt.Sprintf(`%d and "out of order"`, status), shown(e))
+			}
+		}
+		return nil
+	})
+}
+
+func (s *scenario) neverExecuted(name string) error {
+	if err := s.quiet(); err != nil {
+		return err
+	}
+	if n := s.runs.peer.executions(name); n > 0 {
+		return s.failure("executions of the step "+name, "none", strconv.Itoa(n))
+	}
+	return nil
+}
+
+func (s *scenario) namesInvoker() error {
+	field, err := s.binding("fields.log", "invoker_run_id")
+	if err != nil {
+		return err
+	}
+	if err := s.check(func(events []any) error {
+		for _, e := range events {
+			if _, has := at(e, "/"+field); has {
+				return s.failure("an event of a run that nobody invoked names an invoker", "no "+field, shown(e))
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	events, err := s.events(s.runs.id + "_invoked")
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		got, has := text(e, "/"+field)
+		if has && state(e) != "RUN_STARTED" {
+			return s.failure(field+" stands on an event "+state(e), "only on RUN_STARTED", shown(e))
+		}
+		if state(e) == "RUN_STARTED" && got != s.runs.id {
+			return s.failure("the invoker of the run", s.runs.id, got)
+		}
+	}
+	if !strings.Contains(states(events), "RUN_STARTED") {
+		return s.failure("the log of the invoked run lacks its start", "RUN_STARTED", states(events))
+	}
+	return nil
+}
+
+func (s *scenario) typeRecorded(kind string) error {
+	return s.eventuallyEvent("a step of the type "+kind, func(e any) bool {
+		got, _ := text(e, "/stepInfo/stepType")
+		return got == kind
+	})
+}
+
+// stepTypes is the documented list.
+var stepTypes = []string{"Initial", "Run", "Call", "SleepFor", "SleepUntil", "Wait", "Notify", "Invoke"}
+
+func (s *scenario) documentedTypes() error {
+	return s.check(func(events []any) error {
+		for _, e := range events {
+			if kind, has := text(e, "/stepInfo/stepType"); has && !slices.Contains(stepTypes, kind) {
+				return s.failure("a step type that the document does not list", strings.Join(stepTypes, ", "), kind)
+			}
+		}
+		return nil
+	})
+}
+
+// oldest is the first message-level event of the run.
+func (s *scenario) firstType(want string) error {
+	return s.check(func(events []any) error {
+		var first any
+		var when int64
+		for _, e := range events {
+			created, has := integer(e, "/stepInfo/createdAt")
+			if has && state(e) == "CREATED" && (first == nil || created < when) {
+				first, when = e, created
+			}
+		}
+		if kind, _ := text(first, "/stepInfo/stepType"); kind == want {
+			return nil
+		}
+		// Messages of one millisecond may stand in any order: one of them will do.
+		for _, e := range events {
+			created, _ := integer(e, "/stepInfo/createdAt")
+			if kind, _ := text(e, "/stepInfo/stepType"); created == when && kind == want {
+				return nil
+			}
+		}
+		return s.failure("the first message of the run", "the step type "+want, shown(first))
+	})
+}
+
+func (s *scenario) namesRecorded(a, b string) error {
+	return s.check(func(events []any) error {
+		var names []string
+		for _, e := range events {
+			if name, ok := text(e, "/stepInfo/stepName"); ok && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		for _, want := range []string{a, b} {
+			if !slices.Contains(names, want) {
+				return s.failure("no step is recorded as "+want, want, strings.Join(names, ", "))
+			}
+		}
+		return nil
+	})
+}
+
+func (s *scenario) idsIncrease() error {
+	field, err := s.binding("fields.step", "step_id")
+	if err != nil {
+		return err
+	}
+	return s.check(func(events []any) error {
+		ids := map[string]int64{}
+		for _, e := range events {
+			name, _ := text(e, "/stepInfo/stepName")
+			if id, has := integer(e, "/stepInfo/"+field); has {
+				ids[name] = id
+			}
+		}
+		if ids["charge"] <= ids["reserve"] {
+			return s.failure("the step ids", "that of charge above that of reserve", shown(ids))
+		}
+		return nil
+	})
+}
+
+func (s *scenario) concurrentSteps() error {
+	return s.check(func(events []any) error {
+		seen := map[int64]bool{}
+		for _, e := range events {
+			name, _ := text(e, "/stepInfo/stepName")
+			n, has := integer(e, "/stepInfo/concurrent")
+			if name != "reserve" && name != "charge" {
+				continue
+			}
+			seen[n] = true
+			if !has || n != 1 && n != 2 { // "alongside this step": n and n-1 are both readings
+				return s.failure("concurrent of the step "+name, "2, or 1 beside itself", shown(e))
+			}
+		}
+		if len(seen) == 0 {
+			return s.failure("the steps that ran side by side are not recorded", "2 steps", states(events))
+		}
+		return nil
+	})
+}
+
+// described are the bindings and the expected values of what a step of a type
+// carries.
+func (s *scenario) described(value string) (name string, want func(any) bool) {
+	number := func(f func(int64) bool) func(any) bool {
+		return func(v any) bool { n, ok := integer(v, ""); return ok && f(n) }
+	}
+	equals := func(t string) func(any) bool { return func(v any) bool { return v == t } }
+	switch value {
+	case "output":
+		return "out", func(v any) bool { t, ok := v.(string); return ok && strings.Contains(t, "result of "+only) }
+	case "sleep duration in ms":
+		return "sleep_for", number(func(n int64) bool { return n == sleeping*1000 })
+	case "sleep end in Unix ms":
+		end := s.runs.triggered.Add(sleeping * time.Second)
+		return "sleep_until", number(func(n int64) bool {
+			return n >= end.Add(-s.skew()).UnixMilli() && n <= end.Add(s.skew()+30*time.Second).UnixMilli()
+		})
+	case "external URL":
+		return "call_url", equals(s.endpoint("third party").url)
+	case "method of the call":
+		return "call_method", equals("POST")
+	case "response status":
+		return "call_response_status", number(func(n int64) bool { return n == http.StatusAccepted })
+	case "event id":
+		return "wait_event_id", equals(s.name("event"))
+	case "timeout as text":
+		return "wait_duration", func(v any) bool {
+			t, ok := v.(string)
+			d, err := time.ParseDuration(t)
+			return ok && err == nil && d == time.Duration(s.waitSeconds())*time.Second
+		}
+	case "timeout in Unix ms":
+		return "wait_deadline", number(func(n int64) bool { return n >= s.runs.triggered.Add(-s.skew()).UnixMilli() })
+	case "invoked run":
+		return "invoked_run_id", equals(s.runs.id + "_invoked")
+	}
+	return "", nil
+}
+
+func (s *scenario) stepHolds(kind, value string) error {
+	name, fits := s.described(value)
+	if fits == nil {
+		return harness("", "no value is called %q", value)
+	}
+	field, err := s.binding("fields.step", name)
+	if err != nil {
+		return err
+	}
+	seen := "no step of the type " + kind
+	return s.eventually(func() error {
+		events, err := s.events(s.runs.id)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if got, _ := text(e, "/stepInfo/stepType"); got != kind {
+				continue
+			}
+			v, has := at(e, "/stepInfo/"+field)
+			if has && fits(v) {
+				return nil
+			}
+			info, _ := at(e, "/stepInfo")
+			seen = shown(info)
+		}
+		return s.failure("no step of the type "+kind+" holds its "+value, "the "+value+" in "+field, seen)
+	})
+}
+
+func (s *scenario) waitSays(what string) error {
+	field, err := s.binding("fields.step", "wait_timeout")
+	if err != nil {
+		return err
+	}
+	return s.check(func(events []any) error {
+		found := false
+		for _, e := range events {
+			if kind, _ := text(e, "/stepInfo/stepType"); kind != "Wait" {
+				continue
+			}
+			found = true
+			v, _ := at(e, "/stepInfo/"+field)
+			if timedOut := v == true; timedOut == (what == "timed out") {
+				return nil
+			}
+		}
+		if !found {
+			return s.failure("the step of the wait is not recorded", "a step of the type Wait", states(events))
+		}
+		return s.failure("the step of the wait", "one that "+what, states(events))
+	})
+}

@@ -1,0 +1,474 @@
+package conformance
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var logSteps = []step{
+	{"Given", `two finished runs of different workflows`, (*scenario).twoRuns},
+	{"When", `the message logs are read`, (*scenario).readLogs},
+	{"When", `the message logs are read without a page size`, (*scenario).readFirstLogs},
+	{"When", `the message logs are read with a page size of (\d+)`, (*scenario).readLogsSized},
+	{"When", `the message logs of the run are read (\d+) at a time`, (*scenario).readLogsPaged},
+	{"When", `the message logs of the run are read (\d+) at a time while another run goes on`, (*scenario).readLogsRacing},
+	{"When", `the message logs are filtered by (run id|workflow url|creation of the run|the state "\w+"|message id|an unknown run id|run id and the state "\w+")`, (*scenario).filterLogs},
+	{"When", `the message logs are filtered by the (start|end) date of one of their events`, (*scenario).filterLogsByDate},
+	{"Then", `the answer is 200 with an array "(\w+)"`, (*scenario).answersArray},
+	{"Then", `its cursor is a string or absent`, (*scenario).cursorIsString},
+	{"Then", `every event of the run has the field "(\w+)" as ([\w ]+)`, (*scenario).everyEventHas},
+	{"Then", `every step information of the run has the field "(\w+)" as ([\w ]+)`, (*scenario).everyStepHas},
+	{"Then", `the times of every event lie between the trigger and now`, (*scenario).timesLie},
+	{"Then", `every event of the run names the address of the workflow`, (*scenario).namesAddress},
+	{"Then", `all events of the run have the same creation time and address`, (*scenario).eventsAgree},
+	{"Then", `step information stands on message-level events and on no others`, (*scenario).stepInfoStands},
+	{"Then", `every event "CREATED" of the run has the field "(\w+)" as (\w+)`, (*scenario).createdHas},
+	{"Then", `the next delivery time of the sleeping step is (\d+) seconds after its creation`, (*scenario).nextDelivery},
+	{"Then", `every run-level state is one of the documented list`, (*scenario).documentedStates},
+	{"Then", `the page holds exactly (\d+) (?:events|entries) and a cursor`, (*scenario).fullPage},
+	{"Then", `the page holds at most (\d+) (?:events|entries), or the request is refused`, (*scenario).cappedPage},
+	{"Then", `every event of the run is seen exactly once`, (*scenario).everyEventOnce},
+	{"Then", `the last page has no cursor, or an empty one`, (*scenario).endsOpenly},
+	{"Then", `the list holds all events that fit, and no other`, (*scenario).logsFit},
+	{"Then", `the list is empty`, (*scenario).listEmpty},
+}
+
+func (s *scenario) readLogs() error {
+	filters := map[string]string{}
+	if s.bound("logs", "run_id") != "" {
+		filters["run_id"] = s.runs.id
+	}
+	l, err := s.read("listWorkflowMessageLogs", "logs", 0, filters)
+	s.runs.listed = l
+	if err == nil {
+		s.asked = l.answers[0]
+	}
+	return err
+}
+
+// first asks for one page.
+func (s *scenario) first(op, section, size string) error {
+	query := map[string][]string{}
+	if size != "" {
+		param, err := s.binding(section, "count")
+		if err != nil {
+			return err
+		}
+		query[param] = []string{size}
+	}
+	a, err := s.do(ask{op: op, query: query})
+	s.asked, s.runs.listed.op = a, op
+	return err
+}
+
+func (s *scenario) readFirstLogs() error { return s.first("listWorkflowMessageLogs", "logs", "") }
+
+func (s *scenario) readLogsSized(size string) error {
+	return s.first("listWorkflowMessageLogs", "logs", size)
+}
+
+func (s *scenario) readLogsPaged(size int) error {
+	l, err := s.read("listWorkflowMessageLogs", "logs", size, map[string]string{"run_id": s.runs.id})
+	s.runs.listed = l
+	return err
+}
+
+func (s *scenario) readLogsRacing(size int) error {
+	l, err := s.read("listWorkflowMessageLogs", "logs", size, map[string]string{"url": s.runs.peer.endpoint.url}, func() error {
+		if len(s.runs.ids) > 3 {
+			return nil
+		}
+		_, err := s.trigger(s.runs.peer, "{}")
+		return err
+	})
+	s.runs.listed = l
+	return err
+}
+
+func (s *scenario) answersArray(name string) error {
+	if err := s.asked.accepted(); err != nil {
+		return err
+	}
+	if s.asked.status != http.StatusOK {
+		return s.asked.fails("", "the status", "200", strconv.Itoa(s.asked.status))
+	}
+	list, _ := at(s.asked.json, "/"+name)
+	if _, ok := list.([]any); !ok {
+		return s.asked.fails("/"+name, "the list is no array", "an array", kindOf(list))
+	}
+	return nil
+}
+
+func (s *scenario) cursorIsString() error {
+	if v, has := at(s.asked.json, "/cursor"); has {
+		if _, ok := v.(string); !ok {
+			return s.asked.fails("/cursor", "the cursor", "a string, or nothing", kindOf(v))
+		}
+	}
+	return nil
+}
+
+// own are the listed events of the run.
+func (s *scenario) own() ([]any, error) {
+	var list []any
+	for _, e := range s.runs.listed.items {
+		if id, _ := text(e, "/workflowRunId"); id == s.runs.id {
+			list = append(list, e)
+		}
+	}
+	if len(list) == 0 {
+		return nil, s.failure("the list has no event of the run", "events of "+s.runs.id, fmt.Sprintf("%d events of others", len(s.runs.listed.items)))
+	}
+	return list, nil
+}
+
+// all judges every listed event of the run.
+func (s *scenario) all(judge func(e any) error) error {
+	events, err := s.own()
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		if err := judge(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// has judges a field of an item.
+func (s *scenario) has(item any, pointer, kind string) error {
+	v, ok := at(item, pointer)
+	switch {
+	case !ok:
+		return &Failure{Message: "the field is missing", Pointer: pointer, Want: kind, Got: shown(item), Exchange: s.last()}
+	case !fits(v, kind):
+		return &Failure{Message: "the field has another type", Pointer: pointer, Want: kind, Got: kindOf(v) + ": " + shown(v), Exchange: s.last()}
+	}
+	return nil
+}
+
+func (s *scenario) everyEventHas(field, kind string) error {
+	return s.all(func(e any) error { return s.has(e, "/"+field, kind) })
+}
+
+func (s *scenario) everyStepHas(field, kind string) error {
+	found := false
+	err := s.all(func(e any) error {
+		if _, ok := at(e, "/stepInfo"); !ok {
+			return nil
+		}
+		found = true
+		return s.has(e, "/stepInfo/"+field, kind)
+	})
+	if err == nil && !found {
+		err = s.failure("no event of the run has step information", "stepInfo on message-level events", "none")
+	}
+	return err
+}
+
+// between demands a Unix ms time since the trigger.
+func (s *scenario) between(item any, pointer string) error {
+	end, err := s.clock.target(s.ctx)
+	if err != nil {
+		return err
+	}
+	t, ok := integer(item, pointer)
+	low, high := s.runs.triggered.Add(-s.skew()).UnixMilli(), end.Add(s.skew()).UnixMilli()
+	if !ok || t < low || t > high {
+		v, _ := at(item, pointer)
+		return &Failure{Message: "the time is no Unix ms since the trigger", Pointer: pointer, Want: fmt.Sprintf("%d to %d", low, high), Got: shown(v), Exchange: s.last()}
+	}
+	return nil
+}
+
+func (s *scenario) timesLie() error {
+	return s.all(func(e any) error {
+		for _, field := range []string{"/time", "/workflowCreatedAt"} {
+			if err := s.between(e, field); err != nil {
+				return err
+			}
+		}
+		if _, has := at(e, "/stepInfo"); has {
+			return s.between(e, "/stepInfo/createdAt")
+		}
+		return nil
+	})
+}
+
+func (s *scenario) namesAddress() error {
+	return s.all(func(e any) error {
+		if got, _ := text(e, "/workflowUrl"); got != s.runs.peer.endpoint.url {
+			return &Failure{Message: "the event names another workflow", Pointer: "/workflowUrl", Want: s.runs.peer.endpoint.url, Got: got, Exchange: s.last()}
+		}
+		return nil
+	})
+}
+
+func (s *scenario) eventsAgree() error {
+	var created, address string
+	return s.all(func(e any) error {
+		at1, _ := integer(e, "/workflowCreatedAt")
+		c, u := strconv.FormatInt(at1, 10), ""
+		u, _ = text(e, "/workflowUrl")
+		if created == "" {
+			created, address = c, u
+		}
+		if c != created || u != address {
+			return s.failure("events of one run differ", created+" "+address, c+" "+u)
+		}
+		return nil
+	})
+}
+
+func (s *scenario) stepInfoStands() error {
+	return s.all(func(e any) error {
+		_, has := at(e, "/stepInfo")
+		if run := slices.Contains(runLevel, state(e)); run == has {
+			want := "step information"
+			if run {
+				want = "no step information"
+			}
+			return &Failure{Message: "the event " + state(e), Pointer: "/stepInfo", Want: want, Got: shown(e), Exchange: s.last()}
+		}
+		return nil
+	})
+}
+
+func (s *scenario) createdHas(field, kind string) error {
+	return s.all(func(e any) error {
+		if state(e) != "CREATED" {
+			return nil
+		}
+		return s.has(e, "/"+field, kind)
+	})
+}
+
+func (s *scenario) nextDelivery(seconds int) error {
+	found := false
+	err := s.all(func(e any) error {
+		if kind, _ := text(e, "/stepInfo/stepType"); kind != "SleepFor" || state(e) != "CREATED" {
+			return nil
+		}
+		found = true
+		created, _ := integer(e, "/stepInfo/createdAt")
+		next, _ := integer(e, "/nextDeliveryTime")
+		if d := next - created; d < int64(seconds)*1000-1500 || d > int64(seconds)*1000+1500 { // whole seconds are legal
+			return &Failure{Message: "the next delivery", Pointer: "/nextDeliveryTime", Want: fmt.Sprintf("%d s after %d", seconds, created), Got: strconv.FormatInt(next, 10), Exchange: s.last()}
+		}
+		return nil
+	})
+	if err == nil && !found {
+		err = s.failure("the sleeping step is not recorded", "CREATED with the step type SleepFor", "none")
+	}
+	return err
+}
+
+func (s *scenario) documentedStates() error {
+	return s.all(func(e any) error {
+		st := state(e)
+		if strings.HasPrefix(st, "RUN_") && !slices.Contains(runLevel, st) {
+			return s.failure("a run-level state that the document does not list", strings.Join(runLevel, ", "), st)
+		}
+		return nil
+	})
+}
+
+func (s *scenario) page() ([]any, string, error) {
+	if err := s.asked.accepted(); err != nil {
+		return nil, "", err
+	}
+	list, _ := at(s.asked.json, "/"+array[s.runs.listed.op])
+	items, ok := list.([]any)
+	if !ok {
+		return nil, "", s.asked.fails("/"+array[s.runs.listed.op], "the list is no array", "an array", kindOf(list))
+	}
+	cursor, _ := text(s.asked.json, "/cursor")
+	return items, cursor, nil
+}
+
+func (s *scenario) fullPage(n int) error {
+	items, cursor, err := s.page()
+	if err != nil {
+		return err
+	}
+	if len(items) != n || cursor == "" {
+		return s.failure("the page", fmt.Sprintf("%d items and a cursor", n), fmt.Sprintf("%d items and the cursor %q", len(items), cursor))
+	}
+	return nil
+}
+
+func (s *scenario) cappedPage(n int) error {
+	s.looked(s.asked.exchange)
+	s.observe("page.too-large", strconv.Itoa(s.asked.status))
+	if !s.asked.ok() {
+		return nil
+	}
+	items, _, err := s.page()
+	if err == nil && len(items) > n {
+		err = s.failure("items on the page", fmt.Sprintf("at most %d", n), strconv.Itoa(len(items)))
+	}
+	return err
+}
+
+func (s *scenario) everyEventOnce() error {
+	want, err := s.events(s.runs.id)
+	if err != nil {
+		return err
+	}
+	return s.once(&s.runs.listed, want, whole)
+}
+
+func (s *scenario) endsOpenly() error {
+	l := &s.runs.listed
+	if last := l.cursors[len(l.cursors)-1]; last != "-" && last != "" {
+		return s.failure("the last page", "no cursor, or an empty one", last)
+	}
+	return nil
+}
+
+// twoRuns are finished, one after the other; all their events are known.
+func (s *scenario) twoRuns() error {
+	if err := s.finishedRun(); err != nil {
+		return err
+	}
+	first := s.runs.peer
+	s.named["the workflow"] = nil
+	if s.clock.virtual() {
+		if err := s.clock.pass(s.ctx, 5*1e9); err != nil {
+			return err
+		}
+	}
+	if err := s.finishedRun(); err != nil {
+		return err
+	}
+	s.runs.child = first
+	return nil
+}
+
+// known are the events of all runs of the scenario.
+func (s *scenario) known() ([]any, error) {
+	var all []any
+	for _, id := range s.runs.ids {
+		events, err := s.events(id)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, events...)
+	}
+	return all, nil
+}
+
+func (s *scenario) filterLogs(filter string) error {
+	known, err := s.known()
+	if err != nil {
+		return err
+	}
+	sample := known[len(known)-1]
+	run, _ := text(sample, "/workflowRunId")
+	filters := map[string]string{}
+	if s.bound("logs", "from") != "" {
+		filters["from"] = strconv.FormatInt(s.runs.triggered.Add(-s.skew()).UnixMilli(), 10)
+	}
+	equal := func(pointer string, want any) func(any) bool {
+		return func(e any) bool { v, _ := at(e, pointer); return fmt.Sprint(v) == fmt.Sprint(want) }
+	}
+	fits := equal("/workflowRunId", run)
+	wantState := ""
+	if list := quoted(filter); len(list) > 0 {
+		wantState = list[0]
+	}
+	switch {
+	case filter == "run id":
+		filters["run_id"] = run
+	case filter == "an unknown run id":
+		filters["run_id"] = run + "unknown"
+		fits = func(any) bool { return false }
+	case strings.HasPrefix(filter, "run id and"):
+		filters["run_id"], filters["state"] = run, wantState
+		fits = func(e any) bool { return equal("/workflowRunId", run)(e) && state(e) == wantState }
+	case filter == "workflow url":
+		filters["url"], _ = text(sample, "/workflowUrl")
+		fits = equal("/workflowUrl", filters["url"])
+	case filter == "creation of the run":
+		n, _ := integer(sample, "/workflowCreatedAt")
+		filters["created_at"] = strconv.FormatInt(n, 10)
+		fits = equal("/workflowCreatedAt", n)
+	case filter == "message id":
+		for _, e := range known {
+			if id, ok := text(e, "/stepInfo/messageId"); ok {
+				filters["message_id"] = id
+			}
+		}
+		fits = equal("/stepInfo/messageId", filters["message_id"])
+	default:
+		filters["state"] = wantState
+		fits = equal("/state", wantState)
+	}
+	return s.readFiltered("listWorkflowMessageLogs", "logs", filters, fits)
+}
+
+// readFiltered reads a list by filters and remembers what fits.
+func (s *scenario) readFiltered(op, section string, filters map[string]string, fits func(any) bool) error {
+	l, err := s.read(op, section, 0, filters)
+	l.fits = fits
+	s.runs.listed = l
+	return err
+}
+
+func (s *scenario) filterLogsByDate(end string) error {
+	known, err := s.known()
+	if err != nil {
+		return err
+	}
+	t, _ := integer(known[len(known)/2], "/time")
+	name, fits := "from", func(e any) bool { x, _ := integer(e, "/time"); return x >= t }
+	if end == "end" {
+		name, fits = "to", func(e any) bool { x, _ := integer(e, "/time"); return x <= t }
+	}
+	filters := map[string]string{name: strconv.FormatInt(t, 10)}
+	if end == "end" && s.bound("logs", "from") != "" { // not the whole past of a shared account
+		start := s.runs.triggered.Add(-s.skew()).UnixMilli()
+		filters["from"] = strconv.FormatInt(start, 10)
+	}
+	return s.readFiltered("listWorkflowMessageLogs", "logs", filters, fits)
+}
+
+func (s *scenario) logsFit() error {
+	known, err := s.known()
+	if err != nil {
+		return err
+	}
+	return s.fitting(known, whole)
+}
+
+// fitting demands that the list holds all known items that fit, once, and
+// nothing that does not.
+func (s *scenario) fitting(known []any, key func(any) string) error {
+	l := &s.runs.listed
+	var want []any
+	for _, item := range known {
+		if l.fits(item) {
+			want = append(want, item)
+		}
+	}
+	for _, item := range l.items {
+		if !l.fits(item) && (l.allowed == nil || !l.allowed(item)) {
+			return s.failure("the filtered list holds an item that does not fit", "only what fits", shown(item))
+		}
+	}
+	if len(want) == 0 {
+		return harness("", "nothing fits the filter, so it proves nothing")
+	}
+	return s.once(l, want, key)
+}
+
+func (s *scenario) listEmpty() error {
+	if n := len(s.runs.listed.items); n > 0 {
+		return s.failure("the list", "nothing", fmt.Sprintf("%d items, such as %s", n, shown(s.runs.listed.items[0])))
+	}
+	return nil
+}

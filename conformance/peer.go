@@ -1,0 +1,389 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// peer is a workflow endpoint: it speaks the protocol of published workflow
+// clients, does the steps of a script, and misbehaves on command. A target whose
+// workflows speak another protocol brings its own endpoint with the run driver.
+type peer struct {
+	scenario *scenario
+	endpoint *endpoint
+	steps    []scripted
+	result   string // what the workflow returns
+
+	mu      sync.Mutex
+	done    map[string]int    // step name -> times executed
+	asked   []string          // headers of the last call, by name
+	runs    map[string]string // run id -> created at, as the calls say it
+	garbage string            // answered instead of working
+}
+
+// scripted is one step of a workflow.
+type scripted struct {
+	name    string
+	kind    string // Run, SleepFor, SleepUntil, Call, Wait, Notify, Invoke
+	group   int    // steps with the same number above 0 run side by side
+	fails   int    // times that it fails before it succeeds; -1: always
+	status  int    // of its failures
+	body    string // of its failures
+	header  http.Header
+	seconds int    // of a sleep or a wait
+	target  string // URL of a call or an invocation
+	event   string // of a wait or a notification
+}
+
+// rawStep is an item of the list that a workflow endpoint is called with.
+type rawStep struct {
+	MessageID string `json:"messageId"`
+	Body      string `json:"body"`
+	CallType  string `json:"callType"`
+}
+
+// stepBody is a step's own JSON.
+type stepBody struct {
+	StepID     int     `json:"stepId"`
+	StepName   string  `json:"stepName"`
+	StepType   string  `json:"stepType"`
+	Out        *string `json:"out,omitempty"`
+	Concurrent int     `json:"concurrent"`
+	TargetStep int     `json:"targetStep,omitempty"`
+	SleepFor   int     `json:"sleepFor,omitempty"`
+	SleepUntil int64   `json:"sleepUntil,omitempty"`
+	WaitEvent  string  `json:"waitEventId,omitempty"`
+	Timeout    string  `json:"timeout,omitempty"`
+}
+
+// newPeer makes a workflow endpoint with a nickname.
+func (s *scenario) newPeer(name string, steps ...scripted) *peer {
+	p := &peer{scenario: s, steps: steps, result: `{"done":true}`, done: map[string]int{}, runs: map[string]string{}}
+	p.endpoint = s.endpoint(name)
+	p.endpoint.respond = p.call
+	return p
+}
+
+// executions are how often a step was executed.
+func (p *peer) executions(step string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.done[step]
+}
+
+// call answers one call of the target.
+func (p *peer) call(got *received) reply {
+	got.looked = true
+	p.mu.Lock()
+	garbage := p.garbage
+	p.runs[got.header.Get("Svc-Workflow-Runid")] = got.header.Get("Svc-Workflow-Createdat")
+	p.mu.Unlock()
+	if garbage != "" {
+		return reply{Body: garbage}
+	}
+	if got.header.Get("Svc-Workflow-Callback") == "true" {
+		return p.called(got)
+	}
+	var raw []rawStep
+	if err := json.Unmarshal(got.body, &raw); err != nil || len(raw) == 0 {
+		return reply{Status: http.StatusBadRequest, Body: "no list of steps"}
+	}
+	results := map[int]bool{}
+	var last stepBody
+	for _, item := range raw[1:] {
+		if item.CallType != "step" {
+			continue
+		}
+		text, err := base64.StdEncoding.DecodeString(item.Body)
+		last = stepBody{}
+		if err != nil || json.Unmarshal(text, &last) != nil {
+			return reply{Status: http.StatusBadRequest, Body: "a step is no JSON"}
+		}
+		if last.StepID > 0 {
+			if results[last.StepID] && last.TargetStep == 0 && item == raw[len(raw)-1] {
+				return p.answer(reply{}) // a duplicate is done already
+			}
+			results[last.StepID] = true
+		}
+	}
+	if last.TargetStep > 0 {
+		return p.execute(got, last.TargetStep)
+	}
+	next := 1
+	for results[next] {
+		next++
+	}
+	if next > len(p.steps) {
+		return p.finish(got)
+	}
+	if g := p.steps[next-1].group; g > 0 {
+		return p.plan(got, g, results, len(results) > 0 && results[last.StepID] && p.steps[last.StepID-1].group == g)
+	}
+	return p.execute(got, next)
+}
+
+// answer adds what every answer of a workflow endpoint has.
+func (p *peer) answer(r reply) reply {
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	r.Header.Set("Svc-Workflow-Sdk-Version", "1")
+	return r
+}
+
+// plan hands over a group of steps, once; while some of it are not finished, the
+// results of others are no reason to do anything.
+func (p *peer) plan(got *received, group int, results map[int]bool, started bool) reply {
+	if started {
+		return p.answer(reply{})
+	}
+	var items []batchItem
+	n := 0
+	for _, st := range p.steps {
+		if st.group == group {
+			n++
+		}
+	}
+	for i, st := range p.steps {
+		if st.group == group && !results[i+1] {
+			items = append(items, p.item(got, stepBody{StepName: st.name, StepType: st.kind, Concurrent: n, TargetStep: i + 1}))
+		}
+	}
+	return p.submit(items)
+}
+
+// batchItem is an entry of a batch.
+type batchItem struct {
+	Destination string            `json:"destination"`
+	Headers     map[string]string `json:"headers"`
+	Body        string            `json:"body"`
+}
+
+// item is the submission of a step to the workflow's own URL.
+func (p *peer) item(got *received, step stepBody) batchItem {
+	text, _ := json.Marshal(step) // of plain fields
+	return batchItem{Destination: p.endpoint.url, Body: string(text), Headers: map[string]string{
+		"Svc-Workflow-Init": "false", "Svc-Workflow-RunId": got.header.Get("Svc-Workflow-Runid"), "Svc-Workflow-Url": p.endpoint.url,
+		"Svc-Workflow-Sdk-Version": "1", "Svc-Forward-Svc-Workflow-Sdk-Version": "1", "Svc-Feature-Set": "InitialBody,WF_TriggerOnConfig",
+		"Svc-Method": "POST", "Content-Type": "application/json",
+	}}
+}
+
+// submit reports steps. That the run is over is no failure.
+func (p *peer) submit(items []batchItem) reply {
+	for i := range items {
+		h := http.Header{}
+		for name, v := range items[i].Headers {
+			h.Set(name, v)
+		}
+		items[i].Headers = map[string]string{}
+		for name, v := range p.scenario.suite.dialect.BrandHeader(h) {
+			items[i].Headers[name] = v[0]
+		}
+	}
+	body, err := json.Marshal(items)
+	if err != nil {
+		return reply{Status: http.StatusInternalServerError, Body: err.Error()}
+	}
+	return p.tell(ask{op: "publishBatch", body: body})
+}
+
+// tell sends a request of the protocol and turns its answer into ours.
+func (p *peer) tell(q ask) reply {
+	a, err := p.scenario.do(q)
+	if err != nil {
+		return reply{Status: http.StatusBadGateway, Body: err.Error()}
+	}
+	p.scenario.looked(a.exchange)
+	switch {
+	case a.ok() || a.status == http.StatusBadRequest || q.op == "endWorkflowRun" && a.status == http.StatusNotFound:
+		return p.answer(reply{Body: `{"workflowRunId":"","finishCondition":"success"}`})
+	case a.status == http.StatusTooManyRequests:
+		return p.answer(reply{Status: a.status, Body: string(a.body)})
+	}
+	return p.answer(reply{Status: http.StatusInternalServerError, Body: string(a.body)})
+}
+
+// execute does one step and reports it.
+func (p *peer) execute(got *received, id int) reply {
+	st := &p.steps[id-1]
+	p.mu.Lock()
+	p.done[st.name]++
+	failing := st.fails < 0
+	if st.fails > 0 {
+		st.fails--
+		failing = true
+	}
+	p.mu.Unlock()
+	if failing {
+		return p.answer(reply{Status: st.status, Body: st.body, Header: st.header.Clone()})
+	}
+	n := 0
+	for _, other := range p.steps {
+		if other.group > 0 && other.group == st.group {
+			n++
+		}
+	}
+	step := stepBody{StepID: id, StepName: st.name, StepType: st.kind, Concurrent: max(1, n)}
+	out := strconv.Quote("result of " + st.name)
+	switch st.kind {
+	case "Run":
+		step.Out = &out
+		return p.submit([]batchItem{p.item(got, step)})
+	case "SleepFor":
+		step.SleepFor = st.seconds
+		item := p.item(got, step)
+		item.Headers["Svc-Delay"] = fmt.Sprintf("%ds", st.seconds)
+		return p.submit([]batchItem{item})
+	case "SleepUntil":
+		at, err := p.scenario.clock.target(p.scenario.ctx)
+		if err != nil {
+			return reply{Status: http.StatusInternalServerError, Body: err.Error()}
+		}
+		step.SleepUntil = at.Add(time.Duration(st.seconds) * time.Second).Unix()
+		item := p.item(got, step)
+		item.Headers["Svc-Not-Before"] = strconv.FormatInt(step.SleepUntil, 10)
+		return p.submit([]batchItem{item})
+	case "Call":
+		return p.submit([]batchItem{p.outgoing(got, st, step)})
+	case "Wait":
+		return p.wait(got, st, step)
+	case "Notify":
+		if r := p.tell(ask{op: "notifyEvent", vars: map[string]string{"eventId": st.event}, body: []byte(`{"from":"notify"}`)}); r.Status >= 300 {
+			return r
+		}
+		out = `{"eventId":` + strconv.Quote(st.event) + `}`
+		step.Out = &out
+		return p.submit([]batchItem{p.item(got, step)})
+	case "Invoke":
+		return p.invoke(got, st, step)
+	}
+	return reply{Status: http.StatusInternalServerError, Body: "no step is of type " + st.kind}
+}
+
+// outgoing is the call of a third party through the target.
+func (p *peer) outgoing(got *received, st *scripted, step stepBody) batchItem {
+	run := got.header.Get("Svc-Workflow-Runid")
+	h := map[string]string{
+		"Svc-Workflow-Init": "false", "Svc-Workflow-RunId": run, "Svc-Workflow-Url": p.endpoint.url, "Svc-Method": "POST",
+		"Svc-Feature-Set": "WF_NoDelete,InitialBody", "Svc-Retries": "0", "Svc-Workflow-CallType": "toCallback", "Svc-Forward-X-Call": "outgoing",
+		"Svc-Callback": p.endpoint.url, "Svc-Callback-Workflow-RunId": run, "Svc-Callback-Workflow-CallType": "fromCallback",
+		"Svc-Callback-Workflow-Init": "false", "Svc-Callback-Workflow-Url": p.endpoint.url, "Svc-Callback-Feature-Set": "LazyFetch,InitialBody",
+		"Svc-Callback-Forward-Svc-Workflow-Callback": "true", "Svc-Callback-Forward-Svc-Workflow-StepId": strconv.Itoa(step.StepID),
+		"Svc-Callback-Forward-Svc-Workflow-StepName": step.StepName, "Svc-Callback-Forward-Svc-Workflow-StepType": "Call",
+		"Svc-Callback-Forward-Svc-Workflow-Concurrent": strconv.Itoa(step.Concurrent), "Svc-Callback-Forward-Svc-Workflow-ContentType": "application/json",
+		"Content-Type": "application/json",
+	}
+	return batchItem{Destination: st.target, Headers: h, Body: `{"call":1}`}
+}
+
+// called takes the answer of a third party and reports it as a step.
+func (p *peer) called(got *received) reply {
+	var c struct {
+		Status int             `json:"status"`
+		Body   string          `json:"body"`
+		Header json.RawMessage `json:"header"`
+	}
+	if err := json.Unmarshal(got.body, &c); err != nil {
+		return reply{Status: http.StatusBadRequest, Body: err.Error()}
+	}
+	body, err := base64.StdEncoding.DecodeString(c.Body)
+	if err != nil {
+		return reply{Status: http.StatusBadRequest, Body: err.Error()}
+	}
+	id, _ := strconv.Atoi(got.header.Get("Svc-Workflow-Stepid"))
+	concurrent, _ := strconv.Atoi(got.header.Get("Svc-Workflow-Concurrent"))
+	out, _ := json.Marshal(map[string]any{"status": c.Status, "body": string(body), "header": c.Header})
+	text := string(out)
+	item := p.item(got, stepBody{StepID: id, StepName: got.header.Get("Svc-Workflow-Stepname"), StepType: "Call", Concurrent: concurrent, Out: &text})
+	h := http.Header{}
+	for name, v := range item.Headers {
+		h.Set(name, v)
+	}
+	return p.tell(ask{op: "publishMessage", vars: map[string]string{"destination": p.endpoint.url}, header: h, body: []byte(item.Body)})
+}
+
+// wait registers a waiter.
+func (p *peer) wait(got *received, st *scripted, step stepBody) reply {
+	run := got.header.Get("Svc-Workflow-Runid")
+	names := p.scenario.suite.dialect.BrandHeader(http.Header{
+		"Svc-Workflow-Init": {"false"}, "Svc-Workflow-Runid": {run}, "Svc-Workflow-Url": {p.endpoint.url}, "Svc-Workflow-Calltype": {"step"},
+		"Svc-Forward-Svc-Workflow-Sdk-Version": {"1"}, "Svc-Feature-Set": {"InitialBody,WF_TriggerOnConfig"}, "Content-Type": {"application/json"},
+	})
+	body, err := json.Marshal(map[string]any{
+		"url": p.endpoint.url, "timeout": fmt.Sprintf("%ds", st.seconds), "timeoutUrl": p.endpoint.url, "timeoutHeaders": names,
+		"step": map[string]any{"stepId": step.StepID, "stepName": step.StepName, "stepType": "Wait", "concurrent": step.Concurrent},
+	})
+	if err != nil {
+		return reply{Status: http.StatusInternalServerError, Body: err.Error()}
+	}
+	h := http.Header{"Svc-Workflow-Runid": {run}, "Svc-Workflow-Url": {p.endpoint.url}, "Svc-Workflow-Init": {"false"}, "Svc-Workflow-Calltype": {"step"}}
+	return p.tell(ask{op: "waitForEvent", vars: map[string]string{"eventId": st.event}, header: h, body: body})
+}
+
+// invoke starts another workflow.
+func (p *peer) invoke(got *received, st *scripted, step stepBody) reply {
+	run := got.header.Get("Svc-Workflow-Runid")
+	created, _ := strconv.ParseInt(got.header.Get("Svc-Workflow-Createdat"), 10, 64)
+	body, err := json.Marshal(map[string]any{
+		"body": `{"invoked":true}`, "headers": p.scenario.suite.dialect.BrandHeader(http.Header{
+			"Svc-Workflow-Init": {"false"}, "Svc-Workflow-Runid": {run}, "Svc-Workflow-Url": {p.endpoint.url},
+			"Svc-Forward-Svc-Workflow-Sdk-Version": {"1"}, "Svc-Feature-Set": {"InitialBody,WF_TriggerOnConfig"}, "Content-Type": {"application/json"},
+		}),
+		"workflowRunId": run, "workflowRunCreatedAt": created, "workflowUrl": p.endpoint.url,
+		"step": map[string]any{"stepId": step.StepID, "stepName": step.StepName, "stepType": "Invoke", "concurrent": step.Concurrent},
+	})
+	if err != nil {
+		return reply{Status: http.StatusInternalServerError, Body: err.Error()}
+	}
+	h := http.Header{
+		"Svc-Workflow-Init": {"true"}, "Svc-Workflow-Invoke": {"true"}, "Svc-Workflow-Runid": {run + "_invoked"}, "Svc-Workflow-Url": {st.target},
+		"Svc-Workflow-Sdk-Version": {"1"}, "Svc-Forward-Svc-Workflow-Sdk-Version": {"1"}, "Svc-Feature-Set": {"InitialBody,WF_TriggerOnConfig"},
+		"Svc-Retries": {"0"}, "Content-Type": {"application/json"}, "Svc-Method": {"POST"},
+	}
+	return p.tell(ask{op: "publishMessage", vars: map[string]string{"destination": st.target}, header: h, body: body})
+}
+
+// finish ends the run with its result.
+func (p *peer) finish(got *received) reply {
+	return p.tell(ask{
+		op: "endWorkflowRun", vars: map[string]string{"workflowRunId": got.header.Get("Svc-Workflow-Runid")},
+		query: url.Values{"cancel": {"false"}}, body: []byte(p.result),
+	})
+}
+
+// payload is the initial payload that a run was called with.
+func payload(got *received) []byte {
+	var raw []rawStep
+	if json.Unmarshal(got.body, &raw) != nil || len(raw) == 0 {
+		return nil
+	}
+	text, _ := base64.StdEncoding.DecodeString(raw[0].Body)
+	return bytes.TrimSpace(text)
+}
+
+// stepsSoFar are the names of the finished steps that a call carries.
+func stepsSoFar(got *received) []string {
+	var raw []rawStep
+	var names []string
+	if json.Unmarshal(got.body, &raw) != nil || len(raw) == 0 {
+		return nil
+	}
+	for _, item := range raw[1:] {
+		var st stepBody
+		text, _ := base64.StdEncoding.DecodeString(item.Body)
+		if item.CallType == "step" && json.Unmarshal(text, &st) == nil && st.StepID > 0 && !slices.Contains(names, st.StepName) {
+			names = append(names, strings.TrimSpace(st.StepName))
+		}
+	}
+	return names
+}

@@ -1,0 +1,323 @@
+package conformance
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// restart is what came of one.
+type restart struct {
+	answer *answer
+	run    string // id of the new run
+	asked  time.Time
+	calls  int // of the workflow, before the restart
+	done   map[string]int
+	chosen string
+}
+
+var restartSteps = []step{
+	{"Given", `a dead-lettered run that completed its step "([^"]+)" and failed in its step "([^"]+)"`, (*scenario).deadAtSecond},
+	{"Given", `a dead-lettered run of it with (\d+) retr(?:y|ies)`, (*scenario).deadWithRetries},
+	{"Given", `a dead-lettered run whose fault has been repaired`, (*scenario).deadRepaired},
+	{"Given", `a dead-lettered run with the flow-control value "([^"]+)"`, (*scenario).deadWithFlow},
+	{"When", `its entry is restarted`, (*scenario).restartIt},
+	{"When", `its entry is restarted a second later`, (*scenario).restartLater},
+	{"When", `its entry is restarted with a chosen run id`, (*scenario).restartChosen},
+	{"When", `its entry is restarted with the flow-control value "([^"]+)"`, (*scenario).restartFlow},
+	{"When", `its entry is restarted with (\d+) retries`, (*scenario).restartRetries},
+	{"When", `the entry of the second is restarted`, (*scenario).restartSecond},
+	{"When", `an entry that does not exist is restarted`, (*scenario).restartUnknown},
+	{"Then", `the answer names the new run and the time of its creation`, (*scenario).namesNewRun},
+	{"Then", `the answer names the chosen run id`, (*scenario).namesChosen},
+	{"Then", `the new run has another id than the failed one`, (*scenario).anotherID},
+	{"Then", `the new run executes the step "([^"]+)" again`, (*scenario).executesAgain},
+	{"Then", `its first call carries no result of an earlier step`, (*scenario).noEarlierResult},
+	{"Then", `the new run is called with the original payload`, (*scenario).originalPayload},
+	{"Then", `the new run is called with the payload of the second`, (*scenario).payloadOfSecond},
+	{"Then", `the new run is called with the original forwarded headers`, (*scenario).originalHeaders},
+	{"Then", `the new run is tried exactly (\d+) times`, (*scenario).triedExactly},
+	{"Then", `the logs hold the start of the new run as the answer named it`, (*scenario).newRunLogged},
+	{"Then", `the creation of the new run is not before the restart`, (*scenario).createdByRestart},
+	{"Then", `the new run succeeds`, (*scenario).newRunSucceeds},
+	{"Then", `the new run goes out with the flow-control value "([^"]+)"`, (*scenario).goesOutWith},
+}
+
+func (s *scenario) deadAtSecond(first, second string) error {
+	err := s.newWorkflow(scripted{name: first, kind: "Run"}, scripted{name: second, kind: "Run", fails: -1, status: http.StatusServiceUnavailable})
+	if err != nil {
+		return err
+	}
+	return s.die()
+}
+
+func (s *scenario) deadWithRetries(n int) error {
+	if err := s.runRetries(n); err != nil {
+		return err
+	}
+	return s.die()
+}
+
+func (s *scenario) deadRepaired() error {
+	if err := s.deadRun(); err != nil {
+		return err
+	}
+	s.runs.peer.mu.Lock()
+	defer s.runs.peer.mu.Unlock()
+	s.runs.peer.steps[0].fails = 0
+	return nil
+}
+
+func (s *scenario) deadWithFlow(value string) error {
+	key, err := s.binding("headers", "flow_key")
+	if err != nil {
+		return err
+	}
+	name, err := s.binding("headers", "flow_value")
+	if err != nil {
+		return err
+	}
+	s.configure(key, s.name("key"))
+	s.configure(name, value)
+	return s.deadRun()
+}
+
+// again sends the documented POST.
+func (s *scenario) restart(entry any, header http.Header) error {
+	r := &s.runs.restarted
+	r.calls, r.done = len(s.runs.peer.endpoint.look()), map[string]int{}
+	for _, st := range s.runs.peer.steps {
+		r.done[st.name] = s.runs.peer.executions(st.name)
+	}
+	var err error
+	if r.asked, err = s.clock.target(s.ctx); err != nil {
+		return err
+	}
+	r.answer, err = s.do(ask{op: "restartWorkflowRun", vars: map[string]string{"dlqId": entryID(entry)}, header: header})
+	s.asked = r.answer
+	if err != nil {
+		return err
+	}
+	s.observe("restart.status", strconv.Itoa(r.answer.status))
+	r.run, _ = text(r.answer.json, "/workflowRunId")
+	return nil
+}
+
+// restartOK demands that the target accepts.
+func (s *scenario) restartOK(entry any, header http.Header) error {
+	if err := s.restart(entry, header); err != nil {
+		return err
+	}
+	return s.asked.accepted()
+}
+
+func (s *scenario) restartIt() error { return s.restartOK(s.runs.entry, nil) }
+
+func (s *scenario) restartLater() error {
+	if err := s.clock.pass(s.ctx, 1100*time.Millisecond); err != nil {
+		return err
+	}
+	return s.restartIt()
+}
+
+func (s *scenario) restartChosen() error {
+	s.runs.restarted.chosen = "wfr_" + s.key + "chosen"
+	return s.restartOK(s.runs.entry, http.Header{"Svc-Workflow-Runid": {s.runs.restarted.chosen}})
+}
+
+func (s *scenario) restartFlow(value string) error {
+	return s.restartOK(s.runs.entry, http.Header{"Svc-Flow-Control-Value": {value}})
+}
+
+func (s *scenario) restartRetries(n int) error {
+	name, err := s.binding("headers", "restart_retries")
+	if err != nil {
+		return err
+	}
+	h := http.Header{}
+	h.Set(name, strconv.Itoa(n))
+	return s.restartOK(s.runs.entry, h)
+}
+
+func (s *scenario) restartSecond() error { return s.restartOK(s.runs.entries[1], nil) }
+
+func (s *scenario) restartUnknown() error {
+	return s.restart(map[string]any{"dlqId": entryID(s.runs.entry) + "9"}, nil)
+}
+
+func (s *scenario) namesNewRun() error {
+	if err := s.has(s.asked.json, "/workflowRunId", "string"); err != nil {
+		return err
+	}
+	if err := s.has(s.asked.json, "/workflowCreatedAt", "integer"); err != nil {
+		return err
+	}
+	return s.between(s.asked.json, "/workflowCreatedAt")
+}
+
+func (s *scenario) namesChosen() error {
+	if r := s.runs.restarted; r.run != r.chosen {
+		return s.asked.fails("/workflowRunId", "the new run has another id", r.chosen, r.run)
+	}
+	return nil
+}
+
+func (s *scenario) anotherID() error {
+	if run := s.runs.restarted.run; run == "" || run == s.runs.id {
+		return s.asked.fails("/workflowRunId", "the id of the new run", "one of its own", run)
+	}
+	return nil
+}
+
+// newCalls waits for calls of the new run.
+func (s *scenario) newCalls() ([]*received, error) {
+	var calls []*received
+	err := s.within(func() error {
+		calls = nil
+		for _, got := range s.runs.peer.endpoint.look()[s.runs.restarted.calls:] {
+			if run := got.header.Get("Svc-Workflow-Runid"); run == "" || run == s.runs.restarted.run {
+				calls = append(calls, got)
+			}
+		}
+		if len(calls) == 0 {
+			return s.failure("the workflow was not called by the new run", "a call", "none")
+		}
+		return nil
+	})
+	return calls, err
+}
+
+func (s *scenario) executesAgain(name string) error {
+	before := s.runs.restarted.done[name]
+	return s.within(func() error {
+		if s.runs.peer.executions(name) <= before {
+			return s.failure("the step "+name+" was not executed again", "one execution more", strconv.Itoa(before))
+		}
+		return nil
+	})
+}
+
+func (s *scenario) noEarlierResult() error {
+	calls, err := s.newCalls()
+	if err != nil {
+		return err
+	}
+	if names := stepsSoFar(calls[0]); len(names) > 0 {
+		return s.failure("the first call of the new run carries results", "none", strings.Join(names, ", "))
+	}
+	return nil
+}
+
+func (s *scenario) calledWith(want string) error {
+	calls, err := s.newCalls()
+	if err != nil {
+		return err
+	}
+	if got := string(payload(calls[0])); got != want {
+		return s.failure("the payload of the new run", want, got)
+	}
+	return nil
+}
+
+func (s *scenario) originalPayload() error { return s.calledWith(s.runs.payload) }
+
+func (s *scenario) payloadOfSecond() error { return s.calledWith(`{"run":1}`) }
+
+func (s *scenario) originalHeaders() error {
+	calls, err := s.newCalls()
+	if err == nil && calls[0].header.Get("X-Order") != "order-7" {
+		err = s.failure("a forwarded header of the original run is missing", "X-Order: order-7", shown(calls[0].header))
+	}
+	return err
+}
+
+func (s *scenario) triedExactly(n int) error {
+	count := func() (int, error) {
+		calls, err := s.newCalls()
+		return len(calls), err
+	}
+	err := s.afterRetries(func() error {
+		if got, err := count(); err != nil || got < n {
+			return s.failure("tries of the new run", strconv.Itoa(n), strconv.Itoa(got))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.quiet(); err != nil {
+		return err
+	}
+	if got, err := count(); err != nil || got != n {
+		return s.failure("tries of the new run", strconv.Itoa(n), strconv.Itoa(got))
+	}
+	return nil
+}
+
+func (s *scenario) newRunLogged() error {
+	created, _ := integer(s.runs.restarted.answer.json, "/workflowCreatedAt")
+	return s.eventually(func() error {
+		events, err := s.events(s.runs.restarted.run)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if at, _ := integer(e, "/workflowCreatedAt"); state(e) == "RUN_STARTED" && at == created {
+				return nil
+			}
+		}
+		return s.failure("the log lacks the start of the new run", fmt.Sprintf("RUN_STARTED of %s, created at %d", s.runs.restarted.run, created), shown(events))
+	})
+}
+
+func (s *scenario) createdByRestart() error {
+	created, _ := integer(s.runs.restarted.answer.json, "/workflowCreatedAt")
+	low := s.runs.restarted.asked
+	if !s.clock.virtual() {
+		low = low.Add(-time.Second) // whole seconds, and a little skew, are legal
+	}
+	if created < low.UnixMilli() {
+		return s.asked.fails("/workflowCreatedAt", "the new run was created before the restart", fmt.Sprintf("at least %d", low.UnixMilli()), strconv.FormatInt(created, 10))
+	}
+	return nil
+}
+
+func (s *scenario) newRunSucceeds() error {
+	s.runs.id = s.runs.restarted.run
+	return s.runSucceeds()
+}
+
+// goesOutWith looks for the flow-control value where it shows: on the calls of
+// the new run, or in the entry that it leaves when it fails.
+func (s *scenario) goesOutWith(value string) error {
+	calls, err := s.newCalls()
+	if err != nil {
+		return err
+	}
+	plain := func(v string) string { return strings.ReplaceAll(v, " ", "") }
+	var seen []string
+	for _, v := range calls[0].header.Values("Svc-Flow-Control-Value") {
+		seen = append(seen, plain(v))
+	}
+	if entry, err := s.buried(s.runs.restarted.run); err == nil {
+		header, _ := at(entry, "/header")
+		m, _ := header.(map[string]any)
+		for name, values := range m {
+			if list, _ := values.([]any); strings.EqualFold(name, "Svc-Flow-Control-Value") {
+				for _, v := range list {
+					seen = append(seen, plain(fmt.Sprint(v)))
+				}
+			}
+		}
+	}
+	if len(seen) == 0 {
+		return skip(TriggerNotObserved, "neither a delivery nor the entry shows the flow-control value of a run")
+	}
+	if slices.ContainsFunc(seen, func(v string) bool { return !slices.Contains(strings.Split(v, ","), value) }) {
+		return s.failure("the flow-control value of the new run", value, strings.Join(seen, " | "))
+	}
+	return nil
+}

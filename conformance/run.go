@@ -1,0 +1,318 @@
+package conformance
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// running is the workflow of a scenario and its runs.
+type running struct {
+	peer      *peer
+	child     *peer // that an Invoke starts
+	header    http.Header
+	payload   string
+	id        string // of the run that the scenario is about
+	ids       []string
+	triggered time.Time // target's time, before the trigger
+	callback  *endpoint
+	entry     any   // of the run in the dead letter queue
+	entries   []any // of all runs of the scenario
+	listed    listing
+	restarted restart
+}
+
+var runSteps = []step{
+	{"Given", `a workflow with the steps? (".+")`, (*scenario).workflow},
+	{"Given", `a workflow with a step of the type "(\w+)"`, (*scenario).workflowOfType},
+	{"Given", `a workflow with a step of the type "(\w+)" before the step "([^"]+)"`, (*scenario).workflowBefore},
+	{"Given", `a workflow whose only step always fails with status (\d+)`, (*scenario).workflowFails},
+	{"Given", `a workflow whose only step fails once with status (\d+)`, (*scenario).workflowFailsOnce},
+	{"Given", `a workflow whose only step fails with status (\d+) and then with status (\d+)`, (*scenario).workflowFailsTwice},
+	{"Given", `a workflow whose only step always fails with a binary body`, (*scenario).workflowFailsBinary},
+	{"Given", `a workflow whose steps "([^"]+)" and "([^"]+)" run side by side`, (*scenario).workflowParallel},
+	{"Given", `the run is allowed (\d+) retr(?:y|ies)`, (*scenario).runRetries},
+	{"Given", `the workflow is triggered and in progress`, (*scenario).inProgress},
+	{"Given", `a finished run`, (*scenario).finishedRun},
+	{"Given", `a waiting run`, (*scenario).waitingRun},
+	{"Given", `a finished run with more than 1000 log events`, (*scenario).longRun},
+	{"When", `the workflow is triggered`, (*scenario).triggerIt},
+	{"When", `the run is cancelled`, (*scenario).cancelRun},
+	{"When", `the workflow is triggered and its wait times out`, (*scenario).triggerIt},
+	{"When", `the workflow is triggered and its event is notified`, (*scenario).triggerAndNotify},
+	{"Then", `the run succeeds`, (*scenario).runSucceeds},
+	{"Then", `the run fails`, (*scenario).runFails},
+	{"Then", `the run is recorded as "(\w+)"`, (*scenario).runRecorded},
+	{"Then", `a message of the run is recorded as "(\w+)"`, (*scenario).messageRecorded},
+	{"Then", `the run has not ended`, (*scenario).notEnded},
+	{"Then", `the log holds exactly (\d+) events? "(\w+)"`, (*scenario).holdsExactly},
+	{"Then", `the log holds exactly 1 event of an ended run`, (*scenario).oneEnd},
+	{"Then", `each delivered message was created before`, (*scenario).createdBeforeDelivered},
+	{"Then", `only the event "RUN_SUCCESS" holds the response of the workflow`, (*scenario).responseOnSuccess},
+	{"Then", `its step was tried exactly (\d+) times before the run failed`, (*scenario).triedBeforeFailed},
+	{"Then", `the error details stand on the events "ERROR" and on no others`, (*scenario).errorDetails},
+	{"Then", `the event "ERROR" holds the status (\d+) and the body of the workflow server`, (*scenario).errorResponse},
+	{"Then", `the step "([^"]+)" is never executed`, (*scenario).neverExecuted},
+	{"Then", `the start of the invoked run names the invoker`, (*scenario).namesInvoker},
+	{"Then", `a step of the type "(\w+)" is recorded`, (*scenario).typeRecorded},
+	{"Then", `every recorded step type is one of the documented list`, (*scenario).documentedTypes},
+	{"Then", `the first message of the run has the step type "(\w+)"`, (*scenario).firstType},
+	{"Then", `steps with the names "([^"]+)" and "([^"]+)" are recorded`, (*scenario).namesRecorded},
+	{"Then", `the ids of the recorded steps increase`, (*scenario).idsIncrease},
+	{"Then", `a step is recorded as one of 2 concurrent steps`, (*scenario).concurrentSteps},
+	{"Then", `the step information of the type "(\w+)" holds its (.+)`, (*scenario).stepHolds},
+	{"Then", `the step of the wait says that it (timed out|did not time out)`, (*scenario).waitSays},
+}
+
+// only is the name of the step of a workflow that has but one.
+const only = "work"
+
+// sleeping is how long steps sleep, in seconds, and waiting how long they wait:
+// long enough to be seen in progress.
+const sleeping = 60
+
+func (s *scenario) waitSeconds() int {
+	if s.clock.virtual() {
+		return sleeping
+	}
+	return 4
+}
+
+// newWorkflow needs a driver that triggers it.
+func (s *scenario) newWorkflow(steps ...scripted) error {
+	if _, err := s.driver("run"); err != nil {
+		return err
+	}
+	s.runs.peer = s.newPeer("the workflow", steps...)
+	return nil
+}
+
+func (s *scenario) workflow(names string) error {
+	var steps []scripted
+	for _, name := range quoted(names) {
+		steps = append(steps, scripted{name: name, kind: "Run"})
+	}
+	return s.newWorkflow(steps...)
+}
+
+func (s *scenario) workflowOfType(kind string) error { return s.workflowBefore(kind, "") }
+
+// workflowBefore has a step of a type, and then perhaps a plain one.
+func (s *scenario) workflowBefore(kind, next string) error {
+	st := scripted{name: only, kind: kind, seconds: sleeping, event: s.name("event")}
+	switch kind {
+	case "Wait":
+		st.seconds = s.waitSeconds()
+	case "Call":
+		e := s.endpoint("third party")
+		e.answer(&reply{Status: http.StatusAccepted, Body: "called", Header: http.Header{"X-Called": {"yes"}}})
+		e.respond = func(got *received) reply { got.looked = true; return *e.always }
+		st.target = e.url
+	case "Invoke":
+		s.runs.child = s.newPeer("the invoked workflow", scripted{name: "inner", kind: "Run"})
+		st.target = s.runs.child.endpoint.url
+	}
+	steps := []scripted{st}
+	if next != "" {
+		steps = append(steps, scripted{name: next, kind: "Run"})
+	}
+	return s.newWorkflow(steps...)
+}
+
+func (s *scenario) workflowFails(status int) error {
+	return s.newWorkflow(scripted{name: only, kind: "Run", fails: -1, status: status, body: "out of order", header: http.Header{"X-Fault": {"permanent"}}})
+}
+
+func (s *scenario) workflowFailsOnce(status int) error {
+	return s.newWorkflow(scripted{name: only, kind: "Run", fails: 1, status: status})
+}
+
+func (s *scenario) workflowFailsTwice(first, second int) error {
+	if err := s.newWorkflow(scripted{name: only, kind: "Run"}); err != nil {
+		return err
+	}
+	p, calls := s.runs.peer, 0
+	p.endpoint.respond = func(got *received) reply {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		calls++
+		got.looked = true
+		status := first
+		if calls > 1 {
+			status = second
+		}
+		return p.answer(reply{Status: status, Body: fmt.Sprintf("attempt %d", calls), Header: http.Header{"X-Attempt": {strconv.Itoa(calls)}}})
+	}
+	return nil
+}
+
+func (s *scenario) workflowFailsBinary() error {
+	return s.newWorkflow(scripted{name: only, kind: "Run", fails: -1, status: http.StatusServiceUnavailable, body: "\xff\xfe\x00\x80"})
+}
+
+func (s *scenario) workflowParallel(a, b string) error {
+	return s.newWorkflow(scripted{name: a, kind: "Run", group: 1}, scripted{name: b, kind: "Run", group: 1})
+}
+
+// configure sets a configuration header of the runs that are triggered.
+func (s *scenario) configure(name, value string) {
+	if s.runs.header == nil {
+		s.runs.header = http.Header{}
+	}
+	s.runs.header.Set(name, value)
+}
+
+func (s *scenario) runRetries(n int) error {
+	s.configure("Svc-Retries", strconv.Itoa(n))
+	if name := s.bound("headers", "retry_delay"); name != "" {
+		s.configure(name, "1000")
+	} else if n > 1 && !s.clock.virtual() {
+		return skip(BudgetExhausted, "%d retries take minutes; bind headers.retry_delay to make them short", n)
+	}
+	return nil
+}
+
+// trigger starts a run of a workflow. Unless the scenario is about retries there
+// are none, so that failing takes no time.
+func (s *scenario) trigger(p *peer, body string) (string, error) {
+	d, err := s.driver("run")
+	if err != nil {
+		return "", err
+	}
+	if d.Trigger == nil {
+		return "", skip(DriverMissing, "drivers.run has no trigger")
+	}
+	if s.runs.header.Get("Svc-Retries") == "" {
+		s.configure("Svc-Retries", "0")
+	}
+	if s.runs.triggered.IsZero() {
+		if s.runs.triggered, err = s.clock.target(s.ctx); err != nil {
+			return "", err
+		}
+	}
+	id := fmt.Sprintf("wfr_%sr%d", s.key, len(s.runs.ids))
+	trigger := *d.Trigger
+	trigger.Kind = "http"
+	a, err := s.run("run", trigger, map[string]string{"workflow": p.endpoint.url, "runId": id, "body": body}, s.runs.header)
+	if err != nil {
+		return "", err
+	}
+	if trigger.Result != "" {
+		if id, err = a.result(trigger); err != nil {
+			return "", err
+		}
+	}
+	s.runs.ids = append(s.runs.ids, id)
+	return id, nil
+}
+
+func (s *scenario) triggerIt() error {
+	s.runs.payload = fmt.Sprintf(`{"order":"%s"}`, s.key)
+	id, err := s.trigger(s.runs.peer, s.runs.payload)
+	s.runs.id = id
+	return err
+}
+
+func (s *scenario) inProgress() error {
+	if err := s.triggerIt(); err != nil {
+		return err
+	}
+	return s.eventuallyEvent("an event of the step in progress", func(e any) bool {
+		kind, _ := text(e, "/stepInfo/stepType")
+		return kind != "" && kind != "Initial"
+	})
+}
+
+func (s *scenario) triggerAndNotify() error {
+	if err := s.triggerIt(); err != nil {
+		return err
+	}
+	if err := s.runRecorded("WAITER_ADDED"); err != nil {
+		return err
+	}
+	a, err := s.do(ask{op: "notifyEvent", vars: map[string]string{"eventId": s.name("event")}, body: []byte(`{"news":1}`)})
+	if err != nil {
+		return err
+	}
+	return a.accepted()
+}
+
+func (s *scenario) cancelRun() error {
+	_, err := s.drive("cancel", map[string]string{"runId": s.runs.id})
+	return err
+}
+
+func (s *scenario) finishedRun() error {
+	if err := s.workflow(`"reserve" and "charge"`); err != nil {
+		return err
+	}
+	if err := s.triggerIt(); err != nil {
+		return err
+	}
+	if err := unless(s.runSucceeds()); err != nil {
+		return err
+	}
+	return s.still()
+}
+
+// still waits until the log of the run grows no more: its last message may be
+// recorded after its end.
+func (s *scenario) still() error {
+	if s.clock.virtual() {
+		return s.clock.pass(s.ctx, 0)
+	}
+	for n, before := 0, -1; n < 2; n++ {
+		if err := s.clock.pass(s.ctx, s.suite.cfg.Target.Timing.Poll.First); err != nil {
+			return err
+		}
+		events, err := s.events(s.runs.id)
+		if err != nil {
+			return err
+		}
+		if len(events) != before {
+			n = -1
+		}
+		before = len(events)
+	}
+	return nil
+}
+
+// unless turns a failure of what a scenario starts from into its being
+// inconclusive: that it fails is another scenario's verdict.
+func unless(err error) error {
+	if err == nil {
+		return nil
+	}
+	if f, ok := err.(*Failure); ok { //nolint:errorlint // as it was made
+		return skip(PrerequisiteFailed, "%s", f.Error())
+	}
+	return err
+}
+
+func (s *scenario) waitingRun() error {
+	if err := s.workflowOfType("Wait"); err != nil {
+		return err
+	}
+	if err := s.triggerIt(); err != nil {
+		return err
+	}
+	return unless(s.runRecorded("WAITER_ADDED"))
+}
+
+func (s *scenario) longRun() error {
+	var steps []scripted
+	for i := range 345 {
+		steps = append(steps, scripted{name: fmt.Sprintf("step%d", i), kind: "Run"})
+	}
+	if err := s.newWorkflow(steps...); err != nil {
+		return err
+	}
+	if err := s.triggerIt(); err != nil {
+		return err
+	}
+	if err := unless(s.runSucceeds()); err != nil {
+		return err
+	}
+	return s.still()
+}

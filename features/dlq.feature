@@ -1,0 +1,237 @@
+@area-dlq
+Feature: The dead letter queue of workflow runs
+
+  Rule: a run that fails is moved to the queue by itself
+
+    @REQ-DLQ-005 @REQ-LOG-009 @stated @time-retries
+    Scenario: A run is dead-lettered only after its retries are spent
+      Given a workflow whose only step always fails with status 503
+      And the run is allowed 1 retry
+      When the workflow is triggered
+      Then the run is dead-lettered after 2 tries of its step
+
+    @REQ-DLQ-015 @implied @negative
+    Scenario: A run that succeeds is never in the queue
+      Given a workflow with the step "reserve"
+      When the workflow is triggered
+      Then the run succeeds
+      And the run is not in the dead letter queue
+
+    @REQ-DLQ-016 @implied
+    Scenario: One failed run has one entry
+      Given a workflow whose only step always fails with status 503
+      When the workflow is triggered
+      Then the run fails
+      And the run has exactly 1 entry in the dead letter queue
+
+    @REQ-DLQ-015 @implied @negative
+    Scenario: A run that is cancelled is not in the queue
+      Given a workflow with a step of the type "SleepFor"
+      And the workflow is triggered and in progress
+      When the run is cancelled
+      Then the run is recorded as "RUN_CANCELED"
+      And the run is not in the dead letter queue
+
+  Rule: the list is an object with messages and a cursor
+
+    @REQ-DLQ-001 @stated @shape
+    Scenario: The queue is an array of messages
+      Given a dead-lettered run
+      When the dead letter queue is read
+      Then the answer is 200 with an array "messages"
+      And its cursor is a string or absent
+
+    @REQ-DLQ-004 @stated @shape
+    Scenario Outline: An entry has its <field>
+      Given a dead-lettered run with a failure callback
+      When the dead letter queue is read
+      Then the entry has the field "<field>" as <kind>
+
+      Examples: the table of the entry
+        | field             | kind       |
+        | dlqId             | string     |
+        | messageId         | string     |
+        | url               | string     |
+        | method            | string     |
+        | header            | header map |
+        | maxRetries        | integer    |
+        | notBefore         | integer    |
+        | createdAt         | integer    |
+        | failureCallback   | string     |
+        | callerIP          | string     |
+        | workflowRunId     | string     |
+        | workflowCreatedAt | integer    |
+        | workflowUrl       | string     |
+        | responseStatus    | integer    |
+        | responseHeader    | header map |
+        | responseBody      | string     |
+
+    @REQ-DLQ-006 @stated @shape
+    Scenario Outline: The header map <field> maps names to arrays of strings
+      Given a dead-lettered run with a failure callback
+      When the dead letter queue is read
+      Then the entry has the field "<field>" as header map
+
+      Examples: both maps
+        | field          |
+        | header         |
+        | responseHeader |
+
+    @REQ-DLQ-007 @stated
+    Scenario Outline: The time <field> is in Unix ms
+      Given a dead-lettered run
+      When the dead letter queue is read
+      Then the time "<field>" of the entry lies between the trigger and now
+
+      Examples: all times
+        | field             |
+        | createdAt         |
+        | workflowCreatedAt |
+        | notBefore         |
+
+  Rule: an entry tells of the run and its configuration
+
+    @REQ-DLQ-014 @stated
+    Scenario Outline: The entry reflects the <what> of the run
+      Given a dead-lettered run with a failure callback
+      When the dead letter queue is read
+      Then the entry reflects the <what> of the run
+
+      Examples: the configuration
+        | what              |
+        | address           |
+        | method            |
+        | retries           |
+        | forwarded headers |
+        | id                |
+        | failure callback  |
+
+    @REQ-DLQ-010 @stated @time-retries
+    Scenario Outline: The <what> of the entry is that of the last failed attempt
+      Given a workflow whose only step fails with status 500 and then with status 503
+      And the run is allowed 1 retry
+      When the workflow is triggered
+      Then the run fails
+      And the <what> of the entry is that of the last attempt
+
+      Examples: the response
+        | what    |
+        | status  |
+        | headers |
+        | body    |
+
+    @REQ-DLQ-017 @implied
+    Scenario Outline: The entry carries the <what> of the run
+      Given a dead-lettered run with a failure callback
+      When the dead letter queue is read
+      Then the entry carries the <what> of the run
+
+      Examples: the described values
+        | what    |
+        | payload |
+        | label   |
+
+    @REQ-DLQ-018 @implied
+    Scenario: A response that is not UTF-8 is carried in base64
+      Given a workflow whose only step always fails with a binary body
+      When the workflow is triggered
+      Then the run fails
+      And the entry carries the response body in base64
+
+    @REQ-DLQ-011 @stated @negative
+    Scenario: Without a failure callback the entry names none
+      Given a dead-lettered run
+      When the dead letter queue is read
+      Then the entry has no field "failureCallback"
+
+    @REQ-DLQ-012 @stated
+    Scenario: The outcome of the failure callback is stored in the entry
+      Given a dead-lettered run with a failure callback
+      When the failure callback has been answered
+      Then the entry holds the outcome of the failure callback
+
+    @REQ-DLQ-019 @stated @shape
+    Scenario Outline: The outcome of the failure callback has its <field>
+      Given a dead-lettered run with a failure callback
+      When the failure callback has been answered
+      Then the outcome of the failure callback has the field "<field>" as <kind>
+
+      Examples: the table of the outcome
+        | field           | kind       |
+        | state           | string     |
+        | responseStatus  | integer    |
+        | responseBody    | string     |
+        | responseHeaders | header map |
+
+    @REQ-DLQ-013 @stated
+    Scenario: Every entry has an id of its own
+      Given 3 dead-lettered runs
+      When the dead letter queue is read
+      Then the ids of the entries differ
+
+  Rule: pages hold at most 100 entries
+
+    @REQ-DLQ-002 @stated @time-long @paging
+    Scenario: A page holds 100 entries unless asked otherwise
+      Given 101 dead-lettered runs
+      When the dead letter queue is read without a page size
+      Then the page holds exactly 100 entries and a cursor
+
+    @REQ-DLQ-002 @stated @time-long @paging
+    Scenario: A larger page of entries is not to be had
+      Given 101 dead-lettered runs
+      When the dead letter queue is read with a page size of 101
+      Then the page holds at most 100 entries, or the request is refused
+
+    @REQ-DLQ-003 @stated @paging
+    Scenario Outline: Following the cursor in pages of <page> visits every entry once
+      Given 5 dead-lettered runs
+      When the dead letter queue is read <page> at a time
+      Then every entry is seen exactly once
+      And the last page has no cursor
+
+      Examples: one by one, with a remainder, and beyond the total
+        | page |
+        | 1    |
+        | 2    |
+        | 50   |
+
+    @REQ-DLQ-003 @implied @paging @race
+    Scenario: An entry that is added while pages are read makes none vanish
+      Given 5 dead-lettered runs
+      When the dead letter queue is read 2 at a time while another run fails
+      Then every entry is seen exactly once
+
+  Rule: filters narrow the list of entries
+
+    @REQ-DLQ-008 @stated
+    Scenario Outline: The queue filtered by <filter> holds all that fits and nothing else
+      Given two dead-lettered runs that differ in everything
+      When the dead letter queue is filtered by <filter>
+      Then the queue holds all entries that fit, and no other
+
+      Examples: the documented filters
+        | filter               |
+        | run id               |
+        | workflow url         |
+        | response status      |
+        | publisher            |
+        | callback state       |
+        | label                |
+
+    @REQ-DLQ-009 @stated
+    Scenario Outline: The <end> date of the queue is inclusive
+      Given two dead-lettered runs that differ in everything
+      When the dead letter queue is filtered by the <end> date of one of its entries
+      Then the queue holds all entries that fit, and no other
+
+      Examples: both ends
+        | end   |
+        | start |
+        | end   |
+
+    @REQ-DLQ-008 @implied
+    Scenario: Two filters of the queue must both fit
+      Given two dead-lettered runs that differ in everything
+      When the dead letter queue is filtered by the run id of one and the label of the other
+      Then the queue holds all entries that fit, and no other

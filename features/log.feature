@@ -1,0 +1,165 @@
+@area-log
+Feature: Reading the message logs of workflows
+
+  Rule: the answer is an object with events and a cursor
+
+    @REQ-LOG-001 @stated @shape
+    Scenario: The logs are an array of events
+      Given a finished run
+      When the message logs are read
+      Then the answer is 200 with an array "events"
+      And its cursor is a string or absent
+
+    @REQ-LOG-004 @stated @shape
+    Scenario Outline: Every event has its <field>
+      Given a finished run
+      When the message logs are read
+      Then every event of the run has the field "<field>" as <kind>
+
+      Examples: the table of the event
+        | field             | kind    |
+        | time              | integer |
+        | state             | string  |
+        | workflowRunId     | string  |
+        | workflowUrl       | string  |
+        | workflowCreatedAt | integer |
+
+    @REQ-LOG-004 @stated @shape
+    Scenario Outline: The step information of a message has its <field>
+      Given a finished run
+      When the message logs are read
+      Then every step information of the run has the field "<field>" as <kind>
+
+      Examples: the table of the step information
+        | field      | kind    |
+        | stepName   | string  |
+        | stepType   | string  |
+        | callType   | string  |
+        | messageId  | string  |
+        | concurrent | integer |
+        | createdAt  | integer |
+
+    @REQ-LOG-022 @stated
+    Scenario: The times of an event are in Unix ms
+      Given a finished run
+      When the message logs are read
+      Then the times of every event lie between the trigger and now
+
+    @REQ-LOG-023 @stated
+    Scenario: Every event names its run and the address of its workflow
+      Given a finished run
+      When the message logs are read
+      Then every event of the run names the address of the workflow
+
+    @REQ-LOG-017 @implied
+    Scenario: All events of a run agree on its creation
+      Given a finished run
+      When the message logs are read
+      Then all events of the run have the same creation time and address
+
+  Rule: step information stands on message-level events only
+
+    @REQ-LOG-005 @stated
+    Scenario Outline: Events of <kind> and step information
+      Given <kind>
+      When the message logs are read
+      Then step information stands on message-level events and on no others
+
+      Examples: runs of every end
+        | kind                |
+        | a finished run      |
+        | a dead-lettered run |
+        | a waiting run       |
+
+    @REQ-LOG-006 @stated
+    Scenario: A created message says when it is delivered next
+      Given a finished run
+      When the message logs are read
+      Then every event "CREATED" of the run has the field "nextDeliveryTime" as integer
+
+    @REQ-LOG-006 @implied
+    Scenario: The next delivery of a delayed message is the end of its delay
+      Given a workflow with a step of the type "SleepFor"
+      And the workflow is triggered and in progress
+      When the message logs are read
+      Then the next delivery time of the sleeping step is 60 seconds after its creation
+
+    @REQ-LOG-024 @stated
+    Scenario: Every state is one that the document names or one of a message
+      Given a dead-lettered run
+      When the message logs are read
+      Then every run-level state is one of the documented list
+
+  Rule: pages hold at most 1000 events
+
+    @REQ-LOG-002 @stated @time-long @paging
+    Scenario: A page holds 1000 events unless asked otherwise
+      Given a finished run with more than 1000 log events
+      When the message logs are read without a page size
+      Then the page holds exactly 1000 events and a cursor
+
+    @REQ-LOG-002 @stated @time-long @paging
+    Scenario: A larger page is not to be had
+      Given a finished run with more than 1000 log events
+      When the message logs are read with a page size of 1001
+      Then the page holds at most 1000 events, or the request is refused
+
+    @REQ-LOG-003 @stated @paging
+    Scenario Outline: Following the cursor in pages of <page> visits every event once
+      Given a finished run
+      When the message logs of the run are read <page> at a time
+      Then every event of the run is seen exactly once
+      And the last page has no cursor, or an empty one
+
+      Examples: one by one, with a remainder, and beyond the total
+        | page |
+        | 1    |
+        | 4    |
+        | 500  |
+
+    @REQ-LOG-003 @implied @paging @race
+    Scenario: Events that are added while pages are read make none vanish
+      Given a finished run
+      When the message logs of the run are read 3 at a time while another run goes on
+      Then every event of the run is seen exactly once
+
+  Rule: filters narrow the list
+
+    @REQ-LOG-011 @stated
+    Scenario Outline: The filter by <filter> gives all that fits and nothing else
+      Given two finished runs of different workflows
+      When the message logs are filtered by <filter>
+      Then the list holds all events that fit, and no other
+
+      Examples: the documented filters
+        | filter                  |
+        | run id                  |
+        | workflow url            |
+        | creation of the run     |
+        | the state "RUN_SUCCESS" |
+        | the state "DELIVERED"   |
+        | the state "CREATED"     |
+        | message id              |
+
+    @REQ-LOG-012 @stated
+    Scenario Outline: The <end> date is inclusive
+      Given two finished runs of different workflows
+      When the message logs are filtered by the <end> date of one of their events
+      Then the list holds all events that fit, and no other
+
+      Examples: both ends
+        | end   |
+        | start |
+        | end   |
+
+    @REQ-LOG-011 @implied
+    Scenario: Two filters must both fit
+      Given two finished runs of different workflows
+      When the message logs are filtered by run id and the state "RUN_SUCCESS"
+      Then the list holds all events that fit, and no other
+
+    @REQ-LOG-011 @stated @negative
+    Scenario: A run that does not exist has no events
+      Given a finished run
+      When the message logs are filtered by an unknown run id
+      Then the list is empty

@@ -1,0 +1,100 @@
+@area-restart
+Feature: Restarting a failed run
+
+  Rule: a restart creates a completely new run
+
+    @REQ-RST-001 @stated @shape
+    Scenario: The answer names the new run and its creation
+      Given a dead-lettered run
+      When its entry is restarted
+      Then the answer names the new run and the time of its creation
+
+    @REQ-RST-002 @stated
+    Scenario: The new run has an id of its own
+      Given a dead-lettered run
+      When its entry is restarted
+      Then the new run has another id than the failed one
+
+    @REQ-RST-004 @stated
+    Scenario: The new run executes from the first step, without earlier results
+      Given a dead-lettered run that completed its step "reserve" and failed in its step "charge"
+      When its entry is restarted
+      Then the new run executes the step "reserve" again
+      And its first call carries no result of an earlier step
+
+    @REQ-RST-003 @stated
+    Scenario: The new run has the original payload
+      Given a dead-lettered run
+      When its entry is restarted
+      Then the new run is called with the original payload
+
+    @REQ-RST-003 @stated
+    Scenario: The new run has the original headers
+      Given a dead-lettered run
+      When its entry is restarted
+      Then the new run is called with the original forwarded headers
+
+    @REQ-RST-003 @stated @time-retries
+    Scenario: The new run has the original retries
+      Given a workflow whose only step always fails with status 503
+      And a dead-lettered run of it with 1 retry
+      When its entry is restarted
+      Then the new run is tried exactly 2 times
+
+    @REQ-RST-007 @implied
+    Scenario: The new run is in the logs with its id and its creation
+      Given a dead-lettered run
+      When its entry is restarted
+      Then the logs hold the start of the new run as the answer named it
+
+    @REQ-RST-008 @implied
+    Scenario: The new run was created by the restart, not before
+      Given a dead-lettered run
+      When its entry is restarted a second later
+      Then the creation of the new run is not before the restart
+
+    @REQ-RST-009 @implied
+    Scenario: A restarted run that succeeds is recorded as such
+      Given a dead-lettered run whose fault has been repaired
+      When its entry is restarted
+      Then the new run succeeds
+
+    @REQ-DLQ-013 @stated
+    Scenario: The id of an entry is the one that a restart takes
+      Given 3 dead-lettered runs
+      When the entry of the second is restarted
+      Then the new run is called with the payload of the second
+
+  Rule: headers of the restart override the original configuration
+
+    @REQ-RST-005 @stated
+    Scenario: The caller chooses the id of the new run
+      Given a dead-lettered run
+      When its entry is restarted with a chosen run id
+      Then the answer names the chosen run id
+      And the logs hold the start of the new run as the answer named it
+
+    @REQ-RST-006 @stated
+    Scenario: The flow-control value of the restart takes the place of the original
+      Given a dead-lettered run with the flow-control value "parallelism=5"
+      When its entry is restarted with the flow-control value "parallelism=2"
+      Then the new run goes out with the flow-control value "parallelism=2"
+
+    @REQ-RST-006 @stated
+    Scenario: Without an override the original flow-control value is used again
+      Given a dead-lettered run with the flow-control value "parallelism=5"
+      When its entry is restarted
+      Then the new run goes out with the flow-control value "parallelism=5"
+
+    @REQ-RST-010 @implied @time-retries
+    Scenario: The retries of the restart take the place of the original
+      Given a workflow whose only step always fails with status 503
+      And a dead-lettered run of it with 1 retry
+      When its entry is restarted with 0 retries
+      Then the new run is tried exactly 1 times
+
+    @REQ-RST-011 @implied @negative
+    Scenario: An entry that does not exist cannot be restarted
+      Given a dead-lettered run
+      When an entry that does not exist is restarted
+      Then the request is refused

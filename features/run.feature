@@ -1,0 +1,201 @@
+@area-run
+Feature: Running workflows
+
+  Rule: triggering a workflow starts a run and creates a message for its first step
+
+    @REQ-LOG-007 @stated
+    Scenario: A trigger writes CREATED for the first step and RUN_STARTED
+      Given a workflow with the step "reserve"
+      When the workflow is triggered
+      Then the run is recorded as "RUN_STARTED"
+      And a message of the run is recorded as "CREATED"
+
+    @REQ-LOG-016 @implied
+    Scenario: A run has one start and one end
+      Given a workflow with the steps "reserve" and "charge"
+      When the workflow is triggered
+      Then the run succeeds
+      And the log holds exactly 1 event "RUN_STARTED"
+      And the log holds exactly 1 event of an ended run
+
+    @REQ-LOG-008 @stated
+    Scenario: A run that succeeds writes DELIVERED and RUN_SUCCESS
+      Given a workflow with the steps "reserve" and "charge"
+      When the workflow is triggered
+      Then the run succeeds
+      And a message of the run is recorded as "DELIVERED"
+
+    @REQ-LOG-008 @implied
+    Scenario: A message is delivered after it was created
+      Given a workflow with the steps "reserve" and "charge"
+      When the workflow is triggered
+      Then the run succeeds
+      And each delivered message was created before
+
+    @REQ-LOG-025 @implied
+    Scenario: The response of the workflow is recorded when it succeeds, and only then
+      Given a workflow with the step "reserve"
+      When the workflow is triggered
+      Then the run succeeds
+      And only the event "RUN_SUCCESS" holds the response of the workflow
+
+  Rule: a run whose errors outlast its retries fails
+
+    @REQ-LOG-009 @stated @time-retries
+    Scenario: A run fails only after all its retries
+      Given a workflow whose only step always fails with status 503
+      And the run is allowed 1 retry
+      When the workflow is triggered
+      Then the run fails
+      And its step was tried exactly 2 times before the run failed
+
+    @REQ-LOG-009 @stated @time-retries @negative
+    Scenario: A run whose retry succeeds does not fail
+      Given a workflow whose only step fails once with status 503
+      And the run is allowed 1 retry
+      When the workflow is triggered
+      Then the run succeeds
+      And the log holds exactly 0 events "RUN_FAILED"
+
+    @REQ-LOG-010 @stated
+    Scenario: A message that fails writes ERROR
+      Given a workflow whose only step always fails with status 503
+      When the workflow is triggered
+      Then the run fails
+      And a message of the run is recorded as "ERROR"
+
+    @REQ-LOG-026 @implied
+    Scenario: Error text and response are on ERROR events and on no others
+      Given a workflow whose only step always fails with status 503
+      When the workflow is triggered
+      Then the run fails
+      And the error details stand on the events "ERROR" and on no others
+
+    @REQ-LOG-026 @implied
+    Scenario: The response of an ERROR event is that of the workflow server
+      Given a workflow whose only step always fails with status 503
+      When the workflow is triggered
+      Then the run fails
+      And the event "ERROR" holds the status 503 and the body of the workflow server
+
+  Rule: a run ends when its user cancels it
+
+    @REQ-LOG-021 @stated
+    Scenario: A run that is cancelled writes RUN_CANCELED
+      Given a workflow with a step of the type "SleepFor"
+      And the workflow is triggered and in progress
+      When the run is cancelled
+      Then the run is recorded as "RUN_CANCELED"
+      And the log holds exactly 1 event of an ended run
+
+    @REQ-LOG-021 @implied @negative
+    Scenario: A run that is cancelled does no further step
+      Given a workflow with a step of the type "SleepFor" before the step "charge"
+      And the workflow is triggered and in progress
+      When the run is cancelled
+      Then the run is recorded as "RUN_CANCELED"
+      And the step "charge" is never executed
+
+  Rule: a waiter and an invoked run are recorded
+
+    @REQ-LOG-019 @stated
+    Scenario: A step that waits for an event writes WAITER_ADDED
+      Given a workflow with a step of the type "Wait"
+      When the workflow is triggered
+      Then the run is recorded as "WAITER_ADDED"
+      And the run has not ended
+
+    @REQ-LOG-020 @stated
+    Scenario: A step that starts another run writes INVOKED
+      Given a workflow with a step of the type "Invoke"
+      When the workflow is triggered
+      Then the run is recorded as "INVOKED"
+      And the run succeeds
+
+    @REQ-LOG-027 @implied
+    Scenario: The start of an invoked run names its invoker, and other starts do not
+      Given a workflow with a step of the type "Invoke"
+      When the workflow is triggered
+      Then the run succeeds
+      And the start of the invoked run names the invoker
+
+  Rule: every step has the execution type of its function
+
+    @REQ-LOG-013 @stated
+    Scenario Outline: A step of the type <type> is recorded with it
+      Given a workflow with a step of the type "<type>"
+      When the workflow is triggered
+      Then a step of the type "<type>" is recorded
+      And every recorded step type is one of the documented list
+
+      Examples: all functions
+        | type       |
+        | Run        |
+        | Call       |
+        | SleepFor   |
+        | SleepUntil |
+        | Wait       |
+        | Notify     |
+        | Invoke     |
+
+    @REQ-LOG-014 @stated
+    Scenario: The first step is the automatic one of the type Initial
+      Given a workflow with the step "reserve"
+      When the workflow is triggered
+      Then the run succeeds
+      And the first message of the run has the step type "Initial"
+
+    @REQ-LOG-015 @stated
+    Scenario: A step has the name that the user gave it
+      Given a workflow with the steps "reserve" and "charge"
+      When the workflow is triggered
+      Then the run succeeds
+      And steps with the names "reserve" and "charge" are recorded
+
+    @REQ-LOG-018 @implied
+    Scenario: Step ids increase
+      Given a workflow with the steps "reserve" and "charge"
+      When the workflow is triggered
+      Then the run succeeds
+      And the ids of the recorded steps increase
+
+    @REQ-LOG-028 @stated
+    Scenario: Steps that run side by side say how many they are
+      Given a workflow whose steps "reserve" and "charge" run side by side
+      When the workflow is triggered
+      Then the run succeeds
+      And a step is recorded as one of 2 concurrent steps
+
+    @REQ-LOG-029 @implied
+    Scenario Outline: A step of the type <type> carries its <value>
+      Given a workflow with a step of the type "<type>"
+      When the workflow is triggered
+      Then a step of the type "<type>" is recorded
+      And the step information of the type "<type>" holds its <value>
+
+      Examples: the described values
+        | type       | value                |
+        | Run        | output               |
+        | SleepFor   | sleep duration in ms |
+        | SleepUntil | sleep end in Unix ms |
+        | Call       | external URL         |
+        | Call       | method of the call   |
+        | Call       | response status      |
+        | Wait       | event id             |
+        | Wait       | timeout as text      |
+        | Wait       | timeout in Unix ms   |
+        | Invoke     | invoked run          |
+
+    @REQ-LOG-030 @implied
+    Scenario: A wait that times out says so
+      Given a workflow with a step of the type "Wait"
+      When the workflow is triggered and its wait times out
+      Then the run succeeds
+      And the step of the wait says that it timed out
+
+    @REQ-LOG-030 @implied @negative
+    Scenario: A wait that is notified does not say that it timed out
+      Given a workflow with a step of the type "Wait"
+      When the workflow is triggered and its event is notified
+      Then the run succeeds
+      And the step of the wait says that it did not time out
