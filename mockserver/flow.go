@@ -23,9 +23,9 @@ func (s *Server) resumeFlowControlKey(c *call) (reply, error) {
 }
 
 func (s *Server) pauseFlowControlKey(c *call) (reply, error) {
-	key := c.vars["flowControlKey"]
-	if !plainName.MatchString(key) {
-		return reply{}, invalid("flow-control key " + shorten(key) + ": accepted are 1 to 256 letters, digits, _, - and .")
+	key, err := flowKeyIn(c)
+	if err != nil {
+		return reply{}, err
 	}
 	return empty, c.account.PauseFlow(key)
 }
@@ -40,10 +40,19 @@ func (s *Server) pinFlowControlKey(c *call) (reply, error) {
 	if f == (engine.FlowControl{}) {
 		return reply{}, invalid("pin: nothing to pin; accepted are parallelism, rate and period")
 	}
-	if !plainName.MatchString(c.vars["flowControlKey"]) {
-		return reply{}, invalid("flow-control key " + shorten(c.vars["flowControlKey"]) + ": accepted are 1 to 256 letters, digits, _, - and .")
+	key, err := flowKeyIn(c)
+	if err != nil {
+		return reply{}, err
 	}
-	return empty, c.account.PinFlow(c.vars["flowControlKey"], f)
+	return empty, c.account.PinFlow(key, f)
+}
+
+// flowKeyIn is the key of the path: one segment, escaped.
+func flowKeyIn(c *call) (key string, err error) {
+	if err := aFlowKey(&key, c.vars["flowControlKey"]); err != nil {
+		return "", invalid("flow-control key " + shorten(c.vars["flowControlKey"]) + ": " + err.Error())
+	}
+	return key, nil
 }
 
 func (s *Server) unpinFlowControlKey(c *call) (reply, error) {

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/spec"
@@ -389,7 +391,7 @@ func method(o *engine.Options, v string) error {
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,256}$`)
 
-// aName reads what names queues, labels and flow-control keys.
+// aName reads what names queues and labels.
 func aName(to *string, v string) error {
 	if !plainName.MatchString(v) {
 		return refusal{"is no name", "1 to 256 letters, digits, _, - and ."}
@@ -421,7 +423,17 @@ func flowOf(o *engine.Options) *engine.FlowControl {
 	return o.Flow
 }
 
-func flowKey(o *engine.Options, v string) error { return aName(&flowOf(o).Key, v) }
+func flowKey(o *engine.Options, v string) error { return aFlowKey(&flowOf(o).Key, v) }
+
+// aFlowKey reads a flow-control key: any string, since the document knows no
+// limit ("Flow-control key"), but one that a header can carry.
+func aFlowKey(to *string, v string) error {
+	if v == "" || len(v) > 256 || !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
+		return refusal{"is no flow-control key", "1 to 256 bytes of text without control characters"}
+	}
+	*to = v
+	return nil
+}
 
 // flowValue reads parallelism=5, rate=10, period=1m in any order.
 func flowValue(o *engine.Options, v string) error {

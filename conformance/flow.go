@@ -1,0 +1,134 @@
+package conformance
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+)
+
+// flowing are the flow-control keys of a scenario.
+type flowing struct {
+	key    string
+	held   int
+	others int
+}
+
+var flowSteps = []step{
+	{"Given", `a paused flow-control key that holds (\d+) messages?`, (*scenario).pausedKey},
+	{"Given", `a paused flow-control key of (letters and digits|a slash|a space|a percent sign|a question mark) that holds (\d+) messages?`, (*scenario).pausedKeyOf},
+	{"Given", `another paused flow-control key that holds (\d+) messages?`, (*scenario).otherPausedKey},
+	{"Given", `no held message has arrived when a sentinel without a key does`, (*scenario).noneArrived},
+	{"When", `the key is resumed`, (*scenario).resume},
+	{"When", `a key that never existed is resumed`, (*scenario).resumeUnknown},
+	{"Then", `all held messages arrive`, (*scenario).allArrive},
+	{"Then", `each held message has its own body`, (*scenario).ownBodies},
+	{"Then", `the message of the other key does not arrive`, (*scenario).otherStays},
+	{"Then", `the answer is a success, or an object with the text "error"`, (*scenario).errorShape},
+}
+
+// hold pauses a key and publishes messages under it.
+func (s *scenario) hold(key, endpoint string, n int) error {
+	if _, err := s.drive("pause", map[string]string{"key": key}); err != nil {
+		return err
+	}
+	name, err := s.binding("headers", "flow_key")
+	if err != nil {
+		return err
+	}
+	value, err := s.binding("headers", "flow_value")
+	if err != nil {
+		return err
+	}
+	e := s.endpoint(endpoint)
+	for i := range n {
+		s.publish.header = http.Header{}
+		s.publish.header.Set(name, key)
+		s.publish.header.Set(value, "parallelism=10")
+		s.publish.body = fmt.Appendf(nil, "held %d", i)
+		if err := s.published(e.url, ""); err != nil {
+			return unless(err)
+		}
+	}
+	s.publish.header, s.publish.body = nil, nil
+	return nil
+}
+
+func (s *scenario) pausedKey(n int) error { return s.pausedKeyOf("letters and digits", n) }
+
+func (s *scenario) pausedKeyOf(kind string, n int) error {
+	s.flow.key, s.flow.held = s.name("key"), n
+	s.flow.key += map[string]string{"a slash": "/x", "a space": " x", "a percent sign": "%41x", "a question mark": "?x"}[kind]
+	return s.hold(s.flow.key, to, n)
+}
+
+func (s *scenario) otherPausedKey(n int) error {
+	s.flow.others = n
+	return s.hold(s.name("otherkey"), "the other destination", n)
+}
+
+func (s *scenario) noneArrived() error {
+	return s.absent(func() error {
+		if n := len(s.endpoint(to).look()); n > 0 {
+			return skip(PrerequisiteFailed, "%d messages of a paused key were delivered", n)
+		}
+		return nil
+	})
+}
+
+func (s *scenario) resume() error {
+	a, err := s.do(ask{op: "resumeFlowControlKey", vars: map[string]string{"flowControlKey": s.flow.key}})
+	s.asked = a
+	if err != nil {
+		return err
+	}
+	s.observe("resume.status", strconv.Itoa(a.status))
+	return a.accepted()
+}
+
+func (s *scenario) resumeUnknown() error {
+	a, err := s.do(ask{op: "resumeFlowControlKey", vars: map[string]string{"flowControlKey": s.name("never")}})
+	s.asked = a
+	return err
+}
+
+func (s *scenario) allArrive() error {
+	e := s.endpoint(to)
+	return s.within(func() error {
+		if n := len(e.look()); n < s.flow.held {
+			return s.failure("held messages that arrived", strconv.Itoa(s.flow.held), strconv.Itoa(n))
+		}
+		return nil
+	})
+}
+
+func (s *scenario) ownBodies() error {
+	var bodies []string
+	for _, got := range s.endpoint(to).look() {
+		bodies = append(bodies, string(got.body))
+	}
+	for i := range s.flow.held {
+		if want := fmt.Sprintf("held %d", i); !slices.Contains(bodies, want) {
+			return s.failure("a held message is missing", want, fmt.Sprint(bodies))
+		}
+	}
+	return nil
+}
+
+func (s *scenario) otherStays() error {
+	return s.absent(func() error {
+		if n := len(s.endpoint("the other destination").look()); n > 0 {
+			return s.failure("messages of a key that was not resumed", "none", strconv.Itoa(n))
+		}
+		return nil
+	})
+}
+
+func (s *scenario) errorShape() error {
+	s.looked(s.asked.exchange)
+	s.observe("resume.unknown.status", strconv.Itoa(s.asked.status))
+	if s.asked.ok() {
+		return nil
+	}
+	return s.has(s.asked.json, "/error", "string")
+}

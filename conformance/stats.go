@@ -1,0 +1,443 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// statistics are what a scenario has read.
+type statistics struct {
+	before any
+	now    *answer
+	at     time.Time // target's time of the reading
+}
+
+var statsSteps = []step{
+	{"Given", `the usage statistics as they are now`, (*scenario).statsBefore},
+	{"Given", `a delivered message`, (*scenario).deliveredMessage},
+	{"Given", `the run has been cancelled`, (*scenario).hasBeenCancelled},
+	{"When", `the usage statistics are read without a period`, (*scenario).readStats},
+	{"When", `the usage statistics are read for the period "(\w+)"`, (*scenario).readStatsFor},
+	{"When", `the usage statistics are read until they have moved`, (*scenario).readStatsMoved},
+	{"Then", `the statistics have the field "(\w+)" as ([\w ]+)`, (*scenario).statsHave},
+	{"Then", `every time in the statistics is a UTC date and time with a fraction`, (*scenario).timesInForm},
+	{"Then", `every point in the statistics has a text "x" and a number "y"`, (*scenario).pointsInForm},
+	{"Then", `every object of the daily requests has x, y, workflow_message and workflow_run`, (*scenario).requestsInForm},
+	{"Then", `every per-period series has (\d+) points`, (*scenario).pointCount},
+	{"Then", `every per-period series has (\d+) points at a distance of "(\w+)"`, (*scenario).pointsApart},
+	{"Then", `the last point of every per-period series is at most 2 minutes old`, (*scenario).endsNow},
+	{"Then", `there are as many days as the current month has`, (*scenario).daysOfMonth},
+	{"Then", `the daily requests, billings and bandwidths have one item for each day`, (*scenario).arraysLineUp},
+	{"Then", `the count of the dead letter queue has risen by 1`, (*scenario).dlqCountRisen},
+	{"Then", `the series "(\w+)" has risen`, (*scenario).messageSeriesRisen},
+	{"Then", `the workflow series "(\w+)" has risen`, (*scenario).workflowSeriesRisen},
+	{"Then", `the requests and the bandwidth of the day have risen`, (*scenario).dayRisen},
+	{"Then", `the workflow runs and messages of the day have risen`, (*scenario).workflowDayRisen},
+}
+
+// The two families of arrays: those of the month, and those of the period.
+var (
+	monthly   = []string{"daily_requests", "daily_billings", "daily_bandwidths"}
+	perPeriod = []string{"daily_used", "daily_used_workflow", "daily_bandwidth_used"}
+	withID    = []string{"daily_svc_messages", "daily_workflow_messages"}
+)
+
+// statsPath is where the target has its statistics: the document contradicts
+// itself about it.
+func (s *scenario) statsPath() string {
+	path := s.bound("stats", "path")
+	if path == "" {
+		path = "/v2/qstash/stats/{id}"
+	}
+	return strings.ReplaceAll(path, "{id}", url.PathEscape(s.user))
+}
+
+func (s *scenario) getStats(period string) (*answer, error) {
+	if s.user == "" {
+		return nil, skip(FixtureUnsatisfied, "fixtures.stats_user_id: whose statistics")
+	}
+	q := ask{op: "getUsageStatistics", vars: map[string]string{"id": s.user}, path: s.statsPath()}
+	if period != "" {
+		q.query = url.Values{"period": {period}}
+	}
+	at, err := s.clock.target(s.ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.stats.at = at
+	a, err := s.do(q)
+	if err != nil {
+		return nil, err
+	}
+	return a, a.accepted()
+}
+
+func (s *scenario) statsBefore() error {
+	a, err := s.getStats("")
+	if err == nil {
+		s.stats.before = a.json
+	}
+	return unless(err)
+}
+
+func (s *scenario) readStats() error { return s.readStatsFor("") }
+
+func (s *scenario) readStatsFor(period string) error {
+	a, err := s.getStats(period)
+	s.stats.now, s.asked = a, a
+	return err
+}
+
+// readStatsMoved reads until something differs from before, or the budget for
+// statistics is spent; what, is for the next step to say. Time is not moved.
+func (s *scenario) readStatsMoved() error {
+	was := figures(s.stats.before)
+	moved := func() error {
+		if err := s.readStats(); err != nil {
+			return err
+		}
+		if maps.Equal(was, figures(s.stats.now.json)) {
+			return s.failure("the statistics have not moved", "other figures", "the same")
+		}
+		return nil
+	}
+	if s.clock.virtual() {
+		return s.readStats()
+	}
+	err := s.clock.eventually(s.ctx, s.suite.cfg.Target.Timing.StatsBudget, moved)
+	if err == nil { // figures may follow one another
+		err = s.clock.pass(s.ctx, s.suite.cfg.Target.Timing.Poll.First)
+	}
+	if err != nil {
+		return err
+	}
+	return s.readStats()
+}
+
+// figures are the totals of all that the statistics count.
+func figures(v any) map[string]float64 {
+	out := map[string]float64{}
+	sum := func(name string, points any) {
+		list, _ := points.([]any)
+		for _, p := range list {
+			for _, field := range []string{"y", "workflow_message", "workflow_run"} {
+				if n, ok := at(p, "/"+field); ok {
+					f, _ := strconv.ParseFloat(fmt.Sprint(n), 64)
+					out[name+" "+field] += f
+				}
+			}
+		}
+	}
+	for _, name := range slices.Concat(monthly, perPeriod) {
+		points, _ := at(v, "/"+name)
+		sum(name, points)
+	}
+	for _, name := range withID {
+		list, _ := at(v, "/"+name)
+		series, _ := list.([]any)
+		for _, one := range series {
+			id, _ := text(one, "/id")
+			points, _ := at(one, "/data_points")
+			sum(name+" "+id, points)
+		}
+	}
+	if n, ok := integer(v, "/dlq_message_count"); ok {
+		out["dlq"] = float64(n)
+	}
+	return out
+}
+
+func (s *scenario) statsHave(field, kind string) error {
+	inner := strings.TrimPrefix(kind, "array of ")
+	if inner != "point" && inner != "series" {
+		return s.has(s.stats.now.json, "/"+field, kind)
+	}
+	if err := s.has(s.stats.now.json, "/"+field, "array"); err != nil {
+		return err
+	}
+	list, _ := at(s.stats.now.json, "/"+field)
+	items, _ := list.([]any)
+	for i := range items {
+		where := fmt.Sprintf("/%s/%d", field, i)
+		if inner == "point" {
+			if err := s.has(s.stats.now.json, where+"/y", "number"); err != nil {
+				return err
+			}
+			if err := s.has(s.stats.now.json, where+"/x", "string"); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := s.has(s.stats.now.json, where+"/id", "string"); err != nil {
+			return err
+		}
+		if err := s.has(s.stats.now.json, where+"/data_points", "array"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// series are all arrays of points of the period, by name.
+func (s *scenario) series() (map[string][]any, error) {
+	out := map[string][]any{}
+	for _, name := range perPeriod {
+		list, _ := at(s.stats.now.json, "/"+name)
+		points, ok := list.([]any)
+		if !ok {
+			return nil, s.stats.now.fails("/"+name, "the series is no array", "an array", kindOf(list))
+		}
+		out[name] = points
+	}
+	for _, name := range withID {
+		list, _ := at(s.stats.now.json, "/"+name)
+		series, ok := list.([]any)
+		if !ok {
+			return nil, s.stats.now.fails("/"+name, "the list of series is no array", "an array", kindOf(list))
+		}
+		for i, one := range series {
+			id, _ := text(one, "/id")
+			s.observe("stats."+name+".id", id)
+			points, _ := at(one, "/data_points")
+			list, ok := points.([]any)
+			if !ok {
+				return nil, s.stats.now.fails(fmt.Sprintf("/%s/%d/data_points", name, i), "the points are no array", "an array", kindOf(points))
+			}
+			out[name+" "+id] = list
+		}
+	}
+	return out, nil
+}
+
+// points judges every point of the statistics, whatever array it is in.
+func (s *scenario) points(judge func(where string, p any) error) error {
+	all, err := s.series()
+	if err != nil {
+		return err
+	}
+	for _, name := range monthly {
+		list, _ := at(s.stats.now.json, "/"+name)
+		all[name], _ = list.([]any)
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		for i, p := range all[name] {
+			if err := judge(fmt.Sprintf("%s, point %d", name, i), p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+var statsTime = regexp.MustCompile(`^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ \+0000 UTC$`)
+
+// when reads the time of a point.
+func when(p any) (time.Time, bool) {
+	x, ok := text(p, "/x")
+	t, err := time.Parse("2006-01-02 15:04:05.999999999 -0700 UTC", x)
+	return t, ok && err == nil
+}
+
+func (s *scenario) timesInForm() error {
+	return s.points(func(where string, p any) error {
+		x, _ := text(p, "/x")
+		if _, ok := when(p); !ok || !statsTime.MatchString(x) {
+			return s.stats.now.fails("", "the time of "+where, "2025-10-01 11:33:05.585757103 +0000 UTC", shown(p))
+		}
+		return nil
+	})
+}
+
+func (s *scenario) pointsInForm() error {
+	return s.points(func(where string, p any) error {
+		x, hasX := at(p, "/x")
+		y, hasY := at(p, "/y")
+		_, isText := x.(string)
+		if _, isNumber := y.(json.Number); !hasX || !hasY || !isText || !isNumber {
+			return s.stats.now.fails("", where, "a text x and a number y", shown(p))
+		}
+		return nil
+	})
+}
+
+func (s *scenario) requestsInForm() error {
+	list, _ := at(s.stats.now.json, "/daily_requests")
+	days, _ := list.([]any)
+	if len(days) == 0 {
+		return s.stats.now.fails("/daily_requests", "there are no days", "one object per day", shown(list))
+	}
+	for i := range days {
+		for field, kind := range map[string]string{"x": "string", "y": "number", "workflow_message": "integer", "workflow_run": "integer"} {
+			if err := s.has(s.stats.now.json, fmt.Sprintf("/daily_requests/%d/%s", i, field), kind); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// eachSeries judges the points of every series of the period that is not empty:
+// which metrics a target has is not shown, and neither is that it always has
+// points of each.
+func (s *scenario) eachSeries(judge func(name string, points []any) error) error {
+	all, err := s.series()
+	if err != nil {
+		return err
+	}
+	judged := 0
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if len(all[name]) == 0 && !slices.Contains(perPeriod, name) {
+			continue
+		}
+		judged++
+		if err := judge(name, all[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *scenario) pointCount(n int) error {
+	return s.eachSeries(func(name string, points []any) error {
+		if len(points) != n {
+			return s.stats.now.fails("/"+strings.Fields(name)[0], "the points of "+name, strconv.Itoa(n), strconv.Itoa(len(points)))
+		}
+		return nil
+	})
+}
+
+func (s *scenario) pointsApart(n int, distance string) error {
+	want, err := time.ParseDuration(distance)
+	if err != nil {
+		return harness("", "%v", err)
+	}
+	return s.eachSeries(func(name string, points []any) error {
+		if len(points) != n {
+			return s.stats.now.fails("/"+strings.Fields(name)[0], "the points of "+name, strconv.Itoa(n), strconv.Itoa(len(points)))
+		}
+		for i := 1; i < len(points); i++ {
+			a, okA := when(points[i-1])
+			b, okB := when(points[i])
+			d := b.Sub(a)
+			if d < 0 {
+				d = -d // newest first is as good
+			}
+			if off := d - want; !okA || !okB || off > time.Second || off < -time.Second {
+				return s.stats.now.fails("/"+strings.Fields(name)[0], fmt.Sprintf("the distance of the points %d and %d of %s", i-1, i, name), distance, d.String())
+			}
+		}
+		return nil
+	})
+}
+
+func (s *scenario) endsNow() error {
+	return s.eachSeries(func(name string, points []any) error {
+		first, _ := when(points[0])
+		last, _ := when(points[len(points)-1])
+		if first.After(last) {
+			last = first
+		}
+		if age := s.stats.at.Sub(last); age > 2*time.Minute+s.skew() || age < -2*time.Minute-s.skew() {
+			return s.stats.now.fails("/"+strings.Fields(name)[0], "the age of the last point of "+name, "at most 2m", age.String())
+		}
+		return nil
+	})
+}
+
+func (s *scenario) days() (int, error) {
+	list, _ := at(s.stats.now.json, "/days")
+	days, ok := list.([]any)
+	if !ok {
+		return 0, s.stats.now.fails("/days", "the days are no array", "an array", kindOf(list))
+	}
+	return len(days), nil
+}
+
+func (s *scenario) daysOfMonth() error {
+	n, err := s.days()
+	if err != nil {
+		return err
+	}
+	t := s.stats.at.UTC()
+	if want := time.Date(t.Year(), t.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day(); n != want {
+		return s.stats.now.fails("/days", "the days", strconv.Itoa(want), strconv.Itoa(n))
+	}
+	return nil
+}
+
+func (s *scenario) arraysLineUp() error {
+	n, err := s.days()
+	if err != nil {
+		return err
+	}
+	t := s.stats.at.UTC()
+	for _, name := range monthly {
+		list, _ := at(s.stats.now.json, "/"+name)
+		items, _ := list.([]any)
+		if len(items) != n {
+			return s.stats.now.fails("/"+name, "the items of "+name, strconv.Itoa(n), strconv.Itoa(len(items)))
+		}
+		for i, item := range items {
+			day, ok := when(item)
+			if !ok || day.Day() != i+1 || day.Month() != t.Month() {
+				return s.stats.now.fails(fmt.Sprintf("/%s/%d/x", name, i), "the day of the item", fmt.Sprintf("day %d of the month", i+1), shown(item))
+			}
+		}
+	}
+	return nil
+}
+
+func (s *scenario) dlqCountRisen() error {
+	was, _ := integer(s.stats.before, "/dlq_message_count")
+	is, _ := integer(s.stats.now.json, "/dlq_message_count")
+	if s.clock.virtual() && is != was+1 || is < was+1 {
+		return s.stats.now.fails("/dlq_message_count", "the count of the dead letter queue", strconv.FormatInt(was+1, 10), strconv.FormatInt(is, 10))
+	}
+	return nil
+}
+
+// risen demands that a figure is above what it was.
+func (s *scenario) risen(names ...string) error {
+	was, is := figures(s.stats.before), figures(s.stats.now.json)
+	for _, name := range names {
+		if is[name] <= was[name] {
+			return s.stats.now.fails("/"+strings.Fields(name)[0], "the total of "+name, fmt.Sprintf("more than %v", was[name]), fmt.Sprint(is[name]))
+		}
+	}
+	return nil
+}
+
+func (s *scenario) messageSeriesRisen(id string) error {
+	return s.risen("daily_svc_messages " + id + " y")
+}
+
+func (s *scenario) workflowSeriesRisen(id string) error {
+	return s.risen("daily_workflow_messages " + id + " y")
+}
+
+func (s *scenario) dayRisen() error { return s.risen("daily_requests y", "daily_bandwidths y") }
+
+func (s *scenario) workflowDayRisen() error {
+	return s.risen("daily_requests workflow_run", "daily_requests workflow_message")
+}
+
+func (s *scenario) deliveredMessage() error {
+	if err := s.publishIt(); err != nil {
+		return unless(err)
+	}
+	return unless(s.arrives())
+}
+
+func (s *scenario) hasBeenCancelled() error {
+	if err := s.cancelRun(); err != nil {
+		return err
+	}
+	return unless(s.runRecorded("RUN_CANCELED"))
+}

@@ -1,0 +1,47 @@
+@area-flow
+Feature: Resuming a flow-control key
+
+  Rule: a resume lets the messages that a key holds be delivered
+
+    @REQ-FLC-001 @stated
+    Scenario: Messages that a key holds are delivered once it is resumed
+      Given a paused flow-control key that holds 3 messages
+      And no held message has arrived when a sentinel without a key does
+      When the key is resumed
+      Then all held messages arrive
+
+    @REQ-FLC-005 @implied
+    Scenario: A message that was held arrives as it was published
+      Given a paused flow-control key that holds 3 messages
+      When the key is resumed
+      Then all held messages arrive
+      And each held message has its own body
+
+    @REQ-FLC-003 @implied @negative
+    Scenario: Resuming a key leaves what another key holds
+      Given a paused flow-control key that holds 2 messages
+      And another paused flow-control key that holds 1 message
+      When the key is resumed
+      Then all held messages arrive
+      And the message of the other key does not arrive
+
+    @REQ-FLC-004 @implied
+    Scenario Outline: A key of <kind> is one encoded path segment
+      Given a paused flow-control key of <kind> that holds 1 message
+      When the key is resumed
+      Then all held messages arrive
+
+      Examples: characters that a path treats in its own way
+        | kind               |
+        | letters and digits |
+        | a slash            |
+        | a space            |
+        | a percent sign     |
+        | a question mark    |
+
+  Rule: an error is an object with a text
+
+    @REQ-FLC-002 @stated @shape
+    Scenario: The error of a resume is an object with the text "error"
+      When a key that never existed is resumed
+      Then the answer is a success, or an object with the text "error"

@@ -1,0 +1,140 @@
+@area-stats
+Feature: Usage statistics
+
+  Rule: the statistics are one object
+
+    @REQ-STA-001 @stated @shape
+    Scenario Outline: The statistics have their <field>
+      When the usage statistics are read without a period
+      Then the statistics have the field "<field>" as <kind>
+
+      Examples: the table of the statistics
+        | field                   | kind             |
+        | days                    | array of string  |
+        | daily_requests          | array            |
+        | daily_billings          | array of point   |
+        | daily_bandwidths        | array of point   |
+        | daily_used              | array of point   |
+        | daily_used_workflow     | array of point   |
+        | daily_svc_messages      | array of series  |
+        | daily_workflow_messages | array of series  |
+        | dlq_message_count       | integer          |
+        | daily_bandwidth_used    | array of point   |
+        | total_monthly_billing   | number           |
+
+    @REQ-STA-007 @stated @shape
+    Scenario: Every time of a point is a UTC date and time with a fraction
+      When the usage statistics are read without a period
+      Then every time in the statistics is a UTC date and time with a fraction
+
+    @REQ-STA-008 @stated @shape
+    Scenario: Every point has a text x and a number y
+      When the usage statistics are read without a period
+      Then every point in the statistics has a text "x" and a number "y"
+
+    @REQ-STA-010 @stated @shape
+    Scenario: Every day counts its workflow messages and runs
+      When the usage statistics are read without a period
+      Then every object of the daily requests has x, y, workflow_message and workflow_run
+
+  Rule: each period has its number of points, at equal distances
+
+    @REQ-STA-002 @stated
+    Scenario: The period is the last hour unless asked otherwise
+      When the usage statistics are read without a period
+      Then every per-period series has 60 points at a distance of "1m"
+
+    @REQ-STA-003 @stated
+    Scenario Outline: The period <period> has 60 points
+      When the usage statistics are read for the period "<period>"
+      Then every per-period series has 60 points
+
+      Examples: all periods but the longest
+        | period |
+        | 1h     |
+        | 3h     |
+        | 12h    |
+        | 1d     |
+        | 3d     |
+        | 7d     |
+
+    @REQ-STA-004 @stated
+    Scenario: The period 30d has 240 points, three hours apart
+      When the usage statistics are read for the period "30d"
+      Then every per-period series has 240 points at a distance of "3h"
+
+    @REQ-STA-005 @stated
+    Scenario: The period 1h has one point per minute
+      When the usage statistics are read for the period "1h"
+      Then every per-period series has 60 points at a distance of "1m"
+
+    @REQ-STA-005 @implied
+    Scenario: The points of the last hour end now
+      When the usage statistics are read for the period "1h"
+      Then the last point of every per-period series is at most 2 minutes old
+
+    @REQ-STA-006 @implied
+    Scenario Outline: The points of the period <period> are <distance> apart
+      When the usage statistics are read for the period "<period>"
+      Then every per-period series has 60 points at a distance of "<distance>"
+
+      Examples: sixty points to the period
+        | period | distance |
+        | 3h     | 3m       |
+        | 12h    | 12m      |
+        | 1d     | 24m      |
+        | 3d     | 72m      |
+        | 7d     | 168m     |
+
+  Rule: the daily arrays cover the whole month
+
+    @REQ-STA-009 @stated
+    Scenario: There is a day for each day of the month, the future included
+      When the usage statistics are read without a period
+      Then there are as many days as the current month has
+
+    @REQ-STA-009 @stated
+    Scenario: The daily arrays line up with the days
+      When the usage statistics are read without a period
+      Then the daily requests, billings and bandwidths have one item for each day
+
+  Rule: the figures are those of what happened
+
+    @REQ-STA-011 @stated
+    Scenario: The count of the dead letter queue rises with a failed run
+      Given the usage statistics as they are now
+      And a dead-lettered run
+      When the usage statistics are read without a period
+      Then the count of the dead letter queue has risen by 1
+
+    @REQ-STA-012 @implied
+    Scenario: A delivered message raises the series of delivered messages
+      Given the usage statistics as they are now
+      And a destination
+      And a delivered message
+      When the usage statistics are read until they have moved
+      Then the series "delivered" has risen
+
+    @REQ-STA-013 @implied
+    Scenario: A delivered message raises the requests and the bandwidth of the day
+      Given the usage statistics as they are now
+      And a destination
+      And a delivered message
+      When the usage statistics are read until they have moved
+      Then the requests and the bandwidth of the day have risen
+
+    @REQ-STA-014 @implied
+    Scenario: A run raises the workflow figures of the day
+      Given the usage statistics as they are now
+      And a finished run
+      When the usage statistics are read until they have moved
+      Then the workflow runs and messages of the day have risen
+
+    @REQ-STA-015 @implied
+    Scenario: A cancelled run raises the series of cancelled runs
+      Given the usage statistics as they are now
+      And a workflow with a step of the type "SleepFor"
+      And the workflow is triggered and in progress
+      And the run has been cancelled
+      When the usage statistics are read until they have moved
+      Then the workflow series "canceled" has risen
