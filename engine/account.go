@@ -44,6 +44,7 @@ type Account struct {
 	advancing bool       // an Advance is under way
 	skipping  bool       // the auto clock is under way
 	closed    bool
+	restored  int           // how often Restore has replaced the state
 	more      chan struct{} // closed when the log grows; nil while nobody follows it
 	state
 }
@@ -155,7 +156,9 @@ func (a *Account) launch() {
 
 // start begins an attempt in a goroutine of its own.
 func (a *Account) start(m *Message) {
-	a.move(m, Active, event{})
+	if m.State != Active { // else it was in flight in a snapshot
+		a.move(m, Active, event{})
+	}
 	ctx, cancel := context.WithCancel(a.ctx)
 	m.cancel = cancel
 	m.NextAt = time.Time{}
@@ -256,16 +259,9 @@ func (a *Account) GlobalParallelism() (limit, running int) {
 func (a *Account) Reset() {
 	a.lock()
 	defer a.unlock()
-	for _, m := range a.messages {
-		if m.cancel != nil {
-			m.cancel()
-		}
-	}
 	now := a.now
-	a.state = newState(a.cfg)
+	a.replace(newState(a.cfg))
 	a.now = now
-	a.armed = time.Time{}
-	a.cfg.Clock.Alarm(time.Time{}, nil)
 }
 
 // Close cuts off the attempts in flight, waits for them, and logs what stays

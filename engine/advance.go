@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -36,9 +37,12 @@ func (a *Account) Advance(ctx context.Context, to time.Time) (Progress, error) {
 	}
 	a.advancing = true
 	defer func() { a.advancing = false; a.quiet.Broadcast() }()
-	before, fired := a.attempts, 0
+	before, fired, restored := a.attempts, 0, a.restored
 	for {
 		err := a.settled(ctx)
+		if a.restored != restored {
+			return Progress{Now: a.now}, fmt.Errorf("the state was replaced by a snapshot meanwhile: %w", ErrEnded)
+		}
 		due, ok := a.timers.next()
 		last := err != nil || !ok || due.After(to)
 		if err == nil && last {
@@ -115,7 +119,7 @@ func (a *Account) skipTo(due time.Time) {
 	a.lock()
 	defer a.unlock()
 	a.skipping = false
-	if err != nil && a.ctx.Err() == nil {
+	if err != nil && a.ctx.Err() == nil && !errors.Is(err, ErrEnded) {
 		a.cfg.Log.Error("auto clock", "error", err)
 	}
 }

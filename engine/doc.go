@@ -30,5 +30,11 @@
 // transition table. With a seed and a manual clock the same commands give the
 // same log.
 //
+// # Saving and going on
+//
+// Snapshot is the whole state as one document, Restore goes on from it: the
+// same commands then give the same events as if the account had never stopped.
+// An attempt that was in flight is made again.
+//
 // It knows no HTTP, no wire types and no credentials, and keeps nothing on disk.
 package engine

@@ -158,14 +158,14 @@ func (a *Account) cancel(m *Message) {
 	if m.State == CancelRequested {
 		return
 	}
-	inFlight, held := m.cancel != nil, m.timer == 0
+	inFlight, active, held := m.cancel != nil, m.State == Active, m.timer == 0
 	a.move(m, CancelRequested, event{})
 	m.canceled = true
 	switch {
 	case inFlight:
 		m.cancel()
 		return
-	case m.last != nil && m.last.After > 0 && m.timer != 0: // a stub's outcome is on its way
+	case active: // a stub's outcome is on its way, or a snapshot cut the attempt off
 		a.releaseFlow(m)
 	case held && m.Options.Flow != nil && !(m.Options.Queue != "" && m.queue == nil):
 		a.unhold(m)

@@ -172,3 +172,15 @@ func (f *Formula) Delay(retried int) time.Duration {
 
 // String is the formula as given.
 func (f *Formula) String() string { return f.text }
+
+// MarshalText is the formula as given.
+func (f *Formula) MarshalText() ([]byte, error) { return []byte(f.text), nil }
+
+// UnmarshalText compiles a formula.
+func (f *Formula) UnmarshalText(text []byte) error {
+	parsed, err := ParseFormula(string(text))
+	if err == nil {
+		*f = *parsed
+	}
+	return err
+}

@@ -1,6 +1,10 @@
 package engine
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // The states of a step in the run view (wire facts on workflows, section 4.1).
 const (
@@ -65,9 +69,9 @@ func (a *Account) viewRun(run *Run) RunView {
 	for _, it := range run.open {
 		g.pending(it)
 	}
-	for id, it := range run.calls {
+	for _, id := range slices.Sorted(maps.Keys(run.calls)) { // the same view every time
 		if !g.done[id] {
-			g.pending(it)
+			g.pending(run.calls[id])
 		}
 	}
 	v.Groups = g.groups
@@ -116,7 +120,7 @@ func (g *grouping) plan(it *item) {
 	s := it.step
 	n := len(g.groups)
 	if n == 0 || g.groups[n-1].Type != "parallel" || len(g.groups[n-1].Steps) == cap(g.groups[n-1].Steps) {
-		g.groups = append(g.groups, StepGroup{Type: "parallel", Steps: make([]StepView, 0, max(1, s.Concurrent))})
+		g.groups = append(g.groups, StepGroup{Type: "parallel", Steps: make([]StepView, 0, min(max(1, s.Concurrent), len(g.run.items)))})
 		n++
 	}
 	group := &g.groups[n-1]

@@ -1,0 +1,356 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/base64"
+	"slices"
+)
+
+// loader makes a state of a snapshot. The first contradiction that it finds is
+// its error; from then on it only has to stay on its feet.
+type loader struct {
+	state
+	from     *Snapshot
+	messages []*Message
+	items    []*item
+	runs     []*Run
+	slots    []*slot
+	queues   []*queue
+	err      error
+}
+
+// state checks a snapshot and makes the state that it describes.
+func (s *Snapshot) state(cfg Config) (state, error) {
+	if s.Version != SnapshotVersion {
+		return state{}, damaged("version %d; accepted is %d", s.Version, SnapshotVersion)
+	}
+	l := &loader{state: newState(cfg), from: s}
+	l.now, l.seq, l.current, l.next = s.Now, s.Sequence, s.CurrentKey, s.NextKey
+	l.bare()
+	l.fillItems()
+	l.fillQueues()
+	l.fillMessages()
+	l.fillFlows()
+	l.fillRuns()
+	l.fillLog()
+	l.fillSchedules()
+	l.fillTimers()
+	l.fillStores()
+	return l.state, l.err
+}
+
+func (l *loader) fail(format string, args ...any) {
+	if l.err == nil {
+		l.err = damaged(format, args...)
+	}
+}
+
+// want fails unless ok holds.
+func (l *loader) want(ok bool, format string, args ...any) bool {
+	if !ok {
+		l.fail(format, args...)
+	}
+	return ok
+}
+
+// at is what stands at a place of a list, nil for place 0. what says who asks.
+func at[T any](l *loader, list []*T, place int, what string) *T {
+	if place == 0 {
+		return nil
+	}
+	if !l.want(place > 0 && place <= len(list), "%s %d: there are %d", what, place, len(list)) {
+		return nil
+	}
+	return list[place-1]
+}
+
+// must is the same for what may not be missing; it gives something in any case.
+func must[T any](l *loader, list []*T, place int, what string) *T {
+	v := at(l, list, place, what)
+	if v == nil {
+		l.fail("%s: missing", what)
+		v = new(T)
+	}
+	return v
+}
+
+// blank makes n values to be filled and pointed at.
+func blank[T any](n int) []*T {
+	list := make([]*T, n)
+	for i := range list {
+		list[i] = new(T)
+	}
+	return list
+}
+
+// bare makes everything that others point at.
+func (l *loader) bare() {
+	s := l.from
+	l.messages, l.items, l.runs = blank[Message](len(s.Messages)), blank[item](len(s.Items)), blank[Run](len(s.Runs))
+	l.slots, l.queues = blank[slot](len(s.Slots)), blank[queue](len(s.Queues))
+	source, err := base64.StdEncoding.DecodeString(s.Generator.Source)
+	if err == nil {
+		err = l.ids.source.UnmarshalBinary(source)
+	}
+	l.want(err == nil, "the source of ids: %v", err)
+	l.want(s.CurrentKey != "" && s.NextKey != "", "a signing key is missing")
+	l.ids.secret = s.Generator.Secret
+}
+
+func (l *loader) fillItems() {
+	for i, s := range l.from.Items {
+		*l.items[i] = item{messageID: s.MessageID, body: s.Body, callType: s.CallType, step: s.Step, errors: s.Errors, ended: s.Ended}
+	}
+}
+
+func (l *loader) fillQueues() {
+	for i, s := range l.from.Queues {
+		q := l.queues[i]
+		q.Queue, q.active = s.Queue, s.Active
+		for _, place := range s.Waiting {
+			q.waiting.push(must(l, l.messages, place, "message in queue "+q.Name))
+		}
+		if !s.Gone {
+			l.want(l.state.queues[q.Name] == nil, "queue %q: there twice", q.Name)
+			l.state.queues[q.Name] = q
+		}
+	}
+	for i, s := range l.from.Slots {
+		*l.slots[i] = slot{must(l, l.queues, s.Queue, "queue of a slot"), s.Open}
+	}
+}
+
+// optionsOf shares the options of what is loaded; there must be some.
+func (l *loader) optionsOf(o *Options, what, id string) *Options {
+	if !l.want(o != nil, "%s %q has no options", what, id) {
+		return &Options{}
+	}
+	return l.options.share(*o)
+}
+
+func (l *loader) fillMessages() {
+	for i := range l.from.Messages {
+		s, m := &l.from.Messages[i], l.messages[i]
+		*m = s.Message
+		m.Header, m.Forward = l.headers.share(m.Header), l.headers.share(m.Forward)
+		m.Options = l.optionsOf(m.Options, "message", m.ID)
+		m.timer, m.cut, m.canceled, m.last = s.Timer, s.Cut, s.Canceled, s.Last
+		m.step, m.queue = at(l, l.items, s.Item, "item of message "+m.ID), at(l, l.slots, s.Slot, "slot of message "+m.ID)
+		_, moves := transitions[m.State]
+		l.want(m.ID != "" && m.cut >= 0, "message %d: id %q, cut %d", i+1, m.ID, m.cut)
+		if s.Live {
+			l.want(moves && m.State != "" && (m.State == CancelRequested) == s.Canceling, "message %q: it has not ended, with state %q", m.ID, m.State)
+			l.want(l.state.messages[m.ID] == nil, "message %q: there twice", m.ID)
+			l.state.messages[m.ID] = m
+		}
+	}
+	for _, t := range l.from.Ready {
+		if t.FlowKey == "" {
+			l.ready.push(turn{message: must(l, l.messages, t.Message, "ready message")})
+		}
+	}
+}
+
+func (l *loader) fillFlows() {
+	for _, s := range l.from.FlowKeys {
+		k := &flowKey{FlowKey: s.FlowKey, offered: s.Offered, timer: s.Timer, pausedAt: s.PausedAt}
+		for _, place := range s.Held {
+			m := must(l, l.messages, place, "message held by key "+k.Key)
+			l.want(m.FlowKey() == k.Key, "message %q: held by key %q, but its key is %q", m.ID, k.Key, m.FlowKey())
+			k.waiting.push(m)
+		}
+		for _, t := range s.Starts {
+			k.starts.push(t)
+		}
+		l.want(k.Waiting == len(s.Held) && k.Period > 0, "key %q: %d waiting, %d held, period %s", k.Key, k.Waiting, len(s.Held), k.Period)
+		l.want(l.flows[k.Key] == nil, "key %q: there twice", k.Key)
+		l.flows[k.Key] = k
+	}
+	var ready fifo[turn] // in their order
+	messages := l.ready
+	for _, t := range l.from.Ready {
+		switch k := l.flows[t.FlowKey]; {
+		case t.FlowKey == "":
+			ready.push(messages.pop())
+		case l.want(k != nil, "ready key %q: unknown", t.FlowKey):
+			ready.push(turn{key: k})
+		}
+	}
+	l.ready = ready
+}
+
+func (l *loader) fillRuns() {
+	for i := range l.from.Runs {
+		s, run := &l.from.Runs[i], l.runs[i]
+		*run = s.Run
+		run.Header, run.Forward = l.headers.share(run.Header), l.headers.share(run.Forward)
+		run.Options = l.optionsOf(run.Options, "run", run.ID)
+		run.bare, run.proven = s.Bare, s.Proven
+		for _, place := range s.Items {
+			run.items = append(run.items, must(l, l.items, place, "item of run "+run.ID))
+		}
+		for _, place := range s.Open {
+			run.open = append(run.open, must(l, l.items, place, "open item of run "+run.ID))
+		}
+		l.fillCalls(run, s)
+		if inv := s.Invoked; inv != nil {
+			run.invoked = &invocation{must(l, l.runs, inv.Run, "invoker of run "+run.ID), must(l, l.items, inv.Item, "item of run "+run.ID), inv.Raw, inv.Header}
+		}
+		if s.Gone {
+			continue
+		}
+		l.want(len(run.items) > 0 && run.State != "", "run %q has no first step or no state", run.ID)
+		l.want(l.state.runs[run.ID] == nil, "run %q: there twice", run.ID)
+		l.state.runs[run.ID] = run
+	}
+	known := slices.DeleteFunc(slices.Clone(l.runs), func(run *Run) bool { return l.state.runs[run.ID] != run })
+	slices.SortFunc(known, func(x, y *Run) int { return cmp.Compare(x.Seq, y.Seq) })
+	for _, run := range known {
+		l.runList.add(run.ID, run)
+	}
+	for _, s := range l.from.Waiters {
+		w := &waiter{Waiter: s.Waiter, id: s.WaiterID, timer: s.Timer, raw: s.Raw, item: must(l, l.items, s.Item, "item of a waiter"), run: must(l, l.runs, s.OfRun, "run of a waiter")}
+		w.item.waiter, w.RunRef = w, w.run.RunRef // its URL has the name of the waiter's own
+		l.waiters[w.id] = w
+	}
+	l.fillDLQ()
+}
+
+func (l *loader) fillCalls(run *Run, s *savedRun) {
+	for _, c := range s.Calls {
+		if run.calls == nil {
+			run.calls = map[int]*item{}
+		}
+		run.calls[c.Step] = must(l, l.items, c.Item, "call of run "+run.ID)
+	}
+	for _, k := range s.Kept {
+		if run.kept == nil {
+			run.kept = map[string][][]byte{}
+		}
+		run.kept[k.Event] = k.Data
+	}
+}
+
+func (l *loader) fillDLQ() {
+	last := uint64(0)
+	for i := range l.from.DLQ {
+		s := &l.from.DLQ[i]
+		e := s.DLQEntry
+		e.Message.Options = l.optionsOf(e.Message.Options, "DLQ entry", e.ID)
+		e.Message.Header, e.Message.Forward = l.headers.share(e.Message.Header), l.headers.share(e.Message.Forward)
+		e.Message.step = at(l, l.items, s.Item, "item of DLQ entry "+e.ID)
+		e.run = at(l, l.runs, s.OfRun, "run of DLQ entry "+e.ID)
+		l.want((e.run == nil) == (e.Run == nil), "DLQ entry %q: its run is named in one place only", e.ID)
+		l.want(e.Callback == nil || e.Message.Options.FailureCallback != nil, "DLQ entry %q: a failure callback without its options", e.ID)
+		l.want(e.Seq > last && l.dlq.get(e.ID) == nil, "DLQ entry %q: sequence %d after %d, or there twice", e.ID, e.Seq, last)
+		last = e.Seq
+		l.dlq.add(e.ID, &e)
+	}
+	for _, r := range l.from.Reports {
+		l.reports[r.Callback] = r.Entry
+	}
+}
+
+func (l *loader) fillLog() {
+	s := l.from.Log
+	if !l.want(uint64(len(s.Events)) <= s.Issued, "log: %d events, %d issued", len(s.Events), s.Issued) {
+		return
+	}
+	l.log = eventLog{events: make([]*event, len(s.Events)), issued: s.Issued}
+	first := s.Issued - uint64(len(s.Events)) + 1
+	for i := range s.Events {
+		saved := &s.Events[i]
+		e := &event{seq: first + uint64(i), at: saved.At, next: saved.Next, state: saved.State,
+			msg: at(l, l.messages, saved.Message, "message of an event"), run: at(l, l.runs, saved.Run, "run of an event")}
+		l.want(e.msg != nil || e.run != nil, "event %d: of no message and no run", e.seq)
+		d := detail{saved.Outcome, saved.Error, saved.Rule, saved.DLQID, saved.Invoker, at(l, l.items, saved.Item, "item of an event")}
+		if d != (detail{}) {
+			e.detail = &d
+		}
+		l.log.events[i] = e
+	}
+}
+
+func (l *loader) fillSchedules() {
+	for i := range l.from.Groups {
+		g := l.from.Groups[i]
+		l.groups[g.Name] = &g
+	}
+	for i := range l.from.Schedules {
+		one := l.from.Schedules[i].Schedule
+		var err error
+		one.line, one.zone, err = parseCron(one.Cron)
+		l.want(err == nil, "schedule %q: %v", one.ID, err)
+		one.timer, one.Request.schedule = l.from.Schedules[i].Timer, one.ID
+		l.schedules[one.ID] = &one
+	}
+	for _, s := range l.from.Dedup {
+		m := mark{s.Key, s.ID, s.Until}
+		if l.dedup.first == nil {
+			l.dedup.first = map[string]mark{}
+		}
+		l.dedup.first[m.key] = m
+		l.dedup.order.push(m)
+	}
+}
+
+func (l *loader) fillTimers() {
+	s := l.from.Timers
+	for _, t := range s.List {
+		kind := slices.Index(timerKinds, t.Kind)
+		if !l.want(kind >= 0 && t.Seq > 0 && t.Seq <= s.Issued, "timer %d of kind %q", t.Seq, t.Kind) {
+			return
+		}
+		if m := l.state.messages[t.Subject]; timerKind(kind) == wakeOutcome && m != nil && m.timer == t.Seq {
+			l.want(m.last != nil, "message %q: its outcome is missing", m.ID)
+		}
+		if timerKind(kind) == wakeSchedule {
+			l.timers.cron++
+		}
+		l.timers.heap = append(l.timers.heap, timer{t.Due, t.Seq, timerKind(kind), t.Subject})
+	}
+	// A sorted list is a heap.
+	slices.SortFunc(l.timers.heap, func(x, y timer) int { return cmp.Or(cmp.Compare(x.due, y.due), cmp.Compare(x.seq, y.seq)) })
+	l.timers.issued = s.Issued
+}
+
+func (l *loader) fillStores() {
+	for _, s := range l.from.Usage {
+		n := len(l.usage.minutes)
+		l.want(n == 0 || l.usage.minutes[n-1].at < s.At, "usage: minute %d is out of order", s.At)
+		l.usage.minutes = append(l.usage.minutes, minute{s.At, s.Counts})
+	}
+	for i := range l.from.Search {
+		one := l.from.Search[i]
+		l.search[one.ID] = &one
+	}
+	for _, s := range l.from.Vectors {
+		x := &vectorIndex{VectorConfig: s.VectorConfig, namespaces: map[string]*namespace{}}
+		for _, space := range s.Namespaces {
+			l.want(x.namespaces[space.Name] == nil, "vector index %q: namespace %q is there twice", x.Name, space.Name)
+			x.namespaces[space.Name] = l.namespace(x, space)
+			x.order = append(x.order, space.Name)
+		}
+		l.want(x.namespaces[""] != nil, "vector index %q: the default namespace is missing", x.Name)
+		l.vectors[x.Name] = x
+	}
+}
+
+func (l *loader) namespace(x *vectorIndex, s savedSpace) *namespace {
+	n := &namespace{vectors: map[string]*Vector{}}
+	for i := range s.Vectors {
+		v := s.Vectors[i].Vector
+		v.ready = s.Vectors[i].Ready
+		err := x.fits(&v, x.Dimension)
+		l.want(err == nil && n.vectors[v.ID] == nil, "vector %q: there twice, or %v", v.ID, err)
+		n.vectors[v.ID], n.order = &v, append(n.order, v.ID)
+		n.size += v.size()
+	}
+	for _, id := range s.Pending {
+		if v := n.vectors[id]; l.want(v != nil, "vector %q is pending, but not there", id) {
+			n.waiting.push(v)
+		}
+	}
+	n.ready = len(n.vectors) - n.waiting.len()
+	return n
+}
