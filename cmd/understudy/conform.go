@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -38,6 +39,11 @@ type ConformCmd struct {
 
 // Run judges the target; its exit code is the verdict.
 func (c *ConformCmd) Run(e *env) error {
+	for _, one := range c.Report { // before anything runs
+		if format, file, ok := strings.Cut(one, "="); !ok || file == "" || !slices.Contains(conformance.ReportFormats(), format) {
+			return usage("--report %q: accepted is FORMAT=FILE, FORMAT one of %s", one, strings.Join(conformance.ReportFormats(), ", "))
+		}
+	}
 	cfg, stop, err := c.config(e)
 	if err != nil {
 		return err
@@ -141,10 +147,7 @@ func (c *ConformCmd) write(w io.Writer, r *conformance.Report) error {
 		return err
 	}
 	for _, one := range c.Report {
-		format, file, ok := strings.Cut(one, "=")
-		if !ok || file == "" {
-			return usage("--report %q: accepted is FORMAT=FILE", one)
-		}
+		format, file, _ := strings.Cut(one, "=")
 		f, err := os.Create(file)
 		if err != nil {
 			return usage("--report: %w", err)

@@ -1,0 +1,74 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// renderers write reports, one file each. Sorted by name.
+var renderers = map[string]func(io.Writer, *Report) error{
+	"json":     writeJSON,
+	"junit":    writeJUnit,
+	"terminal": writeTerminal,
+}
+
+// WriteReport writes a report in one of the formats.
+func WriteReport(format string, w io.Writer, r *Report) error {
+	write := renderers[format]
+	if write == nil {
+		return fmt.Errorf("%w: report format %q: accepted are %s", ErrUsage, format, strings.Join(ReportFormats(), ", "))
+	}
+	return write(w, r)
+}
+
+// ReportFormats are the formats that there are, sorted.
+func ReportFormats() []string { return slices.Sorted(maps.Keys(renderers)) }
+
+func writeJSON(w io.Writer, r *Report) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(r)
+}
+
+// bad are the verdicts that someone has to act on, the worst first.
+var bad = []Verdict{HarnessError, Fail, Warn, Inconclusive}
+
+// byVerdict are the results with a verdict, in order.
+func (r *Report) byVerdict(v Verdict) []*Result {
+	var list []*Result
+	for i := range r.Results {
+		if r.Results[i].Verdict == v {
+			list = append(list, &r.Results[i])
+		}
+	}
+	return list
+}
+
+// verdictLine is the whole report in one line.
+func (r *Report) verdictLine() string {
+	words := []string{}
+	for _, v := range []Verdict{Pass, Fail, Warn, HarnessError, Inconclusive, Observed, NotApplicable} {
+		if n := len(r.byVerdict(v)); n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	verdict := map[int]string{
+		ExitConformant: "conformant", ExitFailed: "NOT conformant", ExitPartial: "partial: not everything could be judged", ExitHarness: "no verdict: the suite or a driver failed",
+		ExitStaleBaseline: "the baseline is stale", ExitBudget: "a limit ended the run", ExitInterrupted: "interrupted",
+	}[r.ExitCode()]
+	return fmt.Sprintf("%s %s: %s (%s)", r.Target.Name, r.Target.Version, verdict, strings.Join(words, ", "))
+}
+
+// text is the sentence of a requirement, for people.
+func (r *Report) text(id string) string {
+	for i := range r.Requirements {
+		if r.Requirements[i].ID == id {
+			return r.Requirements[i].Text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,9 @@
+package spec
+
+import _ "embed" // the schema
+
+// TargetSchema is the JSON Schema (2020-12) of a target file. Its keyword
+// x-accepted says in words what a key accepts.
+//
+//go:embed target.schema.json
+var TargetSchema []byte
