@@ -202,7 +202,7 @@ func brandQuery(d *spec.Dialect, q url.Values) url.Values {
 // secrets are what no report may hold.
 func (s *scenario) secrets() []string {
 	a := s.auth
-	return []string{string(a.Bearer), string(a.VectorBearer), string(a.KVBearer), string(a.Basic.Password)}
+	return append([]string{string(a.Bearer), string(a.VectorBearer), string(a.KVBearer), string(a.Basic.Password)}, s.hidden...)
 }
 
 func (s *scenario) masked(text string) string {

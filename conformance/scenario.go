@@ -24,6 +24,7 @@ type scenario struct {
 	key    string // names what it creates: letters, digits and hyphens
 	result Result
 	auth   Auth
+	hidden []string // further secrets
 	urls   URLs
 	user   string // id of the messaging user
 	clock  clock
@@ -180,6 +181,11 @@ func (s *scenario) ownAccount(password string) error {
 	for _, f := range fields {
 		if v, ok := text(made.json, "/"+f.name); ok {
 			*f.into = Secret(v)
+		}
+	}
+	for _, name := range []string{"currentSigningKey", "nextSigningKey"} {
+		if v, ok := text(made.json, "/"+name); ok {
+			s.hidden = append(s.hidden, v)
 		}
 	}
 	if id, ok := text(made.json, "/id"); ok {

@@ -1,8 +1,7 @@
 package conformance
 
 type (
-	limiting  struct{ stop func() }
-	extending struct{}
+	limiting struct{ stop func() }
 )
 
-var limitSteps, extensionSteps []step
+var limitSteps []step

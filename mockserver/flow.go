@@ -1,7 +1,10 @@
 package mockserver
 
 import (
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -45,6 +48,16 @@ func (s *Server) pinFlowControlKey(c *call) (reply, error) {
 		return reply{}, err
 	}
 	return empty, c.account.PinFlow(key, f)
+}
+
+// aFlowKey reads a flow-control key: any string, since the document knows no
+// limit ("Flow-control key"), but one that a header can carry.
+func aFlowKey(to *string, v string) error {
+	if v == "" || len(v) > 256 || !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
+		return refusal{"is no flow-control key", "1 to 256 bytes of text without control characters"}
+	}
+	*to = v
+	return nil
 }
 
 // flowKeyIn is the key of the path: one segment, escaped.

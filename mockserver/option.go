@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/spec"
@@ -424,16 +422,6 @@ func flowOf(o *engine.Options) *engine.FlowControl {
 }
 
 func flowKey(o *engine.Options, v string) error { return aFlowKey(&flowOf(o).Key, v) }
-
-// aFlowKey reads a flow-control key: any string, since the document knows no
-// limit ("Flow-control key"), but one that a header can carry.
-func aFlowKey(to *string, v string) error {
-	if v == "" || len(v) > 256 || !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
-		return refusal{"is no flow-control key", "1 to 256 bytes of text without control characters"}
-	}
-	*to = v
-	return nil
-}
 
 // flowValue reads parallelism=5, rate=10, period=1m in any order.
 func flowValue(o *engine.Options, v string) error {

@@ -25,6 +25,9 @@ func judge(t *testing.T, cfg conformance.Config) *conformance.Report {
 	}
 	for i := range report.Results {
 		r := &report.Results[i]
+		if r.Reason == conformance.DriverMissing && cfg.Target.Drivers["clock"].Kind == "" && slices.Contains(r.Tags, "@needs-driver-clock") {
+			continue // what takes minutes needs a clock that is moved
+		}
 		if r.Verdict != conformance.Pass && r.Verdict != conformance.Observed {
 			t.Errorf("%s: %s\n  %s %s %s", r.Location, r.Name, r.Verdict, r.Reason, r.Detail)
 		}

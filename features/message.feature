@@ -1,0 +1,154 @@
+@area-message
+Feature: Deduplication, batches, queues, schedules and the life of a message
+
+  Rule: a message that was published before is not published again
+
+    @REQ-DDP-001 @extension
+    Scenario: The same deduplication id is delivered once
+      Given a destination
+      And the message has a deduplication id
+      When the message is published twice
+      Then exactly 1 attempt is made
+      And the second answer names the first message as deduplicated
+
+    @REQ-DDP-002 @extension
+    Scenario: The same content to the same destination is delivered once
+      Given a destination
+      And the message is deduplicated by its content
+      When the message is published twice
+      Then exactly 1 attempt is made
+
+    @REQ-DDP-003 @extension @negative
+    Scenario: The same content to another destination is another message
+      Given the destinations "orders" and "invoices"
+      And the message is deduplicated by its content
+      When the same message is published to each of them
+      Then the endpoints "orders" and "invoices" each receive that body once
+
+  Rule: a batch publishes all its messages or none
+
+    @REQ-BAT-001 @extension
+    Scenario: Every message of a batch is delivered
+      Given the destinations "orders" and "invoices"
+      When a batch with a message for each of them is published
+      Then each destination receives its own message once
+
+    @REQ-BAT-002 @extension @negative
+    Scenario: A batch with a bad message delivers none of them
+      Given the destinations "orders" and "invoices"
+      When a batch with a message for each of them and a bad one is published
+      Then the request is refused
+      And nothing arrives at "orders" or "invoices"
+
+  Rule: a queue delivers one message after the other
+
+    @REQ-QUE-001 @extension
+    Scenario: Messages of a queue arrive in the order of their publication
+      Given a destination
+      When 5 messages are enqueued
+      Then they arrive in the order of their publication
+
+    @REQ-QUE-002 @extension @time-retries
+    Scenario: The next message of a queue waits for the final outcome of the one before
+      Given a destination that answers 503 once and then 200
+      And the message is allowed 1 retry by a header
+      When 3 messages are enqueued
+      Then they arrive in the order of their publication, the first one twice
+
+  Rule: a callback tells what came of a delivery
+
+    @REQ-CBK-001 @extension
+    Scenario: A callback carries the response of the destination
+      Given a destination that answers with a body of its own
+      And the message has a callback
+      When the message is published
+      Then the callback carries the status and the body of the destination
+
+    @REQ-CBK-002 @extension
+    Scenario: A failure callback is sent once, when the message has failed
+      Given a destination that always answers 503
+      And the message is allowed 1 retry by a header
+      And the message has a failure callback
+      When the message is published
+      Then the failure callback is sent once and names an entry of the dead letter queue
+
+    @REQ-CBK-003 @extension @negative
+    Scenario: A message that is delivered sends no failure callback
+      Given a destination
+      And the message has a failure callback
+      When the message is published
+      Then the message arrives
+      And no failure callback is sent
+
+  Rule: a schedule publishes again and again
+
+    @REQ-SCH-001 @extension @time-window @needs-driver-clock
+    Scenario: A schedule delivers at every time of its expression
+      Given a destination
+      And a schedule for every minute
+      When 3 minutes pass
+      Then between 3 and 4 deliveries have been made
+
+    @REQ-SCH-002 @extension @time-window @negative @needs-driver-clock
+    Scenario: A schedule that is paused delivers nothing
+      Given a destination
+      And a schedule for every minute that is paused
+      When 3 minutes pass
+      Then between 0 and 0 deliveries have been made
+
+  Rule: a message can be looked at and cancelled while it waits
+
+    @REQ-MSG-001 @extension
+    Scenario: A delayed message tells its destination and its body
+      Given a destination
+      And the message is delayed by 60 seconds by a header
+      When the message is published
+      Then the message can be read with its destination and its body
+
+    @REQ-MSG-002 @extension
+    Scenario: A cancelled message is not delivered
+      Given a destination
+      And the message is delayed by 60 seconds by a header
+      When the message is published and cancelled
+      Then nothing arrives at the destination
+
+  Rule: a message that has failed is kept until it is retried or deleted
+
+    @REQ-MDL-001 @extension
+    Scenario: A failed message is in the dead letter queue with its last response
+      Given a destination that always answers 503
+      And the message is allowed 0 retries by a header
+      When the message is published
+      Then the message is in the dead letter queue with the status 503
+
+    @REQ-MDL-002 @extension
+    Scenario: A retried message is delivered again and leaves the queue
+      Given a destination that answers 503 once and then 200
+      And the message is allowed 0 retries by a header
+      When the message is published and its entry is retried
+      Then exactly 2 attempts are made
+      And the message is no longer in the dead letter queue
+
+  Rule: the logs tell the states of a message in order
+
+    @REQ-MLG-001 @extension
+    Scenario: A delivered message was created, active and delivered
+      Given a destination
+      When the message is published
+      Then the message is recorded as "CREATED ACTIVE DELIVERED"
+
+    @REQ-MLG-002 @extension
+    Scenario: A failed message was tried again and then failed
+      Given a destination that always answers 503
+      And the message is allowed 1 retry by a header
+      When the message is published
+      Then the message is recorded as "CREATED ACTIVE ERROR RETRY ACTIVE ERROR FAILED"
+
+  Rule: a delivery is signed
+
+    @REQ-SGN-001 @extension
+    Scenario: The signature of a delivery holds for its body and its destination
+      Given a destination
+      And the body is JSON with odd spacing
+      When the message is published
+      Then the delivery is signed with the current key for its body and its destination
