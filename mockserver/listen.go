@@ -29,10 +29,40 @@ func Run(cfg Config) (*Server, error) {
 			return nil, err
 		}
 	}
+	if err := s.begin(cfg); err != nil {
+		_ = s.Close() // the first error counts
+		return nil, err
+	}
+	for i, srv := range s.servers {
+		s.serveOn(srv, s.own[i])
+	}
 	return s, nil
 }
 
-// listen serves on an address; an empty one shares the first listener.
+// begin restores the state to begin with, before the first request is read. A
+// clock that the configuration names wins over that of the snapshot.
+func (s *Server) begin(cfg Config) error {
+	if cfg.Snapshot == nil {
+		return nil
+	}
+	in, err := s.readSnapshot(cfg.Snapshot)
+	if err != nil {
+		return err
+	}
+	for i := range in.Accounts {
+		if cfg.Clock != "" {
+			in.Accounts[i].State.Clock = cfg.Clock
+		}
+	}
+	was, err := s.restore(in)
+	for _, a := range was.Accounts {
+		s.cfg.Log.Info("state restored", "account", a.ID, "clock", a.Clock, "at", a.Now.UTC(), "saved", was.SavedAt.UTC())
+	}
+	return err
+}
+
+// listen takes an address; an empty one shares the first listener. Requests
+// wait until serveOn.
 func (s *Server) listen(addr string) error {
 	if addr == "" {
 		s.listeners = append(s.listeners, s.listeners[0])
@@ -44,13 +74,17 @@ func (s *Server) listen(addr string) error {
 	}
 	srv := &http.Server{Handler: s, ReadHeaderTimeout: 30 * time.Second, MaxHeaderBytes: 1 << 20}
 	s.listeners = append(s.listeners, l)
-	s.servers = append(s.servers, srv)
+	s.servers, s.own = append(s.servers, srv), append(s.own, l)
+	return nil
+}
+
+// serveOn answers what comes in.
+func (s *Server) serveOn(srv *http.Server, l net.Listener) {
 	s.serving.Go(func() {
 		if err := srv.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			s.cfg.Log.Error("listener ended", "address", addr, "error", err)
+			s.cfg.Log.Error("listener ended", "address", l.Addr().String(), "error", err)
 		}
 	})
-	return nil
 }
 
 func (s *Server) url(i int) string {

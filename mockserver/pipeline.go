@@ -44,7 +44,11 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out reply,
 	if err := s.admit(c); err != nil {
 		return reply{}, err
 	}
-	if c.body, err = s.read(w, c.request); err != nil {
+	limit := s.cfg.MaxBody
+	if c.op.Large {
+		limit = max(limit, maxDocument)
+	}
+	if c.body, err = read(w, c.request, limit); err != nil {
 		return reply{}, err
 	}
 	if c.op.BodyJSON {
@@ -94,14 +98,24 @@ func (s *Server) admit(c *call) error {
 	return nil
 }
 
+// maxDocument is the largest snapshot or fixture file, in bytes.
+const maxDocument = 4 << 30
+
+// trusted is up to which claimed length room is made at once.
+const trusted = 16 << 20
+
 // read takes the body, up to the limit.
-func (s *Server) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func read(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength == 0 || r.Body == nil {
 		return nil, nil
 	}
-	body, err := readAll(http.MaxBytesReader(w, r.Body, s.cfg.MaxBody), min(r.ContentLength, s.cfg.MaxBody))
+	length := min(r.ContentLength, limit)
+	if length > trusted {
+		length = -1
+	}
+	body, err := readAll(http.MaxBytesReader(w, r.Body, limit), length)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, errTooLarge(s.cfg.MaxBody)
+		return nil, errTooLarge(limit)
 	}
 	if err != nil {
 		return nil, invalid("body: could not be read: " + err.Error())

@@ -39,6 +39,7 @@ type Config struct {
 	AnyAccount bool              // every unknown token gets an account of its own
 	Rewrites   map[string]string // URL prefix -> URL prefix, for deliveries
 	Stubs      []Stub
+	Snapshot   []byte // the state that Run begins with, see Server.Snapshot; nil: none
 
 	MaxBody           int64 // bytes of a request body; 0: 1 MiB
 	SkipResponseCheck bool  // do not hold our own answers to the document
@@ -71,7 +72,8 @@ type Server struct {
 
 	listeners []net.Listener
 	servers   []*http.Server
-	done      chan struct{} // closed by Close: ends the event streams
+	own       []net.Listener // of each server its own
+	done      chan struct{}  // closed by Close: ends the event streams
 	serving   sync.WaitGroup
 	closing   sync.Once
 }
@@ -157,8 +159,9 @@ func (s *Server) Close() error {
 	var errs []error
 	s.closing.Do(func() {
 		close(s.done)
-		for _, srv := range s.servers {
+		for i, srv := range s.servers {
 			errs = append(errs, srv.Close())
+			_ = s.own[i].Close() // in case it never served
 		}
 		s.serving.Wait()
 		for _, w := range s.all() {

@@ -109,6 +109,7 @@ type Operation struct {
 	Security []string // schemes, any of which will do; empty for none
 	BodyJSON bool     // the request body is declared as JSON
 	Hot      bool
+	Large    bool // takes a body beyond the limit for messages
 
 	parameters []*parameter
 	greedy     map[string]bool
@@ -126,6 +127,7 @@ func newOperation(doc *openapi3.T, path string, item *openapi3.PathItem, method 
 	}
 	o.Origin, _ = op.Extensions["x-origin"].(string)
 	o.Hot, _ = op.Extensions["x-hot"].(bool)
+	o.Large, _ = op.Extensions["x-large"].(bool)
 	if len(op.Tags) > 0 {
 		o.Tag = op.Tags[0]
 	}

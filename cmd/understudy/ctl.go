@@ -26,6 +26,7 @@ type CtlCmd struct {
 	Deliveries ctlJournal  `cmd:"" help:"The journal of deliveries."`
 	Stub       ctlStub     `cmd:"" help:"List stubs, add one (URL STATUS[:BODY]...), or clear them."`
 	Rewrites   ctlRewrites `cmd:"" help:"List rewrites, or set them (FROM=TO ...)."`
+	Snapshot   ctlSnapshot `cmd:"" help:"Save the whole state to a file, or load it."`
 }
 
 type (

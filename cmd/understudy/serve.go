@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,7 +19,7 @@ import (
 type ServeCmd struct {
 	Addr              string            `default:"127.0.0.1:8080" help:"Where to listen; port 0 takes a free one."`
 	Dialect           string            `default:"svc" help:"Naming of the interface: svc, upstash, or a YAML file."`
-	Clock             string            `default:"real" enum:"real,manual,auto" help:"real, manual (moves by ctl advance), auto (skips to the next timer)."`
+	Clock             string            `default:"" enum:",real,manual,auto" help:"real (default), manual (moves by ctl advance), auto (skips to the next timer)."`
 	Seed              uint64            `default:"0" help:"Repeat ids, signatures and logs; 0 for random."`
 	Account           []string          `placeholder:"ID:TOKEN" help:"An account; repeatable. Default: the dialect's development account."`
 	Accounts          string            `default:"fixed" enum:"fixed,any" help:"any gives every unknown token an account of its own."`
@@ -35,6 +36,8 @@ type ServeCmd struct {
 	ListenManagement  string            `placeholder:"ADDR" help:"Own address of the management host."`
 	ListenVector      string            `placeholder:"ADDR" help:"Own address of the vector host."`
 	ReadyFile         string            `placeholder:"FILE" help:"Write one JSON line with addresses, credentials and environment when ready."`
+	Snapshot          string            `placeholder:"FILE" help:"Begin with the state in FILE, if it is there, and save it there at a clean stop."`
+	SnapshotEvery     time.Duration     `placeholder:"DURATION" help:"Save it so often as well."`
 	LogLevel          string            `default:"info" help:"debug, info, warn, error."`
 	LogFormat         string            `default:"text" enum:"text,json" help:"text or json."`
 }
@@ -43,6 +46,9 @@ type ServeCmd struct {
 func (c *ServeCmd) Run(e *env) error {
 	cfg, err := c.config(e.err)
 	if err != nil {
+		return err
+	}
+	if cfg.Snapshot, err = c.state(cfg.Log); err != nil {
 		return err
 	}
 	if c.ReadyFile != "" {
@@ -57,8 +63,8 @@ func (c *ServeCmd) Run(e *env) error {
 		return usage("--ready-file: %w", err)
 	}
 	banner(e.out, s, cfg.Dialect) // last: who sees it finds the ready file written
-	<-e.ctx.Done()
-	return s.Close()
+	c.saveUntil(e.ctx, s, cfg.Log)
+	return errors.Join(s.Close(), c.save(s))
 }
 
 func (c *ServeCmd) config(errs io.Writer) (mockserver.Config, error) {

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// state is the snapshot to begin with, nil when there is none yet.
+func (c *ServeCmd) state(log *slog.Logger) ([]byte, error) {
+	switch {
+	case c.SnapshotEvery < 0 || c.SnapshotEvery > 0 && c.Snapshot == "":
+		return nil, usage("--snapshot-every %s: accepted is a duration such as 30s, beside --snapshot FILE", c.SnapshotEvery)
+	case c.Snapshot == "":
+		return nil, nil
+	}
+	text, err := os.ReadFile(c.Snapshot)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Dir(c.Snapshot)); err != nil {
+			return nil, usage("--snapshot: %w", err)
+		}
+		log.Info("no snapshot yet: beginning empty", "file", c.Snapshot)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, usage("--snapshot: %w", err)
+	}
+	if !json.Valid(text) {
+		return nil, usage("--snapshot %s: damaged: not a JSON document, or cut off", c.Snapshot)
+	}
+	return text, nil
+}
+
+// saveUntil saves every so often until ctx ends. A snapshot that cannot be
+// written is logged: the server goes on.
+func (c *ServeCmd) saveUntil(ctx context.Context, s *mockserver.Server, log *slog.Logger) {
+	clock, rings := engine.NewReal(), make(chan struct{}, 1)
+	for ctx.Err() == nil {
+		if c.SnapshotEvery > 0 {
+			clock.Alarm(clock.Now().Add(c.SnapshotEvery), func() { rings <- struct{}{} })
+		}
+		select {
+		case <-rings:
+			if err := c.save(s); err != nil {
+				log.Error("snapshot not saved", "error", err)
+			}
+		case <-ctx.Done():
+		}
+	}
+	clock.Alarm(time.Time{}, nil)
+}
+
+// save writes the state to the snapshot file.
+func (c *ServeCmd) save(s *mockserver.Server) error {
+	if c.Snapshot == "" {
+		return nil
+	}
+	text, err := s.Snapshot()
+	if err == nil {
+		err = replaceFile(c.Snapshot, append(text, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot %s: %w", c.Snapshot, err)
+	}
+	return nil
+}
+
+// replaceFile puts text in place of a file: whole, or not at all, whenever the
+// process or the machine ends. It holds credentials, so only its owner reads it.
+func replaceFile(name string, text []byte) error {
+	part, err := os.OpenFile(name+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = part.Write(text)
+	if err == nil {
+		err = part.Sync()
+	}
+	if err = errors.Join(err, part.Close()); err != nil {
+		return err
+	}
+	return os.Rename(name+".part", name)
+}
+
+type (
+	ctlSnapshot struct {
+		Save ctlSave `cmd:"" help:"Write the state of all accounts, or of --account, to a file."`
+		Load ctlLoad `cmd:"" help:"Replace the state by that in a file."`
+	}
+	ctlSave struct {
+		File string `arg:"" help:"The file."`
+	}
+	ctlLoad struct {
+		File string `arg:"" help:"The file." type:"path"`
+	}
+)
+
+// Run saves.
+func (k *ctlSave) Run(e *env, c *cli) error {
+	var text json.RawMessage
+	if err := c.Ctl.call(e, http.MethodGet, "snapshot", nil, nil, &text); err != nil {
+		return err
+	}
+	if err := replaceFile(k.File, append(bytes.TrimSpace(text), '\n')); err != nil {
+		return usage("snapshot save: %w", err)
+	}
+	_, err := fmt.Fprintf(e.out, "%d bytes saved to %s\n", len(text), k.File)
+	return err
+}
+
+// Run loads.
+func (k *ctlLoad) Run(e *env, c *cli) error {
+	text, err := os.ReadFile(k.File)
+	if err != nil {
+		return usage("snapshot load: %w", err)
+	}
+	if !json.Valid(text) {
+		return usage("snapshot load %s: damaged: not a JSON document, or cut off", k.File)
+	}
+	return c.Ctl.show(e, http.MethodPut, "snapshot", nil, json.RawMessage(text))
+}

@@ -1,0 +1,252 @@
+package mockserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+var _ = register(map[string]handler{
+	"controlRestore":  (*Server).controlRestore,
+	"controlSnapshot": (*Server).controlSnapshot,
+})
+
+// snapshotVersion is the form of snapshots that the server writes and reads.
+const snapshotVersion = 1
+
+// snapshot is the state of a server as one document: of each account the
+// credentials, what surrounds it, and its state. Journals are no part of it.
+type snapshot struct {
+	Version  int            `json:"version"`
+	SavedAt  int64          `json:"savedAt"` // Unix ms, see Server.stamp
+	Accounts []savedAccount `json:"accounts"`
+	Sinks    map[string]int `json:"sinks,omitempty"` // attempts at the flaky sink, by message
+}
+
+type savedAccount struct {
+	ID       string            `json:"id"`
+	Token    string            `json:"token"`
+	Password string            `json:"password"`
+	Stubs    []savedStub       `json:"stubs,omitempty"`
+	Rewrites map[string]string `json:"rewrites,omitempty"`
+	State    *engine.Snapshot  `json:"state"`
+}
+
+// savedStub is a stub and how many of its answers have been used.
+type savedStub struct {
+	Stub
+	Used int `json:"used,omitempty"`
+}
+
+// Restored says what a snapshot was.
+type Restored struct {
+	SavedAt  time.Time
+	Accounts []RestoredAccount
+}
+
+// RestoredAccount is an account that was restored, and where its clock stands.
+type RestoredAccount struct {
+	ID    string    `json:"id"`
+	Clock string    `json:"clock"`
+	Now   time.Time `json:"-"`
+}
+
+// Snapshot is the state of all accounts as one JSON document. It may be taken
+// at any time, also after Close.
+func (s *Server) Snapshot() ([]byte, error) { return s.save(s.all()) }
+
+func (s *Server) save(worlds []*world) ([]byte, error) {
+	out := snapshot{Version: snapshotVersion, SavedAt: s.stamp(s.first()), Accounts: make([]savedAccount, len(worlds)), Sinks: s.sinks.save()}
+	for i, w := range worlds {
+		out.Accounts[i] = savedAccount{w.ID, w.Token, w.password, w.stubs.save(), w.rewrites.get(), w.account.Snapshot()}
+	}
+	return json.Marshal(out)
+}
+
+// Restore replaces the state of the accounts in a snapshot, and makes those
+// that are missing; other accounts stay as they are. A snapshot that cannot be
+// changes nothing.
+func (s *Server) Restore(text []byte) (Restored, error) {
+	in, err := s.readSnapshot(text)
+	if err != nil {
+		return Restored{}, err
+	}
+	return s.restore(in)
+}
+
+// readSnapshot reads and checks all of a document.
+func (s *Server) readSnapshot(text []byte) (*snapshot, error) {
+	var form struct{ Version int }
+	var in snapshot
+	if err := json.Unmarshal(text, &form); err != nil {
+		return nil, fmt.Errorf("snapshot is damaged: %w: %w", err, engine.ErrInvalid)
+	}
+	if form.Version != snapshotVersion {
+		return nil, fmt.Errorf("snapshot of version %d; accepted is %d: %w", form.Version, snapshotVersion, engine.ErrInvalid)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&in); err != nil {
+		return nil, fmt.Errorf("snapshot is damaged: %w: %w", err, engine.ErrInvalid)
+	}
+	seen := map[string]bool{}
+	for i := range in.Accounts {
+		a := &in.Accounts[i]
+		if a.ID == "" || a.Token == "" || a.State == nil || seen[a.ID] {
+			return nil, fmt.Errorf("snapshot is damaged: account %q: id, token and state are needed, each account once: %w", a.ID, engine.ErrInvalid)
+		}
+		seen[a.ID] = true
+		if err := s.acceptable(a); err != nil {
+			return nil, fmt.Errorf("account %q: %w", a.ID, err)
+		}
+	}
+	return &in, nil
+}
+
+// acceptable says why an account cannot be restored here.
+func (s *Server) acceptable(a *savedAccount) error {
+	s.mu.Lock()
+	owner := s.tokens[a.Token]
+	s.mu.Unlock()
+	if owner != nil && owner.ID != a.ID {
+		return fmt.Errorf("its token opens account %q of this server: %w", owner.ID, engine.ErrInvalid)
+	}
+	for i := range a.Stubs {
+		if err := a.Stubs[i].check(); err != nil {
+			return err
+		}
+	}
+	if !slices.Contains([]string{"real", "manual", "auto"}, a.State.Clock) {
+		return fmt.Errorf("snapshot is damaged: clock %q; accepted are real, manual and auto: %w", a.State.Clock, engine.ErrInvalid)
+	}
+	return a.State.Check()
+}
+
+// restore puts a checked document in place.
+func (s *Server) restore(in *snapshot) (Restored, error) {
+	out := Restored{SavedAt: time.UnixMilli(in.SavedAt), Accounts: []RestoredAccount{}}
+	for i := range in.Accounts {
+		a := &in.Accounts[i]
+		w := s.world(Account{ID: a.ID, Token: a.Token, Password: a.Password})
+		w.stubs.load(a.Stubs)
+		w.rewrites.set(a.Rewrites)
+		s.setMode(w, "manual") // lest timers of the old state ring on a clock of the new one
+		if err := w.account.Restore(a.State); err != nil {
+			return out, fmt.Errorf("account %q: %w", a.ID, err)
+		}
+		s.setMode(w, a.State.Clock)
+		w.requests.clear()
+		w.deliveries.clear()
+		out.Accounts = append(out.Accounts, RestoredAccount{w.ID, a.State.Clock, w.account.Now()})
+	}
+	s.sinks.load(in.Sinks)
+	return out, nil
+}
+
+// stamp is the time of the world, in Unix ms. In a server that repeats, with a
+// seed and a clock that is not real, it is the account's time instead.
+func (s *Server) stamp(w *world) int64 {
+	s.mu.Lock()
+	repeats := s.cfg.Seed != 0 && w.mode != "real"
+	s.mu.Unlock()
+	if !repeats {
+		return s.wall.Now().UnixMilli()
+	}
+	return w.account.Now().UnixMilli()
+}
+
+// controlSnapshot writes the document past the checks of answers: it is large,
+// and no dialect may rename what is in it.
+func (s *Server) controlSnapshot(c *call) (reply, error) {
+	worlds := s.all()
+	if id := c.query.Get("account"); id != "" && id != "*" {
+		worlds = []*world{c.world}
+	}
+	text, err := s.save(worlds)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{stream: func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(append(text, '\n')) // the client may be gone
+	}}, nil
+}
+
+// controlRestore loads a document; with an account, one for that account.
+func (s *Server) controlRestore(c *call) (reply, error) {
+	in, err := s.readSnapshot(c.body)
+	if err != nil {
+		return reply{}, err
+	}
+	if id := c.query.Get("account"); id != "" && id != "*" {
+		if in.Accounts = only(in.Accounts, id); in.Accounts == nil {
+			return reply{}, invalid(fmt.Sprintf("snapshot has no account %q, and more than one; accepted is one account, or this one among others", id))
+		}
+		in.Accounts[0].ID, in.Accounts[0].Token, in.Accounts[0].Password = id, c.world.Token, c.world.password
+	}
+	out, err := s.restore(in)
+	if err != nil {
+		return reply{}, err
+	}
+	type account struct {
+		RestoredAccount
+		Now int64 `json:"now"`
+	}
+	list := make([]account, len(out.Accounts))
+	for i, a := range out.Accounts {
+		list[i] = account{a, a.Now.UnixMilli()}
+	}
+	return reply{body: map[string]any{"savedAt": in.SavedAt, "accounts": list}}, nil
+}
+
+// only is the account with that id, or the only one.
+func only(accounts []savedAccount, id string) []savedAccount {
+	for i := range accounts {
+		if accounts[i].ID == id || len(accounts) == 1 {
+			return accounts[i : i+1]
+		}
+	}
+	return nil
+}
+
+func (s *stubs) save() []savedStub {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]savedStub, len(s.list))
+	for i, one := range s.list {
+		out[i] = savedStub{one.Stub, one.used}
+	}
+	return out
+}
+
+// load replaces all stubs; they have been checked.
+func (s *stubs) load(list []savedStub) {
+	plain := make([]Stub, len(list))
+	for i, one := range list {
+		plain[i] = one.Stub
+	}
+	s.set(plain)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, one := range s.list {
+		one.used = list[i].Used
+	}
+}
+
+func (s *sinks) save() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.seen)
+}
+
+func (s *sinks) load(seen map[string]int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = maps.Clone(seen)
+}

@@ -1,0 +1,130 @@
+package mockserver_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// told is what was delivered, in one line: path, status, clock.
+func told(list []mockserver.Delivery) string {
+	var out []string
+	for _, d := range list {
+		out = append(out, fmt.Sprint(strings.TrimPrefix(d.URL, "https://app.test/"), " ", d.Response.Status, " at ", d.At))
+	}
+	return strings.Join(out, ", ")
+}
+
+func TestASnapshotGoesOnInAnotherServer(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Seed: 7})
+	c := newClient(t, u)
+	u.Stub("https://app.test/*", 500, 500, 500, 200)
+	u.Publish("https://app.test/a", []byte("one"), "Svc-Delay: 10s", "Svc-Retries: 5")
+	u.Publish("https://app.test/b", []byte{0xff, 0}, "Svc-Retries: 5")
+	u.Advance(9 * time.Second)
+	text := c.do("GET", "/_understudy/snapshot", "").ok().raw
+	before := len(u.Deliveries())
+	u.Advance(24 * time.Hour)
+	want := told(u.Deliveries()[before:])
+	if before != 1 || strings.Count(want, " 500 ") != 2 || strings.Count(want, " 200 ") != 2 {
+		t.Fatalf("%d deliveries before the snapshot, then %s", before, want)
+	}
+	for _, clock := range []string{"manual", "real", "auto"} {
+		v := mockserver.RunT(t, mockserver.Config{Clock: clock})
+		other := newClient(t, v)
+		v.Publish(v.URL()+"/_understudy/sink/status/200", []byte("gone by then"))
+		loaded := other.do("PUT", "/_understudy/snapshot", string(text)).ok()
+		if loaded.text("accounts", 0, "clock") != "manual" || loaded.number("accounts", 0, "now") == 0 {
+			t.Errorf("loaded into %s: %s", clock, loaded.raw)
+		}
+		if again := other.do("GET", "/_understudy/snapshot", "").ok(); !bytes.Equal(state(again.raw), state(text)) {
+			t.Errorf("%s: loaded and saved again:\n%s\nwas:\n%s", clock, again.raw, text)
+		}
+		v.Advance(24 * time.Hour)
+		if got := told(v.Deliveries()); got != want {
+			t.Errorf("%s: after the snapshot %s, want %s", clock, got, want)
+		}
+	}
+}
+
+// state is a snapshot without the time of its making.
+func state(text []byte) []byte {
+	_, rest, _ := bytes.Cut(text, []byte(`"accounts":`))
+	return rest
+}
+
+func TestSnapshotsOfOneAccount(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Accounts: []mockserver.Account{{ID: "a", Token: "token-a"}, {ID: "b", Token: "token-b"}}})
+	c := newClient(t, u)
+	u.Publish("https://app.test/a", nil, "Svc-Delay: 1h")
+	a := c.do("GET", "/_understudy/snapshot?account=a", "").ok()
+	if n := len(a.list("accounts")); n != 1 || a.text("accounts", 0, "id") != "a" {
+		t.Fatalf("%d accounts: %s", n, a.raw)
+	}
+	if n := len(c.do("GET", "/_understudy/snapshot", "").ok().list("accounts")); n != 2 {
+		t.Errorf("%d accounts of 2", n)
+	}
+	waiting := func(token string) int {
+		return len(c.do("GET", "/v2/logs", "", "Authorization: Bearer "+token).ok().list("logs"))
+	}
+	c.do("PUT", "/_understudy/snapshot?account=b", string(a.raw)).ok()
+	if waiting("token-a") != 1 || waiting("token-b") != 1 {
+		t.Errorf("%d and %d events after b took the state of a", waiting("token-a"), waiting("token-b"))
+	}
+	c.do("POST", "/_understudy/reset", "").ok()
+	if waiting("token-a") != 0 || waiting("token-b") != 1 {
+		t.Errorf("%d and %d events after a was reset", waiting("token-a"), waiting("token-b"))
+	}
+	both := c.do("GET", "/_understudy/snapshot", "").ok()
+	fresh := mockserver.RunT(t)
+	newClient(t, fresh).do("PUT", "/_understudy/snapshot", string(both.raw)).ok() // which makes the accounts
+	if got := newClient(t, fresh).do("GET", "/v2/logs", "", "Authorization: Bearer token-b").ok().list("logs"); len(got) != 1 {
+		t.Errorf("%d events of the account that was made", len(got))
+	}
+	newClient(t, fresh).do("PUT", "/_understudy/snapshot?account=nobody", string(both.raw)).refused(404)
+}
+
+func TestADamagedSnapshotIsRefusedAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Accounts: []mockserver.Account{{ID: "a", Token: "token-a"}, {ID: "b", Token: "token-b"}}})
+	c := newClient(t, u)
+	u.Stub("https://app.test/*", 500)
+	u.Publish("https://app.test/a", nil, "Svc-Delay: 1h")
+	text := string(c.do("GET", "/_understudy/snapshot", "").ok().raw)
+	u.Publish("https://app.test/b", nil, "Svc-Delay: 1h")
+	now := state(c.do("GET", "/_understudy/snapshot", "").ok().raw)
+	last := func(old, now string) string {
+		i := strings.LastIndex(text, old)
+		return text[:i] + now + text[i+len(old):]
+	}
+	for name, row := range map[string]struct{ text, want string }{
+		"no JSON":                      {"snapshot", "damaged"},
+		"nothing":                      {"", ""},
+		"cut off":                      {text[:len(text)/2], "damaged"},
+		"no version":                   {"{}", "version 0; accepted is 1"},
+		"a later version":              {strings.Replace(text, `"version":1`, `"version":2`, 1), "version 2; accepted is 1"},
+		"a later version of the state": {last(`"Version":1`, `"Version":3`), "version 3; accepted is 1"},
+		"an unknown name":              {strings.Replace(text, `"accounts"`, `"colour":1,"accounts"`, 1), "colour"},
+		"the second account damaged":   {last(`"Generator"`, `"Generation"`), "Generation"},
+		"an account without state":     {`{"version":1,"accounts":[{"id":"a","token":"t"}]}`, "state"},
+		"an account twice":             {strings.Replace(text, `"id":"b"`, `"id":"a"`, 1), "once"},
+		"a token of another":           {strings.Replace(text, `"token-b"`, `"token-a"`, 1), "token"},
+		"a stub that cannot be":        {strings.Replace(text, `"url":"https://app.test/*"`, `"url":"/(/"`, 1), "stub"},
+		"a clock that is none":         {last(`"Clock":"manual"`, `"Clock":"sun"`), "sun"},
+	} {
+		a := c.do("PUT", "/_understudy/snapshot", row.text)
+		a.refused(400, row.want)
+		if strings.Contains(a.text("error"), "\n") {
+			t.Errorf("%s: more than one line: %s", name, a.raw)
+		}
+	}
+	if after := state(c.do("GET", "/_understudy/snapshot", "").ok().raw); !bytes.Equal(now, after) {
+		t.Errorf("the state has changed from\n%s\nto\n%s", now, after)
+	}
+}
