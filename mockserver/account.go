@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -25,6 +26,8 @@ type world struct {
 	mode       string // of the clock; guarded by Server.mu
 	password   string // of the management API
 	indexes    []vectorAccess
+	kv         *kv.KV
+	kvToken    string
 }
 
 // seededStart is where a seeded manual clock begins, so that runs repeat.
@@ -61,6 +64,8 @@ func (s *Server) world(a Account) *world {
 		VectorLag:       s.cfg.VectorLag,
 		VectorIndexes:   s.cfg.VectorIndexes,
 	})
+	w.kvToken = derived(a.Token, "kv")
+	w.kv, _ = kv.New(kv.Config{Token: w.kvToken, URL: s.cfg.KVURL, Now: w.account.Now}) // New has tried the URL
 	s.worlds[a.ID], s.tokens[a.Token] = w, w
 	return w
 }

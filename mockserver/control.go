@@ -101,6 +101,7 @@ func (s *Server) controlReadyz(*call) (reply, error) {
 func (s *Server) controlReset(c *call) (reply, error) {
 	for _, w := range s.chosen(c) {
 		w.account.Reset()
+		w.kv.Reset()
 		w.requests.clear()
 		w.deliveries.clear()
 		w.stubs.set(s.cfg.Stubs)

@@ -102,10 +102,6 @@ func unencodable() (status int, body []byte) {
 	return http.StatusInternalServerError, []byte(`{"error":"internal fault; the server's log has more"}`)
 }
 
-func errNotBuilt(op string) error {
-	return &apiError{status: http.StatusNotImplemented, text: op + ": not built yet"}
-}
-
 func errPath(path string) error {
 	return &apiError{status: http.StatusNotFound, text: "path " + path + ": no such operation; `understudy spec` lists them"}
 }

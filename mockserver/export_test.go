@@ -43,9 +43,6 @@ func Destination(path, query string) (url, group string, err error) {
 	return r.URL, r.Group, err
 }
 
-// NotBuilt is how many operations still answer 501.
-func NotBuilt() int { return len(notBuilt) }
-
 // WithHandlers runs f with another handler table, and then restores it. An
 // operation that change adds, or sets to another mark than "", gets a handler
 // of that kind.
@@ -80,4 +77,18 @@ func FlowValue(v string) (f engine.FlowControl, again string, err error) {
 		return engine.FlowControl{}, "", err
 	}
 	return *o.Flow, flowText(o.Flow), nil
+}
+
+// NotBuilt lists the operations of the document that no handler stands for.
+func NotBuilt() (left []string) {
+	doc, err := spec.Load()
+	if err != nil {
+		panic(err)
+	}
+	for _, op := range doc.Operations() {
+		if handlers[op.ID] == nil {
+			left = append(left, op.ID)
+		}
+	}
+	return left
 }

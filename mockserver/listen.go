@@ -109,6 +109,9 @@ func (s *Server) VectorURL() string { return s.url(3) }
 // Token is the access token of the default account.
 func (s *Server) Token() string { return s.first().Token }
 
+// KVURL is where the key-value store of the rate-limit plugin is.
+func (s *Server) KVURL() string { return s.URL() + kvPath }
+
 // EnvVar is an environment variable for clients.
 type EnvVar struct{ Name, Value string }
 
@@ -129,6 +132,8 @@ func (s *Server) Env() []EnvVar {
 		{"MANAGEMENT_PASSWORD", w.password},
 		{"VECTOR_URL", s.VectorURL()},
 		{"VECTOR_TOKEN", w.indexes[0].token},
+		{"KV_URL", s.KVURL()},
+		{"KV_TOKEN", w.kvToken},
 	}
 	var all, brand []EnvVar
 	for _, v := range neutral {

@@ -88,6 +88,9 @@ func (s *Server) admit(c *call) error {
 	if err != nil {
 		return err
 	}
+	if c.op.Area == "kv_url" {
+		w = s.kvWorld(c)
+	}
 	if w == nil {
 		w = s.first()
 	}

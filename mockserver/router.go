@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/gorilla/mux"
@@ -37,9 +36,6 @@ func (s *Server) routes(docs ...*spec.Document) (*mux.Router, error) {
 	for _, doc := range docs {
 		for _, op := range doc.Operations() {
 			h := handlers[op.ID]
-			if slices.Contains(notBuilt, op.ID) {
-				h = func(*Server, *call) (reply, error) { return reply{}, errNotBuilt(op.ID) }
-			}
 			if h == nil {
 				return nil, fmt.Errorf("operation %s of the document has no handler", op.ID)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -41,9 +42,10 @@ type Config struct {
 	Stubs      []Stub
 	Snapshot   []byte // the state that Run begins with, see Server.Snapshot; nil: none
 
-	MaxBody           int64 // bytes of a request body; 0: 1 MiB
-	SkipResponseCheck bool  // do not hold our own answers to the document
-	StrictOptions     bool  // unknown configuration names are errors
+	MaxBody           int64  // bytes of a request body; 0: 1 MiB
+	KVURL             string // redis:// of a real server behind the key-value store; "": embedded
+	SkipResponseCheck bool   // do not hold our own answers to the document
+	StrictOptions     bool   // unknown configuration names are errors
 	ControlToken      string
 	PricePerMessage   float64               // 0: 0.00001
 	VectorLag         time.Duration         // see engine.Config
@@ -96,6 +98,9 @@ func New(cfg Config) (*Server, error) {
 	s.started = s.wall.Now()
 	s.delivery = newDeliverer(s)
 	if s.router, err = s.routes(doc, control); err != nil {
+		return nil, err
+	}
+	if _, err := kv.New(kv.Config{Token: "-", URL: cfg.KVURL}); err != nil {
 		return nil, err
 	}
 	for _, a := range cfg.Accounts {
@@ -165,7 +170,7 @@ func (s *Server) Close() error {
 		}
 		s.serving.Wait()
 		for _, w := range s.all() {
-			errs = append(errs, w.account.Close())
+			errs = append(errs, w.account.Close(), w.kv.Close())
 		}
 		s.delivery.close()
 	})

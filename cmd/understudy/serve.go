@@ -32,6 +32,7 @@ type ServeCmd struct {
 	StrictOptions     bool              `help:"Refuse unknown configuration names."`
 	PricePerMessage   float64           `default:"0.00001" help:"For the billing figures of the statistics."`
 	VectorLag         time.Duration     `default:"0s" help:"How long a vector change stays pending."`
+	KVURL             string            `name:"kv-url" placeholder:"redis://..." help:"A real server behind the key-value store; embedded without."`
 	ListenRegion      string            `placeholder:"ADDR" help:"Own address of the region host."`
 	ListenManagement  string            `placeholder:"ADDR" help:"Own address of the management host."`
 	ListenVector      string            `placeholder:"ADDR" help:"Own address of the vector host."`
@@ -80,7 +81,7 @@ func (c *ServeCmd) config(errs io.Writer) (mockserver.Config, error) {
 		Addr: c.Addr, RegionAddr: c.ListenRegion, ManagementAddr: c.ListenManagement, VectorAddr: c.ListenVector,
 		Dialect: dialect, Clock: c.Clock, Seed: c.Seed, AnyAccount: c.Accounts == "any", Rewrites: c.Rewrite,
 		SkipResponseCheck: !c.ValidateResponses, StrictOptions: c.StrictOptions, ControlToken: c.ControlToken,
-		PricePerMessage: c.PricePerMessage, VectorLag: c.VectorLag, Log: log,
+		PricePerMessage: c.PricePerMessage, KVURL: c.KVURL, VectorLag: c.VectorLag, Log: log,
 	}
 	if cfg.MaxBody, err = byteCount(c.MaxBody); err != nil {
 		return cfg, usage("--max-body: %w", err)
@@ -129,7 +130,7 @@ func byteCount(text string) (int64, error) {
 func banner(w io.Writer, s *mockserver.Server, d *spec.Dialect) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Understudy %s is running at %s\n\n", mockserver.Version, s.URL())
-	fmt.Fprintf(&b, "  messaging   %s\n  region      %s\n  management  %s\n  vector      %s\n\n", s.URL(), s.RegionURL(), s.ManagementURL(), s.VectorURL())
+	fmt.Fprintf(&b, "  messaging   %s\n  region      %s\n  management  %s\n  vector      %s\n  key-value   %s\n\n", s.URL(), s.RegionURL(), s.ManagementURL(), s.VectorURL(), s.KVURL())
 	for _, v := range s.Env() {
 		fmt.Fprintf(&b, "export %s=%s\n", v.Name, quoted(v.Value))
 	}
@@ -172,7 +173,7 @@ func (c *ServeCmd) ready(s *mockserver.Server) error {
 		vars[v.Name] = v.Value
 	}
 	line, err := json.Marshal(map[string]any{
-		"pid": os.Getpid(), "url": s.URL(), "regionUrl": s.RegionURL(), "managementUrl": s.ManagementURL(), "vectorUrl": s.VectorURL(),
+		"pid": os.Getpid(), "url": s.URL(), "regionUrl": s.RegionURL(), "managementUrl": s.ManagementURL(), "vectorUrl": s.VectorURL(), "kvUrl": s.KVURL(),
 		"controlUrl": s.URL() + "/_understudy", "token": s.Token(), "env": vars,
 	})
 	if err != nil {

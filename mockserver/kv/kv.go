@@ -89,6 +89,16 @@ func (k *KV) Close() error {
 	return b.close()
 }
 
+// Reset forgets all data of an embedded store; a real server is left alone.
+func (k *KV) Reset() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.backend != nil && k.cfg.URL == "" {
+		_ = k.backend.close() // it was memory
+		k.backend = nil
+	}
+}
+
 // started is the backend, started if this is the first command.
 func (k *KV) started() (backend, error) {
 	k.mu.Lock()

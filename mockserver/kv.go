@@ -1,0 +1,64 @@
+package mockserver
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+var _ = register(map[string]handler{
+	"kvCommand":     (*Server).kvCall,
+	"kvPathGet":     (*Server).kvCall,
+	"kvPathPost":    (*Server).kvCall,
+	"kvPathPut":     (*Server).kvCall,
+	"kvPipeline":    (*Server).kvCall,
+	"kvTransaction": (*Server).kvCall,
+})
+
+// kvPath is where the store of the rate-limit plugin is.
+const kvPath = "/kv"
+
+// kvCall lets the account's store answer: it has its own rules for tokens,
+// statuses and bodies.
+func (s *Server) kvCall(c *call) (reply, error) {
+	r, u := *c.request, url.URL{Path: strings.TrimPrefix(c.request.URL.Path, kvPath), RawPath: strings.TrimPrefix(c.request.URL.RawPath, kvPath), RawQuery: c.raw}
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	r.URL, r.Header, r.Body = &u, c.header, io.NopCloser(bytes.NewReader(c.body))
+	answer := captured{header: http.Header{}}
+	c.world.kv.ServeHTTP(&answer, &r)
+	return reply{status: answer.status, header: answer.header, body: answer.body.Bytes()}, nil
+}
+
+// kvWorld is the account whose store a request opens. Its token stands in the
+// header or in the query; a wrong one is the store's to refuse.
+func (s *Server) kvWorld(c *call) *world {
+	token := c.query.Get("_token")
+	if c.header.Get("Authorization") != "" {
+		token = bearer(c.header)
+	}
+	return s.find(func(w *world) bool { return w.kvToken == token })
+}
+
+// captured is an answer that has not been sent.
+type captured struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (a *captured) Header() http.Header { return a.header }
+
+func (a *captured) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+}
+
+func (a *captured) Write(p []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	return a.body.Write(p)
+}
