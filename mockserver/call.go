@@ -23,6 +23,7 @@ type call struct {
 	world   *world
 	account *engine.Account
 	index   string // name of the vector index that the credentials open
+	asked   string // name of the vector index in the URL, "" for none
 	warning string // for the answer: a name that nobody knows
 }
 

@@ -135,6 +135,7 @@ func (s *Server) Env() []EnvVar {
 		{"KV_URL", s.KVURL()},
 		{"KV_TOKEN", w.kvToken},
 	}
+	neutral = append(neutral, s.vectorEnv(w)...)
 	var all, brand []EnvVar
 	for _, v := range neutral {
 		all = append(all, EnvVar{"UNDERSTUDY_" + v.Name, v.Value})

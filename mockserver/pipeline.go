@@ -70,6 +70,7 @@ func (s *Server) neutralise(c *call) {
 		r.URL, r.Header = &u, header
 		c.request = &r
 	}
+	c.indexPath()
 	c.header, c.raw, c.query = header, query, noQuery
 	if query != "" {
 		c.query = c.request.URL.Query()
@@ -96,7 +97,9 @@ func (s *Server) admit(c *call) error {
 	}
 	c.world, c.account = w, w.account
 	if c.op.Area == "vector_url" {
-		c.index = w.opens(bearer(c.header))
+		if c.index = w.opens(bearer(c.header)); c.asked != "" && c.asked != c.index {
+			return errUnauthorized("Bearer", "Unauthorized: the token is not that of the vector index "+shorten(c.asked))
+		}
 	}
 	return nil
 }

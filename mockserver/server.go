@@ -140,6 +140,13 @@ func (c *Config) complete() error {
 			return err
 		}
 	}
+	names := map[string]bool{}
+	for _, x := range c.VectorIndexes {
+		if x.Name == "" || names[x.Name] {
+			return fmt.Errorf("vector index %q: a name is needed, each once", x.Name)
+		}
+		names[x.Name] = true
+	}
 	if len(c.VectorIndexes) == 0 {
 		c.VectorIndexes = []engine.VectorConfig{defaultIndex}
 	}

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/understudy-mock/understudy/engine"
 )
@@ -49,6 +52,80 @@ func vectorHandlers() map[string]handler {
 	return rows
 }
 
+// indexRoot is where vector indexes have URLs of their own: /index/NAME takes
+// the place of the vector host's root.
+const indexRoot = "/index/"
+
+// indexPath takes the index out of the path.
+func (c *call) indexPath() {
+	rest, ok := strings.CutPrefix(c.request.URL.EscapedPath(), indexRoot)
+	if !ok {
+		return
+	}
+	name, path, _ := strings.Cut(rest, "/")
+	plain, err := url.PathUnescape(name)
+	if err != nil {
+		return
+	}
+	r, u := *c.request, *c.request.URL
+	u.RawPath = "/" + path
+	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
+		return
+	}
+	r.URL, c.request, c.asked = &u, &r, plain
+}
+
+// VectorIndexURL is the URL of one vector index; clients take it in place of
+// VectorURL, whose index the token picks.
+func (s *Server) VectorIndexURL(name string) string {
+	return s.VectorURL() + indexRoot + url.PathEscape(name)
+}
+
+// vectorEnv names the URL and the token of each configured index.
+func (s *Server) vectorEnv(w *world) (vars []EnvVar) {
+	if len(w.indexes) < 2 {
+		return nil
+	}
+	for _, x := range w.indexes {
+		name := "VECTOR_" + strings.Map(func(r rune) rune {
+			if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+				return unicode.ToUpper(r)
+			}
+			return '_'
+		}, x.name)
+		vars = append(vars, EnvVar{name + "_URL", s.VectorIndexURL(x.name)}, EnvVar{name + "_TOKEN", x.token})
+	}
+	return vars
+}
+
+// ParseVectorIndex reads NAME=TYPE[:DIMENSION[:FUNCTION]], such as
+// docs=DENSE:1536:COSINE, words=SPARSE or both=HYBRID:384:DOT_PRODUCT.
+func ParseVectorIndex(text string) (engine.VectorConfig, error) {
+	const accepted = "accepted is NAME=TYPE[:DIMENSION[:FUNCTION]], TYPE one of DENSE, SPARSE and HYBRID, FUNCTION one of COSINE, EUCLIDEAN and DOT_PRODUCT"
+	name, kind, ok := strings.Cut(text, "=")
+	parts := strings.Split(kind, ":")
+	x := engine.VectorConfig{Name: name, Type: parts[0], Similarity: engine.Cosine}
+	if !ok || !plainName.MatchString(name) || len(parts) > 3 || !slices.Contains([]string{engine.Dense, engine.Sparse, engine.Hybrid}, x.Type) {
+		return x, fmt.Errorf("vector index %q: %s", text, accepted)
+	}
+	if len(parts) > 1 {
+		n, err := strconv.Atoi(parts[1])
+		if err != nil || n < 1 || n > 1<<16 {
+			return x, fmt.Errorf("vector index %q: dimension %q: a whole number from 1 to 65536", text, parts[1])
+		}
+		x.Dimension = n
+	}
+	if len(parts) > 2 {
+		if x.Similarity = parts[2]; !slices.Contains([]string{engine.Cosine, engine.Euclidean, engine.DotProduct}, x.Similarity) {
+			return x, fmt.Errorf("vector index %q: function %q: %s", text, parts[2], accepted)
+		}
+	}
+	if x.Type == engine.Sparse && len(parts) > 1 {
+		return x, fmt.Errorf("vector index %q: a SPARSE index has neither dimension nor function", text)
+	}
+	return x, nil
+}
+
 // result is the envelope of every answer of the vector host.
 func result(v any) reply { return reply{body: map[string]any{"result": v}} }
 
@@ -79,22 +156,46 @@ func infoBody(v *engine.VectorInfo) map[string]any {
 	return out
 }
 
+// numbers are components on the wire. A null, which is how JavaScript writes
+// NaN and infinity, is no number.
+type numbers []float32
+
+func (n *numbers) UnmarshalJSON(raw []byte) error {
+	if at := bytes.Index(raw, []byte("null")); at > 0 {
+		return fmt.Errorf("vector component %d is null; accepted are finite numbers", bytes.Count(raw[:at], []byte(",")))
+	}
+	return json.Unmarshal(raw, (*[]float32)(n))
+}
+
+// sparseJSON is a sparse vector on the wire.
+type sparseJSON struct {
+	Indices []int32 `json:"indices"`
+	Values  numbers `json:"values"`
+}
+
+func (v *sparseJSON) vector() *engine.SparseVector {
+	if v == nil {
+		return nil
+	}
+	return &engine.SparseVector{Indices: v.Indices, Values: v.Values}
+}
+
 // vectorJSON is a vector on the wire. An id may be a number; it comes back as
 // a string.
 type vectorJSON struct {
-	ID       json.RawMessage      `json:"id"`
-	Vector   []float32            `json:"vector"`
-	Sparse   *engine.SparseVector `json:"sparseVector"`
-	Metadata json.RawMessage      `json:"metadata"`
-	Data     *string              `json:"data"`
-	Mode     string               `json:"metadataUpdateMode"`
+	ID       json.RawMessage `json:"id"`
+	Vector   numbers         `json:"vector"`
+	Sparse   *sparseJSON     `json:"sparseVector"`
+	Metadata json.RawMessage `json:"metadata"`
+	Data     *string         `json:"data"`
+	Mode     string          `json:"metadataUpdateMode"`
 }
 
 func (v *vectorJSON) vector() engine.Vector {
 	if bytes.Equal(v.Metadata, []byte("null")) {
 		v.Metadata = nil
 	}
-	return engine.Vector{ID: idText(v.ID), Values: v.Vector, Sparse: v.Sparse, Metadata: v.Metadata, Data: v.Data}
+	return engine.Vector{ID: idText(v.ID), Values: v.Vector, Sparse: v.Sparse.vector(), Metadata: v.Metadata, Data: v.Data}
 }
 
 // idText is a string's text, or the digits of a number.
@@ -156,20 +257,20 @@ func (s *Server) updateVector(c *call) (reply, error) {
 
 // selection is which vectors an operation is about, and what it shows of them.
 type selection struct {
-	IDs             []json.RawMessage    `json:"ids"`
-	Prefix          string               `json:"prefix"`
-	Filter          string               `json:"filter"`
-	IncludeVectors  bool                 `json:"includeVectors"`
-	IncludeMetadata bool                 `json:"includeMetadata"`
-	IncludeData     bool                 `json:"includeData"`
-	Cursor          json.RawMessage      `json:"cursor"`
-	Limit           int                  `json:"limit"`
-	Vector          []float32            `json:"vector"`
-	Sparse          *engine.SparseVector `json:"sparseVector"`
-	TopK            *int                 `json:"topK"`
-	Fusion          string               `json:"fusionAlgorithm"`
-	Mode            string               `json:"queryMode"`
-	Weighting       string               `json:"weightingStrategy"`
+	IDs             []json.RawMessage `json:"ids"`
+	Prefix          string            `json:"prefix"`
+	Filter          string            `json:"filter"`
+	IncludeVectors  bool              `json:"includeVectors"`
+	IncludeMetadata bool              `json:"includeMetadata"`
+	IncludeData     bool              `json:"includeData"`
+	Cursor          json.RawMessage   `json:"cursor"`
+	Limit           int               `json:"limit"`
+	Vector          numbers           `json:"vector"`
+	Sparse          *sparseJSON       `json:"sparseVector"`
+	TopK            *int              `json:"topK"`
+	Fusion          string            `json:"fusionAlgorithm"`
+	Mode            string            `json:"queryMode"`
+	Weighting       string            `json:"weightingStrategy"`
 }
 
 func (q *selection) ids() []string {
@@ -279,7 +380,7 @@ func (s *Server) queryVectors(c *call) (reply, error) {
 		if k < 1 || q.Weighting != "" {
 			return reply{}, invalid("query: accepted are topK from 1 up, and no weightingStrategy, which is not supported here")
 		}
-		found, err := c.account.QueryVectors(c.index, c.vars["namespace"], engine.VectorQuery{Values: q.Vector, Sparse: q.Sparse, TopK: k, Mode: q.Mode, Fusion: q.Fusion})
+		found, err := c.account.QueryVectors(c.index, c.vars["namespace"], engine.VectorQuery{Values: q.Vector, Sparse: q.Sparse.vector(), TopK: k, Mode: q.Mode, Fusion: q.Fusion})
 		if err != nil {
 			return reply{}, err
 		}

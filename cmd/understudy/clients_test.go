@@ -22,6 +22,12 @@ const clientLimit = 3 * time.Minute
 // needs names what a stand-in must offer for the tests of a folder.
 var needs = map[string]string{"ratelimit": "UNDERSTUDY_KV_URL"}
 
+// flags are what the tests of a folder ask of the server.
+var flags = map[string][]string{"vector": {
+	"--clock", "manual", "--vector-lag", "2s",
+	"--vector-index", "docs=DENSE:3:COSINE", "--vector-index", "words=SPARSE", "--vector-index", "both=HYBRID:2:DOT_PRODUCT",
+}}
+
 // TestClients runs the tests of the published client packages, each folder of
 // conformance/clients with a package.json against a server process of its own.
 // They are written in the clients' language and know nothing but the
@@ -43,7 +49,7 @@ func TestClients(t *testing.T) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
 			install(t, dir)
-			server := serve(t, binary, "--dialect", "upstash")
+			server := serve(t, binary, append([]string{"--dialect", "upstash"}, flags[filepath.Base(dir)]...)...)
 			if name := needs[filepath.Base(dir)]; name != "" && !slices.ContainsFunc(server.env, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
 				t.Skipf("the stand-in has no %s", name)
 			}

@@ -33,6 +33,7 @@ type ServeCmd struct {
 	PricePerMessage   float64           `default:"0.00001" help:"For the billing figures of the statistics."`
 	VectorLag         time.Duration     `default:"0s" help:"How long a vector change stays pending."`
 	KVURL             string            `name:"kv-url" placeholder:"redis://..." help:"A real server behind the key-value store; embedded without."`
+	VectorIndex       []string          `sep:"none" placeholder:"NAME=TYPE:DIM:FUNCTION" help:"A vector index, such as docs=DENSE:1536:COSINE; repeatable. Default: one whose first vector decides."`
 	ListenRegion      string            `placeholder:"ADDR" help:"Own address of the region host."`
 	ListenManagement  string            `placeholder:"ADDR" help:"Own address of the management host."`
 	ListenVector      string            `placeholder:"ADDR" help:"Own address of the vector host."`
@@ -99,6 +100,13 @@ func (c *ServeCmd) config(errs io.Writer) (mockserver.Config, error) {
 			return cfg, usage("--stub: %w", err)
 		}
 		cfg.Stubs = append(cfg.Stubs, stub)
+	}
+	for _, text := range c.VectorIndex {
+		index, err := mockserver.ParseVectorIndex(text)
+		if err != nil {
+			return cfg, usage("--vector-index: %w", err)
+		}
+		cfg.VectorIndexes = append(cfg.VectorIndexes, index)
 	}
 	if len(c.StubPreset) > 0 {
 		cfg.Stubs = append(cfg.Stubs, mockserver.EchoHosts...)

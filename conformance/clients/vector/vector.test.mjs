@@ -1,0 +1,116 @@
+// The published vector client against the stand-in, as it is. The server has
+// three indexes (docs, words, both), a manual clock, and a lag of two seconds.
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { Index } from "@upstash/vector";
+
+const env = process.env;
+const open = (name) => new Index({ url: env[`UNDERSTUDY_VECTOR_${name}_URL`], token: env[`UNDERSTUDY_VECTOR_${name}_TOKEN`] });
+const docs = open("DOCS");
+
+async function control(method, path, body) {
+  const r = await fetch(`${env.UNDERSTUDY_URL}/_understudy/${path}`, { method, headers: { "content-type": "application/json" }, body: body && JSON.stringify(body) });
+  assert.equal(r.status, 200, await r.clone().text());
+  return r.json();
+}
+const advance = (by) => control("POST", "clock/advance", { by });
+
+beforeEach(() => control("POST", "reset"));
+
+test("the URL of the environment opens the first index", async () => {
+  const index = new Index({ url: env.UPSTASH_VECTOR_REST_URL, token: env.UPSTASH_VECTOR_REST_TOKEN });
+  assert.equal((await index.info()).dimension, 3);
+});
+
+test("a change is pending for the lag, and then ready", async () => {
+  assert.equal(await docs.upsert({ id: "a", vector: [1, 0, 0], metadata: { n: 1 } }), "Success");
+  let info = await docs.info();
+  assert.deepEqual([info.vectorCount, info.pendingVectorCount], [0, 1]);
+  assert.equal(info.similarityFunction, "COSINE");
+  assert.equal(info.denseIndex.dimension, 3);
+  await advance("1999ms");
+  assert.equal((await docs.info()).pendingVectorCount, 1);
+  await advance("1ms");
+  info = await docs.info();
+  assert.deepEqual([info.vectorCount, info.pendingVectorCount], [1, 0]);
+  assert.ok(info.indexSize > 0);
+  assert.deepEqual(info.namespaces[""], { vectorCount: 1, pendingVectorCount: 0 });
+});
+
+test("query finds the nearest first, exactly", async () => {
+  await docs.upsert([
+    { id: "x", vector: [1, 0, 0], metadata: { name: "x" }, data: "ex" },
+    { id: "y", vector: [0, 1, 0] },
+    { id: "xy", vector: [1, 1, 0] },
+    { id: "-x", vector: [-1, 0, 0] },
+  ]);
+  await advance("2s");
+  const found = await docs.query({ vector: [1, 0, 0], topK: 3, includeMetadata: true, includeData: true, includeVectors: true });
+  assert.deepEqual(found.map((v) => v.id), ["x", "xy", "y"]);
+  assert.equal(found[0].score, 1);
+  assert.ok(Math.abs(found[1].score - (1 + Math.SQRT1_2) / 2) < 1e-6);
+  assert.equal(found[2].score, 0.5);
+  assert.deepEqual([found[0].metadata, found[0].data, found[0].vector], [{ name: "x" }, "ex", [1, 0, 0]]);
+});
+
+test("fetch, update, range, delete, reset", async () => {
+  await docs.upsert(["a", "b", "c", "d", "e"].map((id, i) => ({ id, vector: [1, i, 0], metadata: { i } })));
+  await advance("2s");
+  const [a, none] = await docs.fetch(["a", "none"], { includeMetadata: true });
+  assert.deepEqual([a.metadata, none], [{ i: 0 }, null]);
+  assert.deepEqual(await docs.update({ id: "a", metadata: { i: 9 } }), { updated: 1 });
+  assert.deepEqual((await docs.fetch(["a"], { includeMetadata: true }))[0].metadata, { i: 9 });
+  const seen = [];
+  for (let cursor = "0"; ; ) {
+    const page = await docs.range({ cursor, limit: 2 });
+    seen.push(...page.vectors.map((v) => v.id));
+    if (!page.nextCursor) break;
+    cursor = page.nextCursor;
+  }
+  assert.deepEqual(seen.toSorted(), ["a", "b", "c", "d", "e"]);
+  assert.deepEqual(await docs.delete(["a", "b", "none"]), { deleted: 2 });
+  assert.equal((await docs.fetch(["a"]))[0], null);
+  assert.equal(await docs.reset(), "Success");
+  assert.equal((await docs.info()).vectorCount, 0);
+});
+
+test("namespaces are apart, and exist from their first upsert", async () => {
+  const eu = docs.namespace("eu");
+  await eu.upsert({ id: "a", vector: [0, 0, 1] });
+  await advance("2s");
+  assert.deepEqual((await docs.listNamespaces()).toSorted(), ["", "eu"]);
+  assert.deepEqual(await docs.query({ vector: [0, 0, 1], topK: 5 }), []);
+  assert.deepEqual((await eu.query({ vector: [0, 0, 1], topK: 5 })).map((v) => v.id), ["a"]);
+  const info = await docs.info();
+  assert.equal(info.vectorCount, 1);
+  assert.deepEqual(info.namespaces.eu, { vectorCount: 1, pendingVectorCount: 0 });
+  await docs.deleteNamespace("eu");
+  assert.deepEqual(await docs.listNamespaces(), [""]);
+});
+
+test("sparse and hybrid indexes", async () => {
+  const words = open("WORDS"), both = open("BOTH");
+  await words.upsert([
+    { id: "a", sparseVector: { indices: [1, 7], values: [0.5, 0.5] } },
+    { id: "b", sparseVector: { indices: [2], values: [1] } },
+  ]);
+  await both.upsert({ id: "h", vector: [1, 0], sparseVector: { indices: [3], values: [2] } });
+  await advance("2s");
+  assert.deepEqual((await words.query({ sparseVector: { indices: [7], values: [2] }, topK: 5 })).map((v) => [v.id, v.score]), [["a", 1]]);
+  assert.equal((await words.info()).indexType, "SPARSE");
+  const info = await both.info();
+  assert.equal(info.indexType, "HYBRID");
+  assert.equal(info.similarityFunction, "DOT_PRODUCT");
+  assert.deepEqual((await both.query({ vector: [1, 0], sparseVector: { indices: [3], values: [1] }, topK: 1 })).map((v) => v.id), ["h"]);
+});
+
+test("what does not fit is refused and stores nothing", async () => {
+  await assert.rejects(docs.upsert([{ id: "ok", vector: [1, 0, 0] }, { id: "bad", vector: [1, 0] }]), /dimension/i);
+  await assert.rejects(docs.upsert({ id: "bad", vector: [1, 0, 1e39] }), /vector/i);
+  await assert.rejects(docs.upsert({ id: "bad", vector: [1, 0, Number.NaN] }), /vector|null/i);
+  await advance("2s");
+  assert.equal((await docs.info()).vectorCount, 0);
+  await assert.rejects(new Index({ url: env.UNDERSTUDY_VECTOR_WORDS_URL, token: env.UNDERSTUDY_VECTOR_DOCS_TOKEN }).info(), /Unauthorized/);
+  await assert.rejects(new Index({ url: env.UNDERSTUDY_VECTOR_DOCS_URL, token: "wrong" }).info(), /Unauthorized/);
+  await assert.rejects(new Index({ url: `${env.UNDERSTUDY_VECTOR_URL}/index/none`, token: env.UNDERSTUDY_VECTOR_DOCS_TOKEN }).info(), /Unauthorized/);
+});
