@@ -80,6 +80,11 @@ func (c *clock) pass(ctx context.Context, d time.Duration) error {
 		}
 		return c.post(ctx, "clock/advance", map[string]any{"by": d.String(), "timeout": "20s"})
 	}
+	return c.wait(ctx, d)
+}
+
+// wait lets d of the world's time go by: what a driver's clock does not move.
+func (c *clock) wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -176,6 +176,7 @@ func (s *scenario) ownAccount(password string) error {
 		into *Secret
 	}{
 		{"token", &s.auth.Bearer}, {"vectorToken", &s.auth.VectorBearer}, {"kvToken", &s.auth.KVBearer},
+
 		{"managementUsername", &s.auth.Basic.Username}, {"managementPassword", &s.auth.Basic.Password},
 	}
 	for _, f := range fields {

@@ -45,9 +45,9 @@ type Config struct {
 }
 
 // PluginHost starts a host application with the rate-limit plugin, configured by
-// the JSON of the interface document, and an application that answers 200 behind
-// it. An error means that the configuration was refused.
-type PluginHost func(ctx context.Context, config []byte) (url string, stop func(), err error)
+// the JSON of the interface document; what the plugin lets through goes on to
+// upstream. An error means that the configuration was refused.
+type PluginHost func(ctx context.Context, config []byte, upstream string) (url string, stop func(), err error)
 
 // ErrUsage wraps errors in what was asked for: exit code 2.
 var ErrUsage = errors.New("wrong usage")

@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -17,6 +20,7 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/mockserver/ratelimit"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -160,9 +164,24 @@ func (c *ConformCmd) write(w io.Writer, r *conformance.Report) error {
 	return nil
 }
 
-// hostPlugin runs the rate-limit plugin in front of an application.
-func hostPlugin(_ context.Context, _ []byte) (string, func(), error) {
-	return "", nil, errors.New("not yet")
+// hostPlugin runs our rate-limit plugin in front of an application.
+func hostPlugin(_ context.Context, config []byte, upstream string) (string, func(), error) {
+	cfg, err := ratelimit.Parse(config)
+	if err != nil {
+		return "", nil, err
+	}
+	target, err := url.Parse(upstream)
+	if err != nil {
+		return "", nil, err
+	}
+	cfg.Log = quietLog()
+	limit, err := ratelimit.New(cfg)
+	if err != nil {
+		return "", nil, err
+	}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
+	host := httptest.NewServer(limit(proxy))
+	return host.URL, host.Close, nil
 }
 
 // quietLog keeps what a judged stand-in logs out of the report.

@@ -1,0 +1,386 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// limiting is the host application of a scenario.
+type limiting struct {
+	config  map[string]any
+	url     string
+	stop    func()
+	refused error
+	sent    []string // marks of the requests, in order
+	since   int      // those before do not count for "those requests"
+	window  time.Duration
+	tokens  int
+	path    string
+}
+
+var limitSteps = []step{
+	{"Given", `a plugin configuration without "([\w.]+)"`, (*scenario).configurationWithout},
+	{"Given", `a route limited to (\d+) requests per "(\w+)" by the "([\w-]+)" algorithm`, (*scenario).limitedRoute},
+	{"Given", `the plugin is switched off`, (*scenario).switchedOff},
+	{"Given", `the strategy is for the methods "(\w+)"`, (*scenario).forMethods},
+	{"Given", `the strategy is for the path "([^"]+)"`, (*scenario).forPath},
+	{"Given", `clients are told apart by "([\w.-]+)"`, (*scenario).toldApartBy},
+	{"Given", `the keys begin with "(\w+)"`, (*scenario).keysBegin},
+	{"Given", `the bucket is refilled by (\d+)`, (*scenario).refilledBy},
+	{"Given", `one client has used up its limit( late in a window)?`, (*scenario).usedUp},
+	{"When", `the host application starts`, (*scenario).startHost},
+	{"When", `one client sends (\d+) requests?`, (*scenario).sends},
+	{"When", `another client sends (\d+) requests?`, (*scenario).anotherSends},
+	{"When", `one client sends (\d+) requests with a pause of (\d+) milliseconds`, (*scenario).sendsPausing},
+	{"When", `one client sends (\d+) requests with the method "(\w+)"`, (*scenario).sendsMethod},
+	{"When", `one client sends (\d+) requests to "([^"]+)"`, (*scenario).sendsTo},
+	{"When", `one client sends a request to each of "([^"]+)" and "([^"]+)"`, (*scenario).sendsToEach},
+	{"When", `two clients send 1 request each`, (*scenario).twoClients},
+	{"When", `the same client sends (\d+) requests? (\d+) milliseconds later`, (*scenario).sendsLater},
+	{"Then", `the configuration is (accepted|refused)`, (*scenario).configurationIs},
+	{"Then", `the first (\d+) requests reach the application`, (*scenario).firstReach},
+	{"Then", `the last (\d+) requests reach the application`, (*scenario).lastReach},
+	{"Then", `the last request is denied`, (*scenario).lastDenied},
+	{"Then", `at least one of those requests is denied`, (*scenario).oneDenied},
+	{"Then", `exactly (\d+) of those requests reaches the application`, (*scenario).exactlyReach},
+	{"Then", `the application has seen exactly (\d+) requests?`, (*scenario).applicationSaw},
+	{"Then", `the storage has been asked for a key of prefix, method, route and identifier`, (*scenario).keyForm},
+	{"Then", `every request to the storage carried the configured token`, (*scenario).tokenCarried},
+}
+
+// The endpoints behind the plugin: the application, and the storage, which the
+// suite passes on and reads along.
+const (
+	application = "the application"
+	storage     = "the storage"
+	user        = "X-User"
+)
+
+func (s *scenario) limitedRoute(tokens int, window, algorithm string) error {
+	if s.suite.cfg.Plugin == nil {
+		return skip(DriverMissing, "the target file names no driver %q: what runs the plugin", "plugin")
+	}
+	if s.urls.KV == "" {
+		return skip(FixtureUnsatisfied, "target.urls.kv: where the plugin keeps its counters")
+	}
+	e := s.endpoint(storage)
+	e.aside, e.respond = true, s.passOn
+	s.plugin.tokens, s.plugin.path = tokens, "/"
+	s.plugin.window, _ = time.ParseDuration(window)
+	s.plugin.config = map[string]any{
+		"token": string(s.auth.KVBearer), "url": e.url, "prefix": s.key,
+		"strategy": []any{map[string]any{
+			"methods": []any{"ALL"}, "path": "*", "identifierSource": "header." + user,
+			"limiter": map[string]any{"algorithm": algorithm, "tokens": tokens, "window": window},
+		}},
+	}
+	return nil
+}
+
+// passOn sends a request to the storage on to the real one.
+func (s *scenario) passOn(got *received) reply {
+	r, err := http.NewRequestWithContext(s.ctx, got.method, s.urls.KV+got.path, bytes.NewReader(got.body))
+	if err != nil {
+		return reply{Status: http.StatusBadGateway, Body: err.Error()}
+	}
+	for name, values := range s.suite.dialect.BrandHeader(got.header.Clone()) {
+		if name != "Host" && name != "Accept-Encoding" {
+			r.Header[name] = values
+		}
+	}
+	response, err := s.suite.http.Do(r)
+	if err != nil {
+		return reply{Status: http.StatusBadGateway, Body: err.Error()}
+	}
+	defer response.Body.Close()
+	body, err := readAll(response.Body)
+	if err != nil {
+		return reply{Status: http.StatusBadGateway, Body: err.Error()}
+	}
+	return reply{Status: response.StatusCode, Header: http.Header{"Content-Type": response.Header["Content-Type"]}, Body: string(body)}
+}
+
+func (s *scenario) strategy() map[string]any {
+	first, _ := at(s.plugin.config, "/strategy/0")
+	object, _ := first.(map[string]any)
+	return object
+}
+
+func (s *scenario) limiter() map[string]any {
+	l, _ := s.strategy()["limiter"].(map[string]any)
+	return l
+}
+
+func (s *scenario) configurationWithout(key string) error {
+	if err := s.limitedRoute(3, "1h", "fixed-window"); err != nil {
+		return err
+	}
+	var v any = s.plugin.config
+	parts := strings.Split(key, ".")
+	for _, part := range parts[:len(parts)-1] {
+		v, _ = at(v, "/"+part)
+	}
+	object, _ := v.(map[string]any)
+	delete(object, parts[len(parts)-1])
+	return nil
+}
+
+func (s *scenario) switchedOff() error {
+	s.plugin.config["enabled"] = false
+	return nil
+}
+
+func (s *scenario) forMethods(method string) error {
+	s.strategy()["methods"] = []any{method}
+	return nil
+}
+
+func (s *scenario) forPath(path string) error {
+	s.strategy()["path"] = path
+	return nil
+}
+
+func (s *scenario) toldApartBy(source string) error {
+	s.strategy()["identifierSource"] = source
+	return nil
+}
+
+func (s *scenario) keysBegin(prefix string) error {
+	s.plugin.config["prefix"] = prefix + s.key
+	return nil
+}
+
+func (s *scenario) refilledBy(n int) error {
+	s.limiter()["refillRate"] = n
+	return nil
+}
+
+// startHost starts the application once.
+func (s *scenario) startHost() error {
+	if s.plugin.url != "" || s.plugin.refused != nil {
+		return nil
+	}
+	if s.limiter() != nil && s.limiter()["algorithm"] == "token-bucket" && s.limiter()["refillRate"] == nil {
+		s.limiter()["refillRate"] = 1 // optional, yet needed: always sent
+	}
+	text, err := json.Marshal(s.plugin.config)
+	if err != nil {
+		return harness("", "%v", err)
+	}
+	s.plugin.url, s.plugin.stop, s.plugin.refused = s.suite.cfg.Plugin(s.ctx, text, s.endpoint(application).url)
+	return nil
+}
+
+// ask sends one request to the host application.
+func (s *scenario) askHost(method, path, client string) error {
+	if err := s.startHost(); err != nil {
+		return err
+	}
+	if s.plugin.refused != nil {
+		return &Failure{Message: "the configuration was refused: " + s.plugin.refused.Error(), Want: "a running host application", Got: "none", Exchange: -1}
+	}
+	mark := fmt.Sprintf("%s-%d", s.key, len(s.plugin.sent))
+	r, err := http.NewRequestWithContext(s.ctx, method, s.plugin.url+path, http.NoBody)
+	if err != nil {
+		return harness("", "%v", err)
+	}
+	r.Header.Set(user, client)
+	r.Header.Set("X-Mark", mark)
+	s.plugin.sent = append(s.plugin.sent, mark)
+	a, err := s.send(r, nil, nil)
+	if err != nil {
+		return err
+	}
+	s.looked(a.exchange)
+	if !a.ok() {
+		s.observe("ratelimit.denied.status", strconv.Itoa(a.status))
+	}
+	return nil
+}
+
+func (s *scenario) burst(n int, method, path, client string) error {
+	for range n {
+		if err := s.askHost(method, path, client); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *scenario) sends(n int) error { return s.burst(n, http.MethodGet, s.plugin.path, "ann") }
+
+func (s *scenario) anotherSends(n int) error {
+	return s.burst(n, http.MethodGet, s.plugin.path, "bob")
+}
+
+func (s *scenario) sendsMethod(n int, method string) error {
+	return s.burst(n, method, s.plugin.path, "ann")
+}
+
+func (s *scenario) sendsTo(n int, path string) error { return s.burst(n, http.MethodGet, path, "ann") }
+
+func (s *scenario) sendsToEach(a, b string) error {
+	if err := s.sendsTo(1, a); err != nil {
+		return err
+	}
+	return s.sendsTo(1, b)
+}
+
+func (s *scenario) twoClients() error {
+	if err := s.sends(1); err != nil {
+		return err
+	}
+	return s.anotherSends(1)
+}
+
+func (s *scenario) sendsPausing(n, pause int) error {
+	for range n {
+		if err := s.sends(1); err != nil {
+			return err
+		}
+		if err := s.clock.wait(s.ctx, time.Duration(pause)*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usedUp sends until a request is denied. Late in a window means in its second
+// half, so that a window that is fixed has begun anew half a window later.
+func (s *scenario) usedUp(late string) error {
+	if late != "" {
+		w := s.plugin.window.Milliseconds()
+		if into := now().UnixMilli() % w; into < w*6/10 {
+			if err := s.clock.wait(s.ctx, time.Duration(w*6/10-into)*time.Millisecond); err != nil {
+				return err
+			}
+		} else if into > w*8/10 {
+			if err := s.clock.wait(s.ctx, time.Duration(w-into+w*6/10)*time.Millisecond); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.sends(s.plugin.tokens); err != nil {
+		return unless(err)
+	}
+	s.plugin.since = len(s.plugin.sent)
+	return nil
+}
+
+func (s *scenario) sendsLater(n, ms int) error {
+	if err := s.clock.wait(s.ctx, time.Duration(ms)*time.Millisecond); err != nil {
+		return err
+	}
+	s.plugin.since = len(s.plugin.sent)
+	return s.sends(n)
+}
+
+func (s *scenario) configurationIs(what string) error {
+	switch {
+	case what == "accepted" && s.plugin.refused != nil:
+		return &Failure{Message: "the configuration was refused", Want: "a running host application", Got: s.plugin.refused.Error(), Exchange: -1}
+	case what == "refused" && s.plugin.refused == nil:
+		return &Failure{Message: "the configuration was accepted", Want: "a refusal", Got: "a running host application", Exchange: -1}
+	}
+	return nil
+}
+
+// reached are the marks of the requests that the application saw.
+func (s *scenario) reached() []string {
+	var marks []string
+	for _, got := range s.endpoint(application).look() {
+		marks = append(marks, got.header.Get("X-Mark"))
+	}
+	return marks
+}
+
+func (s *scenario) reach(marks []string) error {
+	seen := s.reached()
+	for _, mark := range marks {
+		if !slices.Contains(seen, mark) {
+			return s.failure("a request was denied", strings.Join(marks, ", "), strings.Join(seen, ", "))
+		}
+	}
+	return nil
+}
+
+func (s *scenario) firstReach(n int) error { return s.reach(s.plugin.sent[:n]) }
+
+func (s *scenario) lastReach(n int) error {
+	return s.reach(s.plugin.sent[len(s.plugin.sent)-n:])
+}
+
+func (s *scenario) lastDenied() error {
+	last := s.plugin.sent[len(s.plugin.sent)-1]
+	if slices.Contains(s.reached(), last) {
+		return s.failure("the last request reached the application", "a denial", "request "+last)
+	}
+	return nil
+}
+
+// those are how many of the last burst reached the application.
+func (s *scenario) those() (n int) {
+	seen := s.reached()
+	for _, mark := range s.plugin.sent[s.plugin.since:] {
+		if slices.Contains(seen, mark) {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *scenario) oneDenied() error {
+	if n, all := s.those(), len(s.plugin.sent)-s.plugin.since; n == all {
+		return s.failure("requests of the last burst that reached the application", fmt.Sprintf("fewer than %d", all), strconv.Itoa(n))
+	}
+	return nil
+}
+
+func (s *scenario) exactlyReach(n int) error {
+	if got := s.those(); got != n {
+		return s.failure("requests of the last burst that reached the application", strconv.Itoa(n), strconv.Itoa(got))
+	}
+	return nil
+}
+
+func (s *scenario) applicationSaw(n int) error {
+	if got := len(s.reached()); got != n {
+		return s.failure("requests that the application has seen", strconv.Itoa(n), strconv.Itoa(got))
+	}
+	return nil
+}
+
+func (s *scenario) keyForm() error {
+	s.reached()
+	prefix, _ := s.plugin.config["prefix"].(string)
+	path, _ := s.strategy()["path"].(string)
+	want := strings.Join([]string{prefix, http.MethodGet, path, "ann"}, ":")
+	var bodies []string
+	for _, got := range s.endpoint(storage).look() {
+		if strings.Contains(string(got.body)+got.path, want) {
+			return nil
+		}
+		bodies = append(bodies, string(got.body))
+	}
+	return s.failure("no request to the storage names the key", want, strings.Join(bodies, " | "))
+}
+
+func (s *scenario) tokenCarried() error {
+	s.reached()
+	all := s.endpoint(storage).look()
+	if len(all) == 0 {
+		return s.failure("requests to the storage", "at least one", "none")
+	}
+	for _, got := range all {
+		if !strings.HasSuffix(got.header.Get("Authorization"), " "+string(s.auth.KVBearer)) && !strings.Contains(got.path, "_token="+string(s.auth.KVBearer)) {
+			return s.failure("a request to the storage", "with the configured token", shown(s.maskedHeader(got.header)))
+		}
+	}
+	return nil
+}

@@ -1,7 +1,0 @@
-package conformance
-
-type (
-	limiting struct{ stop func() }
-)
-
-var limitSteps []step
