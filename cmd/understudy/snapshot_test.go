@@ -145,7 +145,9 @@ func saves(t *testing.T, file string, times int) (events int) {
 	text, err := os.ReadFile(file)
 	var saved struct {
 		Accounts []struct {
-			State struct{ Log struct{ Events []json.RawMessage } }
+			State struct {
+				Log struct{ Events []json.RawMessage }
+			}
 		}
 	}
 	if err == nil {
