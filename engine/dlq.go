@@ -26,10 +26,16 @@ type DLQEntry struct {
 func (e *DLQEntry) sequence() uint64 { return e.Seq }
 
 // bury puts a failed message into the DLQ.
-func (a *Account) bury(m *Message, o *Outcome) *DLQEntry {
+func (a *Account) bury(m *Message, o *Outcome) *DLQEntry { return a.buryAs("", m, o) }
+
+// buryAs gives the entry an id; "" asks for a new one.
+func (a *Account) buryAs(id string, m *Message, o *Outcome) *DLQEntry {
 	a.seq++
+	if id == "" {
+		id = fmt.Sprintf("%d-%d", a.now.UnixMilli(), a.seq)
+	}
 	e := &DLQEntry{
-		ID:      fmt.Sprintf("%d-%d", a.now.UnixMilli(), a.seq),
+		ID:      id,
 		Seq:     a.seq,
 		At:      a.now,
 		Message: *m,

@@ -147,6 +147,19 @@ func (a *Account) publishTo(r PublishRequest, e Endpoint, opts *Options, forward
 // create fills in what follows from the options, logs CREATED and admits the
 // message: into its queue, else to wait for its time.
 func (a *Account) create(m *Message) *Message {
+	a.compose(m)
+	a.messages[m.ID] = m
+	a.move(m, Created, event{next: m.NotBefore.UnixMilli()})
+	if m.queue == nil && m.Options.Queue != "" {
+		a.enqueue(m)
+	} else {
+		a.waitUntil(m, m.NotBefore)
+	}
+	return m
+}
+
+// compose fills in what follows from the options.
+func (a *Account) compose(m *Message) {
 	m.ID = a.ids.id("msg_", a.now)
 	m.Method = m.Options.Method
 	if m.Method == "" {
@@ -162,14 +175,6 @@ func (a *Account) create(m *Message) *Message {
 		m.NotBefore = a.now
 	}
 	m.NextAt = m.NotBefore
-	a.messages[m.ID] = m
-	a.move(m, Created, event{next: m.NotBefore.UnixMilli()})
-	if m.queue == nil && m.Options.Queue != "" {
-		a.enqueue(m)
-	} else {
-		a.waitUntil(m, m.NotBefore)
-	}
-	return m
 }
 
 // waitUntil lets a message rest until the given time.

@@ -287,19 +287,25 @@ func (a *Account) stepEnded(m *Message) {
 
 // failRun ends a run for which m failed: DLQ, RUN_FAILED, failure callback.
 func (a *Account) failRun(run *Run, m *Message, o *Outcome) {
-	entry := a.bury(m, o)
-	entry.Run, entry.Payload, entry.run = run.ref(), run.Payload, run
-	entry.Message.Header, entry.Message.URL, entry.Message.CallerIP = run.Header, run.URL, run.CallerIP
+	entry := a.buryRun("", run, m, o)
 	failing := *m
-	if failing.Options.FailureCallback == nil {
-		opts := *failing.Options
-		opts.FailureCallback = run.Options.FailureCallback
-		failing.Options = &opts
-	}
-	entry.Message.Options = failing.Options
-	run.DLQID = entry.ID
+	failing.Options = entry.Message.Options
 	a.reportFailure(entry, &failing, o)
 	a.endRun(run, RunFailed, detail{dlqID: entry.ID, err: failure(o), out: o})
+}
+
+// buryRun puts a run for which m failed into the DLQ; "" asks for a new id.
+func (a *Account) buryRun(id string, run *Run, m *Message, o *Outcome) *DLQEntry {
+	entry := a.buryAs(id, m, o)
+	entry.Run, entry.Payload, entry.run = run.ref(), run.Payload, run
+	entry.Message.Header, entry.Message.URL, entry.Message.CallerIP = run.Header, run.URL, run.CallerIP
+	if m.Options.FailureCallback == nil {
+		opts := *m.Options
+		opts.FailureCallback = run.Options.FailureCallback
+		entry.Message.Options = &opts
+	}
+	run.DLQID = entry.ID
+	return entry
 }
 
 // Run is one run.

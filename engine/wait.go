@@ -58,6 +58,10 @@ type Notified struct {
 func (a *Account) Wait(r WaitRequest) error {
 	a.lock()
 	defer a.unlock()
+	return a.wait(r)
+}
+
+func (a *Account) wait(r WaitRequest) error {
 	run, err := a.openRun(r.RunID, time.Time{})
 	if err != nil {
 		return err

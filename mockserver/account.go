@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
@@ -23,8 +24,9 @@ type world struct {
 	deliveries journal[Delivery]
 	stubs      stubs
 	rewrites   rewrites
-	mode       string // of the clock; guarded by Server.mu
-	password   string // of the management API
+	mode       string     // of the clock; guarded by Server.mu
+	password   string     // of the management API
+	opening    sync.Mutex // guards indexes
 	indexes    []vectorAccess
 	kv         *kv.KV
 	kvToken    string
@@ -40,6 +42,13 @@ func (s *Server) world(a Account) *world {
 	if w := s.worlds[a.ID]; w != nil {
 		return w
 	}
+	w := s.newWorld(a)
+	s.worlds[a.ID], s.tokens[a.Token] = w, w
+	return w
+}
+
+// newWorld makes a world that nobody can reach yet.
+func (s *Server) newWorld(a Account) *world {
 	w := &world{Account: a, mode: s.cfg.Clock, password: a.Password}
 	if w.password == "" {
 		w.password = derived(a.Token, "management")
@@ -66,7 +75,6 @@ func (s *Server) world(a Account) *world {
 	})
 	w.kvToken = derived(a.Token, "kv")
 	w.kv, _ = kv.New(kv.Config{Token: w.kvToken, URL: s.cfg.KVURL, Now: w.account.Now}) // New has tried the URL
-	s.worlds[a.ID], s.tokens[a.Token] = w, w
 	return w
 }
 
@@ -117,12 +125,30 @@ func vectorToken(token, index string) string {
 
 // opens is the name of the vector index that a token opens, "" for none.
 func (w *world) opens(token string) string {
+	w.opening.Lock()
+	defer w.opening.Unlock()
 	for _, x := range w.indexes {
 		if x.token == token {
 			return x.name
 		}
 	}
 	return ""
+}
+
+// vectorToken is the token of the first vector index.
+func (w *world) vectorToken() string {
+	w.opening.Lock()
+	defer w.opening.Unlock()
+	return w.indexes[0].token
+}
+
+// openIndex gives a vector index that was not configured its token.
+func (w *world) openIndex(name string) {
+	w.opening.Lock()
+	defer w.opening.Unlock()
+	if !slices.ContainsFunc(w.indexes, func(known vectorAccess) bool { return known.name == name }) {
+		w.indexes = append(w.indexes, vectorAccess{name, vectorToken(w.Token, name)})
+	}
 }
 
 // all lists the worlds by id.

@@ -31,6 +31,6 @@ func (s *Server) controlPutAccount(c *call) (reply, error) {
 	current, next := w.account.Keys()
 	return reply{body: map[string]string{
 		"id": w.ID, "userId": w.ID, "token": w.Token, "currentSigningKey": current, "nextSigningKey": next,
-		"managementUsername": w.username(), "managementPassword": w.password, "vectorToken": w.indexes[0].token, "kvToken": w.kvToken,
+		"managementUsername": w.username(), "managementPassword": w.password, "vectorToken": w.vectorToken(), "kvToken": w.kvToken,
 	}}, nil
 }

@@ -39,10 +39,17 @@ func Run(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// begin restores the state to begin with, before the first request is read. A
+// begin restores the state to begin with, or else loads the fixtures, before
+// the first request is read. A
 // clock that the configuration names wins over that of the snapshot.
 func (s *Server) begin(cfg Config) error {
 	if cfg.Snapshot == nil {
+		for _, f := range cfg.Fixtures {
+			if err := s.Load(f); err != nil {
+				return err
+			}
+			s.cfg.Log.Info("fixture loaded", "file", f.Name)
+		}
 		return nil
 	}
 	in, err := s.readSnapshot(cfg.Snapshot)
@@ -131,7 +138,7 @@ func (s *Server) Env() []EnvVar {
 		{"MANAGEMENT_USERNAME", w.username()},
 		{"MANAGEMENT_PASSWORD", w.password},
 		{"VECTOR_URL", s.VectorURL()},
-		{"VECTOR_TOKEN", w.indexes[0].token},
+		{"VECTOR_TOKEN", w.vectorToken()},
 		{"KV_URL", s.KVURL()},
 		{"KV_TOKEN", w.kvToken},
 	}

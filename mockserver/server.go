@@ -40,7 +40,8 @@ type Config struct {
 	AnyAccount bool              // every unknown token gets an account of its own
 	Rewrites   map[string]string // URL prefix -> URL prefix, for deliveries
 	Stubs      []Stub
-	Snapshot   []byte // the state that Run begins with, see Server.Snapshot; nil: none
+	Snapshot   []byte    // the state that Run begins with, see Server.Snapshot; nil: none
+	Fixtures   []Fixture // what Run loads when it begins without a snapshot
 
 	MaxBody           int64  // bytes of a request body; 0: 1 MiB
 	KVURL             string // redis:// of a real server behind the key-value store; "": embedded

@@ -21,7 +21,8 @@ var _ = register(map[string]handler{
 const snapshotVersion = 1
 
 // snapshot is the state of a server as one document: of each account the
-// credentials, what surrounds it, and its state. Journals are no part of it.
+// credentials, what surrounds it, and its state. Journals and the key-value
+// store are no part of it.
 type snapshot struct {
 	Version  int            `json:"version"`
 	SavedAt  int64          `json:"savedAt"` // Unix ms, see Server.stamp
@@ -139,6 +140,9 @@ func (s *Server) restore(in *snapshot) (Restored, error) {
 		s.setMode(w, "manual") // lest timers of the old state ring on a clock of the new one
 		if err := w.account.Restore(a.State); err != nil {
 			return out, fmt.Errorf("account %q: %w", a.ID, err)
+		}
+		for i := range a.State.Vectors {
+			w.openIndex(a.State.Vectors[i].Name)
 		}
 		s.setMode(w, a.State.Clock)
 		w.requests.clear()

@@ -38,6 +38,7 @@ func TestASnapshotGoesOnInAnotherServer(t *testing.T) {
 		v := mockserver.RunT(t, mockserver.Config{Clock: clock})
 		other := newClient(t, v)
 		v.Publish(v.URL()+"/_understudy/sink/status/200", []byte("gone by then"))
+		v.Settle()
 		loaded := other.do("PUT", "/_understudy/snapshot", string(text)).ok()
 		if loaded.text("accounts", 0, "clock") != "manual" || loaded.number("accounts", 0, "now") == 0 {
 			t.Errorf("loaded into %s: %s", clock, loaded.raw)

@@ -83,6 +83,8 @@ func (s *Server) VectorIndexURL(name string) string {
 
 // vectorEnv names the URL and the token of each configured index.
 func (s *Server) vectorEnv(w *world) (vars []EnvVar) {
+	w.opening.Lock()
+	defer w.opening.Unlock()
 	if len(w.indexes) < 2 {
 		return nil
 	}

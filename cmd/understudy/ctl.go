@@ -26,6 +26,7 @@ type CtlCmd struct {
 	Deliveries ctlJournal  `cmd:"" help:"The journal of deliveries."`
 	Stub       ctlStub     `cmd:"" help:"List stubs, add one (URL STATUS[:BODY]...), or clear them."`
 	Rewrites   ctlRewrites `cmd:"" help:"List rewrites, or set them (FROM=TO ...)."`
+	Seed       ctlSeed     `cmd:"" help:"Load a fixture file: groups, messages, runs, DLQ entries, history."`
 	Snapshot   ctlSnapshot `cmd:"" help:"Save the whole state to a file, or load it."`
 }
 
@@ -164,7 +165,9 @@ func (c *CtlCmd) call(e *env, method, path string, q url.Values, body, answer an
 		q.Set("account", c.Account)
 	}
 	var reader io.Reader = http.NoBody
-	if body != nil {
+	if raw, ok := body.([]byte); ok {
+		reader = bytes.NewReader(raw)
+	} else if body != nil {
 		b, err := json.Marshal(body)
 		if err != nil {
 			return usage("%w", err)

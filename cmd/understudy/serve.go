@@ -39,6 +39,7 @@ type ServeCmd struct {
 	ListenVector      string            `placeholder:"ADDR" help:"Own address of the vector host."`
 	ReadyFile         string            `placeholder:"FILE" help:"Write one JSON line with addresses, credentials and environment when ready."`
 	Snapshot          string            `placeholder:"FILE" help:"Begin with the state in FILE, if it is there, and save it there at a clean stop."`
+	Fixture           []string          `placeholder:"FILE" help:"Load a fixture file when beginning without a snapshot; repeatable."`
 	SnapshotEvery     time.Duration     `placeholder:"DURATION" help:"Save it so often as well."`
 	LogLevel          string            `default:"info" help:"debug, info, warn, error."`
 	LogFormat         string            `default:"text" enum:"text,json" help:"text or json."`
@@ -52,6 +53,13 @@ func (c *ServeCmd) Run(e *env) error {
 	}
 	if cfg.Snapshot, err = c.state(cfg.Log); err != nil {
 		return err
+	}
+	for _, name := range c.Fixture {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return usage("--fixture: %w", err)
+		}
+		cfg.Fixtures = append(cfg.Fixtures, mockserver.Fixture{Name: name, Text: text})
 	}
 	if c.ReadyFile != "" {
 		_ = os.Remove(c.ReadyFile) // one from before says nothing about this server; writing it tells of errors

@@ -128,5 +128,5 @@ func (k *ctlLoad) Run(e *env, c *cli) error {
 	if !json.Valid(text) {
 		return usage("snapshot load %s: damaged: not a JSON document, or cut off", k.File)
 	}
-	return c.Ctl.show(e, http.MethodPut, "snapshot", nil, json.RawMessage(text))
+	return c.Ctl.show(e, http.MethodPut, "snapshot", nil, text)
 }

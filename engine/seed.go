@@ -1,0 +1,473 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Seed is what a fixture puts into an account: things as if they had happened.
+type Seed struct {
+	Groups    []Group // names, endpoints, default headers and what they mean
+	Queues    []Queue // names, parallelism, pauses
+	FlowKeys  []FlowKey
+	Schedules []Schedule // ids, cron lines, requests, pauses
+	Messages  []PublishRequest
+	DLQ       []Failure
+	Runs      []PastRun
+	Usage     []Point
+	Search    []SearchIndex
+	Vectors   []VectorSeed
+}
+
+// Failure is a message that failed for good before now.
+type Failure struct {
+	ID       string // of the DLQ entry; "" for a made one
+	At       time.Time
+	Request  PublishRequest // to a URL
+	Retried  int            // retries that were made
+	Last     Outcome        // of the last attempt
+	Callback *CallbackInfo  // of the failure callback that the request asks for
+}
+
+// PastRun is a workflow run with the steps that its endpoint has reported. One
+// that has not ended goes on: it waits for its events, or else its endpoint is
+// called at NextAt.
+type PastRun struct {
+	ID        string
+	State     RunState
+	CreatedAt time.Time
+	EndedAt   time.Time
+	Request   PublishRequest // the trigger
+	Steps     []Step         // name, type and result
+	Waits     []WaitRequest
+	NextAt    time.Time
+	Result    []byte  // of a run that succeeded
+	Failure   Failure // of a run that failed: id of the entry, retries, outcome, callback
+}
+
+// VectorSeed is vectors of one namespace. The index is made if it is missing
+// and Type is set.
+type VectorSeed struct {
+	VectorConfig
+	Namespace string
+	Vectors   []Vector
+}
+
+// Seed puts all of a fixture into the account, or nothing.
+func (a *Account) Seed(s Seed) error {
+	a.lock()
+	defer a.unlock()
+	if err := a.checkSeed(&s); err != nil {
+		return err
+	}
+	a.sow(&s)
+	return nil
+}
+
+// CheckSeed says why Seed would refuse.
+func (a *Account) CheckSeed(s Seed) error {
+	a.lock()
+	defer a.unlock()
+	return a.checkSeed(&s)
+}
+
+// once refuses names that stand twice or exist already.
+type once map[string]bool
+
+func (o once) take(kind string, i int, id string, exists bool) error {
+	switch {
+	case o[kind+"\x00"+id]:
+		return fmt.Errorf("/%s/%d: %q: stands twice in the fixture: %w", kind, i, id, ErrExists)
+	case exists:
+		return fmt.Errorf("/%s/%d: %q: %w", kind, i, id, ErrExists)
+	}
+	o[kind+"\x00"+id] = id != ""
+	return nil
+}
+
+// seedPlace puts the place in the fixture before an error.
+func seedPlace(kind string, i int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("/%s/%d: %w", kind, i, err)
+}
+
+// checkSeed looks at everything. Its groups stand in for those to come.
+func (a *Account) checkSeed(s *Seed) error {
+	if a.closed {
+		return fmt.Errorf("account %s: %w", a.cfg.ID, ErrClosed)
+	}
+	was := a.groups
+	defer func() { a.groups = was }()
+	a.groups = maps.Clone(was)
+	for i, g := range s.Groups {
+		if !ValidGroupName(g.Name) {
+			return seedPlace("groups", i, fmt.Errorf("name %.80q: accepted are 1 to 256 letters, digits, _, - and .: %w", g.Name, ErrInvalid))
+		}
+		a.groups[g.Name] = &s.Groups[i]
+	}
+	for i, q := range s.Queues {
+		if q.Parallelism < 1 {
+			return seedPlace("queues", i, fmt.Errorf("parallelism %d: accepted is a whole number from 1 up: %w", q.Parallelism, ErrInvalid))
+		}
+	}
+	for i := range s.Schedules {
+		_, _, err := parseCron(s.Schedules[i].Cron)
+		if err == nil {
+			err = a.acceptable(s.Schedules[i].Request)
+		}
+		if err != nil {
+			return seedPlace("schedules", i, err)
+		}
+	}
+	for i := range s.Messages {
+		if err := a.acceptable(s.Messages[i]); err != nil {
+			return seedPlace("messages", i, err)
+		}
+	}
+	return a.checkHistory(s)
+}
+
+func (a *Account) checkHistory(s *Seed) error {
+	ids := once{}
+	for i := range s.DLQ {
+		f := &s.DLQ[i]
+		err := ids.take("dlq", i, f.ID, a.dlq.get(f.ID) != nil)
+		if err == nil {
+			err = seedPlace("dlq", i, a.checkFailure(f, f.Request))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for i := range s.Runs {
+		r := &s.Runs[i]
+		err := ids.take("runs", i, r.ID, a.runs[r.ID] != nil)
+		if err == nil && r.State == RunFailed {
+			err = ids.take("dlq", i, r.Failure.ID, a.dlq.get(r.Failure.ID) != nil)
+		}
+		if err == nil {
+			err = seedPlace("runs", i, a.checkRun(r))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for i, x := range s.Search {
+		if err := ids.take("search", i, x.ID, a.search[x.ID] != nil); err != nil {
+			return err
+		}
+	}
+	for i := range s.Vectors {
+		if err := a.checkVectors(&s.Vectors[i]); err != nil {
+			return seedPlace("vectors", i, err)
+		}
+	}
+	return nil
+}
+
+func (a *Account) checkFailure(f *Failure, r PublishRequest) error {
+	if r.URL == "" {
+		return fmt.Errorf("destination: accepted is a URL: %w", ErrInvalid)
+	}
+	if f.At.After(a.now) {
+		return fmt.Errorf("time %s: lies ahead of %s: %w", f.At.UTC().Format(time.RFC3339), a.now.UTC().Format(time.RFC3339), ErrInvalid)
+	}
+	if f.Callback != nil && r.Options.FailureCallback == nil {
+		return fmt.Errorf("a failure callback without its URL: accepted is the option Failure-Callback beside it: %w", ErrInvalid)
+	}
+	return a.acceptable(r)
+}
+
+func (a *Account) checkRun(r *PastRun) error {
+	switch r.State {
+	case RunStarted, RunSuccess, RunFailed, RunCanceled:
+	default:
+		return fmt.Errorf("state %q: accepted are %s, %s, %s and %s: %w", r.State, RunStarted, RunSuccess, RunFailed, RunCanceled, ErrInvalid)
+	}
+	if r.EndedAt.Before(r.CreatedAt) || r.EndedAt.After(a.now) {
+		return fmt.Errorf("it ends at %s: accepted is a time from its beginning, %s, to now: %w", r.EndedAt.UTC().Format(time.RFC3339), r.CreatedAt.UTC().Format(time.RFC3339), ErrInvalid)
+	}
+	for _, w := range r.Waits {
+		if _, err := ParseDuration(w.Timeout); w.Timeout != "" && err != nil {
+			return fmt.Errorf("wait for %q: timeout: %w", w.EventID, err)
+		}
+	}
+	if len(r.Waits) > 0 && r.State != RunStarted {
+		return fmt.Errorf("a run in state %s waits for nothing: %w", r.State, ErrInvalid)
+	}
+	f := r.Failure
+	f.At = r.EndedAt
+	return a.checkFailure(&f, r.Request)
+}
+
+// indexFor is the index of a seed: known, configured, or made by it.
+func (a *Account) indexFor(s *VectorSeed) (*vectorIndex, error) {
+	if x := a.vectors[s.Name]; x != nil {
+		return x, nil
+	}
+	i := slices.IndexFunc(a.cfg.VectorIndexes, func(c VectorConfig) bool { return c.Name == s.Name })
+	switch {
+	case i >= 0:
+		return newVectorIndex(a.cfg.VectorIndexes[i]), nil
+	case s.Type != "":
+		return newVectorIndex(s.VectorConfig), nil
+	}
+	return nil, fmt.Errorf("vector index %q: no such index; a type makes it: %w", s.Name, ErrNotFound)
+}
+
+func (a *Account) checkVectors(s *VectorSeed) error {
+	x, err := a.indexFor(s)
+	if err != nil {
+		return err
+	}
+	if s.Type != "" && s.Type != x.Type || s.Dimension != 0 && x.Dimension != 0 && s.Dimension != x.Dimension {
+		return fmt.Errorf("index %q is there with type %s and dimension %d: %w", s.Name, x.Type, x.Dimension, ErrExists)
+	}
+	dimension := x.Dimension
+	for i := range s.Vectors {
+		if dimension == 0 && x.Type != Sparse {
+			dimension = len(s.Vectors[i].Values)
+		}
+		if err := x.fits(&s.Vectors[i], dimension); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sow puts in what checkSeed has looked at. Histories come in the order of
+// their time, and at it.
+func (a *Account) sow(s *Seed) {
+	for _, g := range s.Groups {
+		g.CreatedAt, g.UpdatedAt = a.now, a.now
+		if old := a.groups[g.Name]; old != nil {
+			g.CreatedAt = old.CreatedAt
+		}
+		a.groups[g.Name] = &g
+	}
+	for _, q := range s.Queues {
+		known := a.queue(q.Name)
+		known.Parallelism, known.Paused = q.Parallelism, q.Paused
+		a.pump(known)
+	}
+	for i := range s.FlowKeys {
+		a.sowFlow(&s.FlowKeys[i])
+	}
+	for _, x := range s.Search {
+		if x.ID == "" {
+			x.ID = a.ids.id("", a.now)
+		}
+		if x.CreatedAt.IsZero() {
+			x.CreatedAt = a.now
+		}
+		x.Token, x.ReadOnlyToken = a.ids.id("srt_", a.now), a.ids.id("srr_", a.now)
+		a.search[x.ID] = &x
+	}
+	for i := range s.Vectors {
+		a.sowVectors(&s.Vectors[i])
+	}
+	for i := range s.Usage {
+		a.usage.at(s.Usage[i].At).add(&s.Usage[i].Counts)
+	}
+	a.sowHistory(s)
+	for _, one := range s.Schedules {
+		if one.ID == "" {
+			one.ID = a.ids.id("scd_", a.now)
+		}
+		one.CreatedAt, one.Request.schedule = a.now, one.ID
+		one.line, one.zone, _ = parseCron(one.Cron) // checkSeed looked at it
+		a.schedules[one.ID] = &one
+		_ = a.book(&one) // no next time: it stays without one
+	}
+	for i := range s.Messages {
+		a.publish(s.Messages[i])
+	}
+}
+
+func (a *Account) sowFlow(f *FlowKey) {
+	k := a.key(f.Key)
+	k.Parallelism, k.Rate, k.PinnedParallelism, k.PinnedRate = f.Parallelism, f.Rate, f.PinnedParallelism, f.PinnedRate
+	if f.Period > 0 {
+		k.Period = f.Period
+	}
+	if f.Paused && !k.Paused {
+		k.pausedAt = a.now
+	}
+	k.Paused = f.Paused
+	a.retime(k)
+}
+
+func (a *Account) sowVectors(s *VectorSeed) {
+	x, err := a.indexFor(s)
+	if err != nil {
+		return // checkSeed looked at it
+	}
+	a.vectors[s.Name] = x
+	if x.namespaces[s.Namespace] == nil {
+		x.namespaces[s.Namespace] = &namespace{vectors: map[string]*Vector{}}
+		x.order = append(x.order, s.Namespace)
+	}
+	for i := range s.Vectors {
+		if x.Dimension == 0 && x.Type != Sparse {
+			x.Dimension = len(s.Vectors[i].Values)
+		}
+		x.namespaces[s.Namespace].put(&s.Vectors[i], a.now, a.now)
+	}
+}
+
+func (a *Account) sowHistory(s *Seed) {
+	type past struct {
+		at  time.Time
+		sow func()
+	}
+	var all []past
+	for i := range s.DLQ {
+		all = append(all, past{s.DLQ[i].At, func() { a.sowFailure(&s.DLQ[i]) }})
+	}
+	for i := range s.Runs {
+		all = append(all, past{s.Runs[i].CreatedAt, func() { a.sowRun(&s.Runs[i]) }})
+	}
+	slices.SortStableFunc(all, func(x, y past) int { return x.at.Compare(y.at) })
+	now := a.now
+	for _, p := range all {
+		a.now = p.at
+		p.sow()
+	}
+	a.now = now
+}
+
+// attempted logs a message and its attempts without making any.
+func (a *Account) attempted(m *Message, o *Outcome, retried int) {
+	a.compose(m)
+	m.NotBefore, m.NextAt = m.CreatedAt, time.Time{}
+	a.move(m, Created, event{next: m.NotBefore.UnixMilli()})
+	for ; ; m.Retried++ {
+		a.move(m, Active, event{})
+		m.last = o
+		if o.OK() {
+			a.move(m, Delivered, event{detail: &detail{out: o}})
+			return
+		}
+		a.move(m, Errored, event{detail: &detail{out: o, err: failure(o)}})
+		m.answered(o, a.now)
+		if m.Retried >= retried {
+			return
+		}
+		a.move(m, Retry, event{next: a.now.UnixMilli(), detail: &detail{rule: "fixture"}})
+	}
+}
+
+// reported is what became of the failure callback, as the fixture says.
+func (a *Account) reported(e *DLQEntry, info *CallbackInfo) {
+	if info == nil {
+		return
+	}
+	told := *info
+	told.MessageID, told.EndedAt, told.RequestHeader = a.ids.id("msg_", a.now), a.now, e.Message.Options.FailureCallback.Options.Forward
+	e.Callback = &told
+}
+
+func (a *Account) sowFailure(f *Failure) {
+	opts := a.options.share(f.Request.Options)
+	m := &Message{Role: RoleMessage, URL: f.Request.URL, Header: f.Request.Header, Forward: f.Request.forward(opts), Body: f.Request.Body,
+		Options: opts, CallerIP: f.Request.CallerIP}
+	a.attempted(m, &f.Last, f.Retried)
+	e := a.buryAs(f.ID, m, &f.Last)
+	a.move(m, Failed, event{detail: &detail{out: &f.Last, err: failure(&f.Last), dlqID: e.ID}})
+	a.reported(e, f.Callback)
+}
+
+// sowRun writes the history of a run and ends it, or lets it go on.
+func (a *Account) sowRun(r *PastRun) {
+	opts := a.options.share(r.Request.Options)
+	run := &Run{RunRef: RunRef{ID: r.ID, URL: r.Request.URL, CreatedAt: a.now}, State: RunStarted, Payload: r.Request.Body,
+		Header: r.Request.Header, Forward: r.Request.forward(opts), Options: opts, CallerIP: r.Request.CallerIP, proven: true}
+	if run.ID == "" {
+		run.ID = a.ids.id("wfr_", a.now)
+	}
+	a.enlist(run)
+	a.logRun(run, RunStarted, detail{})
+	items := []*item{{body: run.Payload, callType: "step", step: Step{Name: "init", Type: "Initial", Concurrent: 1, Out: string(run.Payload)}}}
+	for i, s := range r.Steps {
+		s.ID, s.Concurrent, s.CreatedAt = i+1, 1, a.now
+		items = append(items, &item{callType: "step", step: s, body: seedStep(&s)})
+	}
+	last := len(items) - 1
+	for _, it := range items[:last] {
+		a.called(run, it, &Outcome{Status: 200}, 0)
+	}
+	switch {
+	case r.State != RunStarted:
+		a.endPast(run, items[last], r)
+	case len(r.Waits) == 0:
+		opts := *run.stepOptions(Options{})
+		opts.NotBefore = r.NextAt
+		a.carry(run, items[last], &opts)
+	default:
+		a.called(run, items[last], &Outcome{Status: 200}, 0)
+		for i, w := range r.Waits {
+			a.sowWait(run, w, len(items)+i)
+		}
+	}
+}
+
+// seedStep is a step as an endpoint reports it.
+func seedStep(s *Step) []byte {
+	fields := map[string]any{"stepId": s.ID, "stepName": s.Name, "stepType": s.Type, "concurrent": 1}
+	if s.Out != "" {
+		fields["out"] = s.Out
+	}
+	b, err := json.Marshal(fields)
+	if err != nil {
+		return nil // texts and numbers always marshal
+	}
+	return b
+}
+
+// called logs the call to the endpoint that carried an entry of the list.
+func (a *Account) called(run *Run, it *item, o *Outcome, retried int) *Message {
+	run.items = append(run.items, it)
+	m := &Message{Role: RoleStep, URL: run.URL, Header: run.Header, Forward: mergeHeader(run.protocol(), run.Forward), Body: it.body,
+		Options: run.stepOptions(Options{}), CallerIP: run.CallerIP, RunID: run.ID, step: it, cut: len(run.items)}
+	a.attempted(m, o, retried)
+	it.messageID, it.ended = m.ID, m.State
+	return m
+}
+
+func (a *Account) endPast(run *Run, it *item, r *PastRun) {
+	o := &Outcome{Status: 200}
+	if r.State == RunFailed {
+		o = &r.Failure.Last
+	}
+	m := a.called(run, it, o, r.Failure.Retried)
+	a.now = r.EndedAt
+	switch r.State {
+	case RunFailed:
+		it.ended = Failed
+		a.move(m, Failed, event{detail: &detail{out: o, err: failure(o)}})
+		e := a.buryRun(r.Failure.ID, run, m, o)
+		a.reported(e, r.Failure.Callback)
+		a.endRun(run, RunFailed, detail{dlqID: e.ID, err: failure(o), out: o})
+	case RunSuccess:
+		run.Result = r.Result
+		a.endRun(run, RunSuccess, detail{})
+	default:
+		a.endRun(run, RunCanceled, detail{})
+	}
+}
+
+func (a *Account) sowWait(run *Run, r WaitRequest, id int) {
+	r.RunID, r.URL = run.ID, run.URL
+	if r.Step == nil {
+		r.Step = json.RawMessage(`{"stepId":` + strconv.Itoa(id) + `,"stepName":` + strconv.Quote("wait") + `,"stepType":"Wait","concurrent":1}`)
+	}
+	if err := a.wait(r); err != nil {
+		a.cfg.Log.Error("fixture: wait", "run", run.ID, "error", err)
+	}
+}

@@ -1,0 +1,369 @@
+package mockserver
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+var _ = register(map[string]handler{
+	"controlFixtures": (*Server).controlFixtures,
+})
+
+// Fixture is a fixture file: YAML or JSON, described by
+// spec/fixture.schema.json. Its name is for errors.
+type Fixture struct {
+	Name string
+	Text []byte
+}
+
+// Load puts a fixture into the server. One with a mistake changes nothing; the
+// error names its line and key.
+func (s *Server) Load(f Fixture) error {
+	_, err := s.seedAll(s.first(), cmp.Or(f.Name, "fixture"), f.Text)
+	return err
+}
+
+func (s *Server) controlFixtures(c *call) (reply, error) {
+	name := c.query.Get("name")
+	if name == "" {
+		name = "body"
+	}
+	n, err := s.seedAll(c.world, name, c.body)
+	return reply{body: map[string]int{"accounts": n}}, err
+}
+
+// seeding is what one account gets.
+type seeding struct {
+	world   *world
+	pointer string
+	seed    engine.Seed
+}
+
+// seedAll reads and checks all of a file, then puts it in. It says how many
+// accounts got something.
+func (s *Server) seedAll(w *world, name string, text []byte) (int, error) {
+	f, plain, err := readFixture(name, text)
+	if err != nil {
+		return 0, err
+	}
+	var file fixture
+	if err := json.Unmarshal(plain, &file); err != nil {
+		return 0, f.at("", err)
+	}
+	var made []Account
+	var trials []*world
+	defer func() {
+		for _, w := range trials {
+			_, _ = w.account.Close(), w.kv.Close() // nothing runs in them
+		}
+	}()
+	all := []seeding{{world: w}}
+	if all[0].seed, err = s.seedOf(f, "", w.account.Now(), &file.fixtureThings); err != nil {
+		return 0, err
+	}
+	seen := map[string]bool{}
+	for i := range file.Accounts {
+		one, pointer := &file.Accounts[i], fmt.Sprint("/accounts/", i)
+		known := s.find(func(w *world) bool { return w.ID == one.ID })
+		a := Account{ID: one.ID, Token: cmp.Or(one.Token, derived(one.ID, "token")), Password: one.Password}
+		if err := s.mayMake(known, a, seen); err != nil {
+			return 0, f.at(pointer, err)
+		}
+		if known == nil {
+			made = append(made, a)
+			known = s.newWorld(a) // on trial: nobody can reach it yet
+			trials = append(trials, known)
+		}
+		seed, err := s.seedOf(f, pointer, known.account.Now(), &one.fixtureThings)
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, seeding{known, pointer, seed})
+	}
+	for _, one := range all {
+		if err := one.world.account.CheckSeed(one.seed); err != nil {
+			return 0, f.at(one.pointer, err)
+		}
+	}
+	for _, a := range made {
+		s.world(a)
+	}
+	for _, one := range all {
+		target := s.find(func(w *world) bool { return w.ID == one.world.ID })
+		if err := target.account.Seed(one.seed); err != nil { // what was checked went since
+			return 0, f.at(one.pointer, err)
+		}
+		for i := range one.seed.Vectors {
+			target.openIndex(one.seed.Vectors[i].Name)
+		}
+	}
+	return len(all), nil
+}
+
+// mayMake refuses an account whose credentials are those of another.
+func (s *Server) mayMake(known *world, a Account, seen map[string]bool) error {
+	s.mu.Lock()
+	owner := s.tokens[a.Token]
+	s.mu.Unlock()
+	switch {
+	case seen[a.ID] || seen["\x00"+a.Token]:
+		return invalid("account " + strconv.Quote(a.ID) + ": id and token: accepted is each once")
+	case known != nil && a.Token != known.Token && a.Token != derived(a.ID, "token"):
+		return invalid("token: the account is there with another")
+	case known == nil && owner != nil:
+		return invalid("token: it opens account " + strconv.Quote(owner.ID))
+	}
+	seen[a.ID], seen["\x00"+a.Token] = true, true
+	return nil
+}
+
+// seedOf is what the things of a fixture mean to the engine.
+func (s *Server) seedOf(f *fixtureFile, pointer string, now time.Time, t *fixtureThings) (engine.Seed, error) {
+	r := &fixtureReader{server: s, file: f, now: now}
+	var seed engine.Seed
+	for i, g := range t.Groups {
+		r.pointer = fmt.Sprint(pointer, "/groups/", i)
+		seed.Groups = append(seed.Groups, r.group(g))
+	}
+	for _, q := range t.Queues {
+		seed.Queues = append(seed.Queues, engine.Queue{Name: q.Name, Parallelism: max(q.Parallelism, 1), Paused: q.Paused})
+	}
+	for _, k := range t.FlowKeys {
+		seed.FlowKeys = append(seed.FlowKeys, engine.FlowKey{Key: k.Key, Parallelism: k.Parallelism, Rate: k.Rate, Period: span(k.Period), Paused: k.Paused,
+			PinnedParallelism: k.Pinned && k.Parallelism > 0, PinnedRate: k.Pinned && k.Rate > 0})
+	}
+	for i, one := range t.Schedules {
+		r.pointer = fmt.Sprint(pointer, "/schedules/", i)
+		seed.Schedules = append(seed.Schedules, engine.Schedule{ID: one.ID, Cron: one.Cron, Paused: one.Paused, Request: r.message(&one.fixtureMessage)})
+	}
+	for i := range t.Messages {
+		r.pointer = fmt.Sprint(pointer, "/messages/", i)
+		seed.Messages = append(seed.Messages, r.message(&t.Messages[i]))
+	}
+	for i := range t.DLQ {
+		r.pointer = fmt.Sprint(pointer, "/dlq/", i)
+		seed.DLQ = append(seed.DLQ, r.failure(&t.DLQ[i]))
+	}
+	for i := range t.Runs {
+		r.pointer = fmt.Sprint(pointer, "/runs/", i)
+		seed.Runs = append(seed.Runs, r.run(&t.Runs[i]))
+	}
+	for i := range t.Usage {
+		r.pointer = fmt.Sprint(pointer, "/usage/", i)
+		seed.Usage = append(seed.Usage, r.usage(&t.Usage[i])...)
+	}
+	for i, x := range t.Search {
+		r.pointer = fmt.Sprint(pointer, "/search/", i)
+		seed.Search = append(seed.Search, engine.SearchIndex{ID: x.ID, Name: x.Name, Region: cmp.Or(x.Region, "eu-west-1"), Type: cmp.Or(x.Type, "free"), CreatedAt: r.time("createdAt", x.CreatedAt)})
+	}
+	for i := range t.Vectors {
+		seed.Vectors = append(seed.Vectors, vectorSeed(&t.Vectors[i]))
+	}
+	return seed, r.err
+}
+
+// fixtureReader turns the things of a fixture into those of the engine. Its
+// first error counts.
+type fixtureReader struct {
+	server  *Server
+	file    *fixtureFile
+	now     time.Time
+	pointer string
+	err     error
+}
+
+func (r *fixtureReader) fail(key string, err error) {
+	if r.err == nil && err != nil {
+		r.err = r.file.at(r.pointer+key, err)
+	}
+}
+
+// time is a moment, zero when it is not given. The schema has looked at it.
+func (r *fixtureReader) time(key string, raw json.RawMessage) (t time.Time) {
+	var text string
+	var n int64
+	switch {
+	case len(raw) == 0:
+	case json.Unmarshal(raw, &n) == nil:
+		t = time.UnixMilli(n)
+	case json.Unmarshal(raw, &text) == nil:
+		var err error
+		t, err = moment(text, r.now)
+		r.fail("/"+key, err)
+	}
+	return t.Truncate(time.Millisecond)
+}
+
+// span is a duration that the schema has looked at; 0 when it is not given.
+func span(text string) time.Duration {
+	d, _ := Duration(text)
+	return d
+}
+
+func (r *fixtureReader) headers(fields fixtureHeaders) http.Header {
+	texts := make(map[string]json.RawMessage, len(fields))
+	for name, raw := range fields {
+		if raw[0] != '"' && raw[0] != '[' { // a number or a boolean as its text
+			raw = json.RawMessage(strconv.Quote(string(raw)))
+		}
+		texts[name] = raw
+	}
+	h, err := readHeaders(texts)
+	r.fail("/headers", err)
+	return r.server.cfg.Dialect.NeutralHeader(h)
+}
+
+func (b *fixtureBody) bytes() []byte {
+	if b.Base64 != "" {
+		raw, _ := base64.StdEncoding.DecodeString(b.Base64) // the schema has looked at it
+		return raw
+	}
+	return bodyBytes(b.Body)
+}
+
+// request is a publish with these headers, read as the server reads them.
+func (r *fixtureReader) request(fields fixtureHeaders, body []byte) engine.PublishRequest {
+	h := r.headers(fields)
+	out := engine.PublishRequest{Header: kept(h), Forward: engine.Header{}, All: defaults(h), Body: body, CallerIP: "127.0.0.1"}
+	for name, values := range content(h) {
+		out.Forward[name] = values
+	}
+	c := &call{header: h}
+	r.fail("/headers", r.server.configure(c, &out, headerSettings(h)))
+	return out
+}
+
+func (r *fixtureReader) message(m *fixtureMessage) engine.PublishRequest {
+	out := r.request(m.Headers, m.bytes())
+	r.fail("/destination", aim(&out, "body", m.Destination))
+	if m.Queue != "" {
+		if err := aName(&out.Options.Queue, m.Queue); err != nil {
+			r.fail("/queue", fmt.Errorf("%q: %w", shorten(m.Queue), err))
+		}
+	}
+	return out
+}
+
+func (r *fixtureReader) group(g fixtureGroup) engine.Group {
+	h := r.headers(g.Headers)
+	request := engine.PublishRequest{}
+	r.fail("/headers", r.server.configure(&call{header: h}, &request, headerSettings(h)))
+	for i, e := range g.Endpoints {
+		if err := checkURL("body", "url", e.URL); err != nil {
+			r.fail(fmt.Sprint("/endpoints/", i, "/url"), err)
+		}
+	}
+	return engine.Group{Name: g.Name, Endpoints: g.Endpoints, Headers: engine.Header(h), Forward: defaults(h), Options: request.Options}
+}
+
+// usualFailure is what a destination answered unless the fixture says.
+const usualFailure = 500
+
+func (r *fixtureReader) outcome(o *fixtureOutcome) engine.Outcome {
+	out := engine.Outcome{Status: usualFailure, Header: engine.Header(r.headers(o.Headers)), Body: o.bytes(), Err: o.Error}
+	if o.Status != nil {
+		out.Status = *o.Status
+	} else if o.Error != "" {
+		out.Status = 0
+	}
+	if out.Status == 0 && out.Err == "" {
+		out.Err = "connection refused"
+	}
+	if out.OK() {
+		r.fail("/response/status", fmt.Errorf("%d: is no failure; accepted is 0 for no answer, or a status below 200 or from 300 up", out.Status))
+	}
+	return out
+}
+
+func (r *fixtureReader) callback(cb *fixtureCallback) *engine.CallbackInfo {
+	if cb == nil {
+		return nil
+	}
+	return &engine.CallbackInfo{State: cb.State, Status: cb.Status, Header: engine.Header(r.headers(cb.Headers)), Body: bodyBytes(cb.Body)}
+}
+
+// retriesOf is how many retries were made: all, unless the fixture says.
+func retriesOf(given *int, o engine.Options) int {
+	switch {
+	case given != nil:
+		return *given
+	case o.Retries != nil:
+		return *o.Retries
+	}
+	return engine.DefaultRetries
+}
+
+func (r *fixtureReader) failure(e *fixtureEntry) engine.Failure {
+	out := engine.Failure{ID: e.ID, At: r.time("at", e.At), Request: r.message(&e.fixtureMessage), Last: r.outcome(&e.Response), Callback: r.callback(e.Callback)}
+	if out.At.IsZero() {
+		out.At = r.now
+	}
+	out.Request.CallerIP = cmp.Or(e.CallerIP, out.Request.CallerIP)
+	out.Retried = retriesOf(e.Retried, out.Request.Options)
+	return out
+}
+
+func (r *fixtureReader) run(x *fixtureRun) engine.PastRun {
+	out := engine.PastRun{ID: x.ID, State: engine.RunState(x.State), CreatedAt: r.time("createdAt", x.CreatedAt), EndedAt: r.time("endedAt", x.EndedAt),
+		NextAt: r.time("nextAt", x.NextAt), Request: r.request(x.Headers, x.bytes()), Result: bodyBytes(x.Result)}
+	r.fail("/url", aim(&out.Request, "body", x.URL))
+	if out.CreatedAt.IsZero() {
+		out.CreatedAt = r.now
+	}
+	if out.EndedAt.IsZero() {
+		out.EndedAt = out.CreatedAt
+	}
+	out.Request.CallerIP = cmp.Or(x.CallerIP, out.Request.CallerIP)
+	for _, s := range x.Steps {
+		out.Steps = append(out.Steps, engine.Step{Name: s.Name, Type: cmp.Or(s.Type, "Run"), Out: string(bodyBytes(s.Out))})
+	}
+	for _, w := range x.Waits {
+		out.Waits = append(out.Waits, engine.WaitRequest{EventID: w.Event, Timeout: w.Timeout})
+	}
+	if out.State == engine.RunFailed {
+		out.Failure = engine.Failure{ID: x.DLQID, Last: r.outcome(&x.Response), Callback: r.callback(x.Callback), Retried: retriesOf(x.Retried, out.Request.Options)}
+	}
+	return out
+}
+
+// maxPoints bounds what one entry of the statistics may spread over.
+const maxPoints = 100_000
+
+func (r *fixtureReader) usage(u *fixtureUsage) []engine.Point {
+	counts := engine.Counts{Requests: u.Requests, Bytes: u.Bytes, Created: u.Created, Delivered: u.Delivered, Retried: u.Retried, Failed: u.Failed, Canceled: u.Canceled,
+		Steps: u.Steps, Started: u.Started, Succeeded: u.Succeeded, RunsFailed: u.RunsFailed, RunsEnded: u.RunsEnded}
+	at, until, every := r.time("at", u.At), r.time("until", u.Until), span(u.Every)
+	if until.IsZero() {
+		return []engine.Point{{At: at, Counts: counts}}
+	}
+	if every < time.Minute || until.Sub(at)/every > maxPoints {
+		r.fail("/every", fmt.Errorf("%s: accepted is a duration of at least 1m, at most %d times between at and until", every, maxPoints))
+		return nil
+	}
+	var list []engine.Point
+	for t := at; t.Before(until); t = t.Add(every) {
+		list = append(list, engine.Point{At: t, Counts: counts})
+	}
+	return list
+}
+
+func vectorSeed(x *fixtureVectors) engine.VectorSeed {
+	out := engine.VectorSeed{Namespace: x.Namespace, VectorConfig: engine.VectorConfig{Name: cmp.Or(x.Index, defaultIndex.Name), Type: x.Type, Dimension: x.Dimension,
+		Similarity: cmp.Or(x.Similarity, engine.Cosine), EmbeddingModel: x.EmbeddingModel}}
+	for _, v := range x.Vectors {
+		metadata := v.Metadata
+		if bytes.Equal(metadata, []byte("null")) {
+			metadata = nil
+		}
+		out.Vectors = append(out.Vectors, engine.Vector{ID: v.ID, Values: v.Vector, Sparse: v.Sparse, Metadata: metadata, Data: v.Data})
+	}
+	return out
+}

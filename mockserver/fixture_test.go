@@ -1,0 +1,176 @@
+package mockserver_test
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+func everything(t *testing.T) []byte {
+	t.Helper()
+	text, err := os.ReadFile("testdata/fixture.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestAFixtureWithEverything(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	u.Stub("https://*", 200)
+	if err := u.Load(mockserver.Fixture{Name: "fixture.yaml", Text: everything(t)}); err != nil {
+		t.Fatal(err)
+	}
+	u.Settle()
+	groups := c.do("GET", "/v2/topics", "").ok()
+	if groups.text(0, "name") != "orders" || groups.text(0, "headers", "Svc-Retries", 0) != "2" {
+		t.Errorf("groups: %s", groups.raw)
+	}
+	if a := c.do("GET", "/v2/schedules/nightly", "").ok(); a.get("isPaused") != true || a.text("cron") != "0 3 * * *" {
+		t.Errorf("schedule: %s", a.raw)
+	}
+	dlq := c.do("GET", "/v2/dlq?count=10", "").ok()
+	if n := len(dlq.list("messages")); n != 3 {
+		t.Fatalf("%d DLQ entries: %s", n, dlq.raw)
+	}
+	plain := c.do("GET", "/v2/dlq/dlq-1", "").ok()
+	if plain.number("responseStatus") != 503 || plain.text("responseBody") != "overloaded" || plain.text("failureCallbackInfo", "state") != "CALLBACK_FAIL" || plain.text("body") != `{"order":7}` {
+		t.Errorf("DLQ entry: %s", plain.raw)
+	}
+	if states := logged(c, plain.text("messageId")); states != "CREATED ACTIVE ERROR RETRY ACTIVE ERROR FAILED" {
+		t.Errorf("log of the DLQ entry: %s", states)
+	}
+	c.do("DELETE", "/v2/dlq/dlq-1", "").ok()
+	runs := c.do("GET", "/v2/workflows/logs?count=10", "").ok()
+	want := map[string]string{"wfr_done": "RUN_SUCCESS", "wfr_failed": "RUN_FAILED", "wfr_canceled": "RUN_CANCELED", "wfr_waiting": "RUN_STARTED", "wfr_later": "RUN_STARTED"}
+	for i := range runs.list("runs") {
+		id := runs.text("runs", i, "workflowRunId")
+		if state := runs.text("runs", i, "workflowState"); state != want[id] {
+			t.Errorf("run %s is %s, want %s", id, state, want[id])
+		}
+		delete(want, id)
+	}
+	if len(want) > 0 {
+		t.Errorf("runs that are missing: %v: %s", want, runs.raw)
+	}
+	if a := c.do("GET", "/v2/waiters/paid", "").ok(); len(a.list()) != 1 {
+		t.Errorf("waiters: %s", a.raw)
+	}
+	if a := c.do("POST", "/v2/notify/paid", "yes").ok(); a.text(0, "workflowRunId") != "wfr_waiting" {
+		t.Errorf("notified: %s", a.raw)
+	}
+	failed := c.do("GET", "/v2/workflows/dlq/dlq-run", "").ok()
+	if failed.text("workflowRunId") != "wfr_failed" {
+		t.Errorf("DLQ entry of the run: %s", failed.raw)
+	}
+	if a := c.do("POST", "/v2/workflows/dlq/restart/dlq-run", "").ok(); !strings.HasPrefix(a.text("workflowRunId"), "wfr_") {
+		t.Errorf("restart: %s", a.raw)
+	}
+	key := c.do("GET", "/v2/flowControl/billing", "").ok()
+	if key.get("isPaused") != true || key.number("parallelismMax") != 3 || key.number("waitListSize") != 1 {
+		t.Errorf("key: %s", key.raw)
+	}
+	c.do("POST", "/v2/flowControl/billing/resume", "").ok()
+	if got := told(u.Deliveries()); !strings.Contains(got, "charge") {
+		t.Errorf("deliveries: %s", got)
+	}
+}
+
+func logged(c *client, id string) string {
+	a := c.do("GET", "/v2/logs?messageId="+id, "").ok()
+	states := []string{}
+	for i := len(a.list("logs")) - 1; i >= 0; i-- {
+		states = append(states, a.text("logs", i, "state"))
+	}
+	return strings.Join(states, " ")
+}
+
+func TestFixturesOfOtherAccounts(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Seed: 3})
+	c := newClient(t, u)
+	c.do("POST", "/_understudy/fixtures", `{"accounts": [{"id": "shop", "token": "token-shop", "groups": [{"name": "g", "endpoints": [{"url": "https://e.test/"}]}],
+	  "vectors": [{"index": "films", "type": "DENSE", "dimension": 2, "vectors": [{"id": "a", "vector": [1, 0]}]}], "search": [{"id": "s1", "name": "docs"}]}]}`).ok()
+	if a := c.do("GET", "/v2/topics", "", "Authorization: Bearer token-shop").ok(); a.text(0, "name") != "g" {
+		t.Errorf("groups: %s", a.raw)
+	}
+	if a := c.do("GET", "/v2/topics", "").ok(); len(a.list()) != 0 {
+		t.Errorf("groups of the other: %s", a.raw)
+	}
+	c.do("POST", "/_understudy/fixtures?account=shop", "queues:\n- {name: q, parallelism: 4, paused: true}\n").ok()
+	if a := c.do("GET", "/v2/queues/q", "", "Authorization: Bearer token-shop").ok(); a.number("parallelism") != 4 || a.get("paused") != true {
+		t.Errorf("queue: %s", a.raw)
+	}
+}
+
+// A file with a mistake changes nothing, however much of it is right, and the
+// error names file, line and key.
+func TestAFixtureWithAMistakeChangesNothing(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Accounts: []mockserver.Account{{ID: "a", Token: "token-a"}, {ID: "b", Token: "token-b"}}})
+	c := newClient(t, u)
+	before := state(c.do("GET", "/_understudy/snapshot", "").ok().raw)
+	whole := string(everything(t))
+	for name, row := range map[string]struct{ text, want string }{
+		"no YAML":                   {"groups: [", "f.yaml:1: "},
+		"nothing":                   {" \n", ""},
+		"a second document":         {"version: 1\n---\nversion: 1\n", "second document"},
+		"an unknown key":            {"groups:\n- name: g\n  endpoints: [{url: 'https://e.test/'}]\n  colour: red\n", "f.yaml:2: /groups/0"},
+		"a key twice":               {"version: 1\nversion: 1\n", "f.yaml:2: "},
+		"another version":           {"version: 2\n", "f.yaml:1: /version"},
+		"a missing key":             {"groups:\n- name: g\n", "f.yaml:2: /groups/0"},
+		"a wrong type":              {"\nqueues:\n- name: q\n  parallelism: many\n", `f.yaml:4: /queues/0/parallelism: "many"`},
+		"an unknown state":          {strings.Replace(whole, "RUN_CANCELED", "RUN_LOST", 1), "/runs/"},
+		"a time":                    {"usage:\n- at: yesterday\n  created: 1\n", "f.yaml:2: /usage/0/at"},
+		"an option":                 {"messages:\n- destination: https://e.test/\n  headers:\n    Svc-Retries: many\n", "f.yaml:4: /messages/0/headers"},
+		"a destination":             {"messages:\n- destination: 'ftp://e.test/'\n", "f.yaml:2: /messages/0/destination"},
+		"a group that is not there": {"messages:\n- destination: https://e.test/\n- destination: nobody\n", "f.yaml:3: /messages/1"},
+		"a cron":                    {"schedules:\n- cron: whenever\n  destination: https://e.test/\n", "f.yaml:2: /schedules/0"},
+		"a second account":          {"queues: [{name: q}]\naccounts:\n- id: b\n  queues: [{name: q}]\n  dlq:\n  - destination: https://e.test/\n    id: x\n  - destination: https://e.test/\n    id: x\n", "f.yaml:8: /accounts/0/dlq/1"},
+		"a new account":             {"accounts:\n- {id: new}\n- id: b\n  vectors: [{index: none}]\n", "f.yaml:4: /accounts/1/vectors/0"},
+		"a token of another":        {"accounts:\n- {id: new, token: token-a}\n", "f.yaml:2: /accounts/0"},
+		"a vector":                  {"vectors:\n- vectors:\n  - {id: a, vector: [1, 2]}\n  - {id: b, vector: [1]}\n", "f.yaml:2: /vectors/0"},
+		"a run that ends too early": {"runs:\n- {url: 'https://e.test/', state: RUN_SUCCESS, createdAt: -1h, endedAt: -2h}\n", "f.yaml:2: /runs/0"},
+		"a success in the DLQ":      {"dlq:\n- destination: https://e.test/\n  response: {status: 200}\n", "f.yaml:3: /dlq/0/response/status"},
+	} {
+		a := c.do("POST", "/_understudy/fixtures?name=f.yaml", row.text)
+		if a.status != 400 && a.status != 404 && a.status != 409 || !strings.Contains(a.text("error"), row.want) || strings.Contains(a.text("error"), "\n") {
+			t.Errorf("%s: status %d: %s; want %q", name, a.status, a.raw, row.want)
+		}
+	}
+	if after := state(c.do("GET", "/_understudy/snapshot", "").ok().raw); !bytes.Equal(before, after) {
+		t.Errorf("the state has changed from\n%s\nto\n%s", before, after)
+	}
+	for range 2 { // the second time its ids are there
+		if err := u.Load(mockserver.Fixture{Text: everything(t)}); err != nil && !strings.Contains(err.Error(), "exists") {
+			t.Errorf("the whole file: %v", err)
+		}
+	}
+}
+
+func FuzzFixture(f *testing.F) {
+	f.Add(func() []byte { text, _ := os.ReadFile("testdata/fixture.yaml"); return text }())
+	for _, text := range []string{"", "a: [", "version: 1", "messages:\n- destination: x\n", "usage: [{at: -1h, until: 1h, every: 1m}]", "accounts: [{id: a}, {id: a}]", "&a [*a]",
+		"runs: [{url: 'https://e.test/', state: RUN_STARTED, steps: [{name: s, out: {a: 1}}], waits: [{event: e}]}]"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		u := mockserver.RunT(t, mockserver.Config{Start: time.UnixMilli(1_800_000_000_000), Stubs: []mockserver.Stub{{URL: "*"}}})
+		before, err := u.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u.Load(mockserver.Fixture{Text: text}) == nil {
+			return
+		}
+		if after, err := u.Snapshot(); err != nil || !bytes.Equal(state(before), state(after)) {
+			t.Errorf("refused, and changed:\n%s\n%s", before, after)
+		}
+	})
+}
