@@ -11,6 +11,7 @@ import (
 	"github.com/cucumber/godog"
 
 	"github.com/understudy-mock/understudy/features"
+	"github.com/understudy-mock/understudy/spec"
 )
 
 // tagFamilies is the closed list of tags.
@@ -23,6 +24,11 @@ func TestFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	register, err := spec.LoadRequirements()
+	if err != nil {
+		t.Fatal(err)
+	}
+	covered := map[string]bool{}
 	names := map[string]string{}
 	used := map[int]bool{}
 	for _, f := range parsed {
@@ -43,6 +49,15 @@ func TestFeatures(t *testing.T) {
 			}
 			if len(p.result.Requirements) == 0 || p.area == "" {
 				t.Errorf("%s: no requirement, or no area", where)
+			}
+			for _, id := range p.result.Requirements {
+				covered[id] = true
+				switch q := register.ByID(id); {
+				case q == nil:
+					t.Errorf("%s: no requirement %s in the register", where, id)
+				case q.Basis == spec.Implied && p.result.Basis == spec.Stated, q.Basis == spec.Extension && p.result.Basis != spec.Extension:
+					t.Errorf("%s: the scenario is %s, its requirement %s only %s", where, p.result.Basis, id, q.Basis)
+				}
 			}
 			if other := names[pickle.Name]; other != "" {
 				t.Errorf("%s: the title %q is that of %s as well", where, pickle.Name, other)
@@ -76,6 +91,11 @@ func TestFeatures(t *testing.T) {
 			if whens != 1 {
 				t.Errorf("%s: %d When steps; a scenario has one", where, whens)
 			}
+		}
+	}
+	for _, q := range register.Requirements {
+		if q.Excluded == "" && q.Basis != spec.Open && !covered[q.ID] {
+			t.Errorf("no scenario is about %s, and nothing says why: %s", q.ID, q.Text)
 		}
 	}
 	for i, st := range stepTable() {

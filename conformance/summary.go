@@ -81,5 +81,8 @@ func (r *Report) profile(name string) Profile {
 
 // requirement is the row of the register.
 func requirement(id string, x *Result) spec.Requirement {
+	if register, err := spec.LoadRequirements(); err == nil && register.ByID(id) != nil {
+		return *register.ByID(id)
+	}
 	return spec.Requirement{ID: id, Basis: x.Basis, Profile: profileOf(id)}
 }

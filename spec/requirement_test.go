@@ -1,0 +1,61 @@
+package spec
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestRequirementsQuoteTheDocument(t *testing.T) {
+	t.Parallel()
+	register, err := LoadRequirements()
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged := 0
+	for _, q := range register.Requirements {
+		if q.Basis == Stated || q.Basis == Implied {
+			judged++
+		}
+	}
+	if judged < 120 {
+		t.Errorf("%d stated or implied requirements; 120 are the least", judged)
+	}
+	text, err := os.ReadFile("../../shared/spec/interface.md")
+	if err != nil {
+		t.Skipf("the interface document is not beside the repository: %v", err)
+	}
+	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != register.Document.SHA256 {
+		t.Error("the register is of another revision of the document")
+	}
+	for _, q := range register.Requirements {
+		if !strings.Contains(string(text), q.Where.Quote) || !strings.Contains(string(text), q.Where.Heading) {
+			t.Errorf("%s quotes what the document does not say: %q", q.ID, q.Where.Quote)
+		}
+	}
+}
+
+func TestRegistersThatAreRefused(t *testing.T) {
+	t.Parallel()
+	const good = "requirements:\n- {id: REQ-PUB-001, basis: stated, text: a, where: {heading: h, quote: q}, profile: MSG}\n"
+	if _, err := parseRegister([]byte(good)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ from, to, want string }{
+		{"REQ-PUB-001", "PUB-1", "accepted are ids such as"},
+		{"stated", "said", `basis "said"`},
+		{"text: a", "text: ''", "text and profile"},
+		{"quote: q", "quote: ''", "where it stands"},
+		{"profile: MSG", "profile: MSG, handling: bind", "an open point has one of"},
+		{"stated", "open", "an open point has one of"},
+		{"stated", "open, handling: exclude", "a reason is needed"},
+		{"requirements:\n", "requirements:\n- {id: REQ-PUB-001, basis: stated, text: a, where: {heading: h, quote: q}, profile: MSG}\n", "twice"},
+		{"profile: MSG", "profil: MSG", "field profil not found"},
+	} {
+		if _, err := parseRegister([]byte(strings.Replace(good, c.from, c.to, 1))); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %s", c.to, err, c.want)
+		}
+	}
+}
