@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/fixtures"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -173,4 +174,27 @@ func FuzzFixture(f *testing.F) {
 			t.Errorf("refused, and changed:\n%s\n%s", before, after)
 		}
 	})
+}
+
+func TestGeneratedFixturesLoad(t *testing.T) {
+	t.Parallel()
+	for seed := range int64(4) {
+		var text bytes.Buffer
+		if err := fixtures.New(seed).WriteFile(&text, fixtures.Size{Messages: 200, DLQ: 40, Runs: 40}); err != nil {
+			t.Fatal(err)
+		}
+		u := mockserver.RunT(t)
+		u.Stub("*", 200)
+		if err := u.Load(mockserver.Fixture{Text: text.Bytes()}); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		c := newClient(t, u)
+		if n := len(c.do("GET", "/v2/dlq?count=100", "").ok().list("messages")); n != 40+8 { // one run in five has failed
+			t.Errorf("seed %d: %d DLQ entries", seed, n)
+		}
+		u.Advance(25 * time.Hour)
+		if n := len(u.Deliveries()); n < 200 {
+			t.Errorf("seed %d: %d deliveries", seed, n)
+		}
+	}
 }

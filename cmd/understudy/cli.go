@@ -28,6 +28,7 @@ type cli struct {
 	Ctl       CtlCmd       `cmd:"" help:"Talk to a running stand-in: time, journals, stubs."`
 	Run       RunCmd       `cmd:"" help:"Start a stand-in on a free port, run a command with its environment, stop."`
 	Spec      SpecCmd      `cmd:"" help:"Print the OpenAPI document."`
+	Fixtures  FixturesCmd  `cmd:"" help:"Make fixture files from a seed."`
 	Health    HealthCmd    `cmd:"" name:"healthcheck" help:"Exit 0 when the stand-in is ready."`
 	Ratelimit RatelimitCmd `cmd:"" name:"ratelimit" help:"Check a rate-limit plugin configuration, or try it on."`
 	Version   VersionCmd   `cmd:"" help:"Print the version."`

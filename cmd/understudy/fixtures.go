@@ -1,10 +1,52 @@
 package main
 
 import (
+	"io"
 	"net/http"
 	"net/url"
 	"os"
+
+	"github.com/understudy-mock/understudy/fixtures"
 )
+
+// FixturesCmd makes fixture files.
+type FixturesCmd struct {
+	Generate fixturesGenerate `cmd:"" help:"Write a fixture file made from a seed: the same seed gives the same bytes."`
+}
+
+type fixturesGenerate struct {
+	Seed     int64  `default:"1" help:"Where the data comes from."`
+	Messages int    `default:"100" help:"How many messages."`
+	DLQ      int    `default:"-1" help:"How many DLQ entries; -1: one for each 100 messages."`
+	Runs     int    `default:"-1" help:"How many workflow runs; -1: one for each 100 messages."`
+	Output   string `short:"o" placeholder:"FILE" help:"Where to; default: standard output."`
+}
+
+// Run writes the file.
+func (k *fixturesGenerate) Run(e *env) error {
+	size := fixtures.Size{Messages: k.Messages, DLQ: k.DLQ, Runs: k.Runs}
+	for _, n := range []*int{&size.DLQ, &size.Runs} {
+		if *n == -1 {
+			*n = (k.Messages + 99) / 100
+		}
+	}
+	if size.Messages < 0 || size.DLQ < 0 || size.Runs < 0 {
+		return usage("fixtures generate: accepted are numbers from 0 up")
+	}
+	write := func(w io.Writer) error { return fixtures.New(k.Seed).WriteFile(w, size) }
+	if k.Output == "" {
+		return write(e.out)
+	}
+	file, err := os.Create(k.Output)
+	if err != nil {
+		return usage("-o: %w", err)
+	}
+	err = write(file)
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
 
 type ctlSeed struct {
 	File string `arg:"" help:"A YAML or JSON file."`

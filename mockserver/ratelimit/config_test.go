@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/fixtures"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
 )
 
@@ -185,4 +186,17 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("accepted, and then refused: %v", err)
 		}
 	})
+}
+
+func TestGeneratedConfigurationsAreAccepted(t *testing.T) {
+	t.Parallel()
+	for n := range 50 {
+		text, err := json.Marshal(fixtures.New(7).Plugin(n))
+		if err == nil {
+			_, err = ratelimit.Parse(text)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 }
