@@ -165,7 +165,7 @@ Feature: Limiting the rate of a host application
       Then the first 5 requests reach the application
       And the last request is denied
 
-    @REQ-RLP-010 @stated @time-window
+    @REQ-RLP-010 @stated @time-window @serial
     Scenario: A fixed window begins anew
       Given a route limited to 2 requests per "800ms" by the "fixed-window" algorithm
       And one client has used up its limit
@@ -179,14 +179,14 @@ Feature: Limiting the rate of a host application
       Then the first 5 requests reach the application
       And the last request is denied
 
-    @REQ-RLP-011 @stated @time-window
+    @REQ-RLP-011 @stated @time-window @serial
     Scenario: A sliding window does not admit a second burst half a window later
       Given a route limited to 6 requests per "1200ms" by the "sliding-window" algorithm
       And one client has used up its limit late in a window
       When the same client sends 6 requests 600 milliseconds later
       Then at least one of those requests is denied
 
-    @REQ-RLP-011 @stated @time-window
+    @REQ-RLP-011 @stated @time-window @serial
     Scenario: A sliding window has its full budget two windows later
       Given a route limited to 3 requests per "700ms" by the "sliding-window" algorithm
       And one client has used up its limit
@@ -200,7 +200,7 @@ Feature: Limiting the rate of a host application
       Then the first 3 requests reach the application
       And the last request is denied
 
-    @REQ-RLP-012 @stated @time-window
+    @REQ-RLP-012 @stated @time-window @serial
     Scenario: A bucket is refilled at its rate, and no faster
       Given a route limited to 3 requests per "800ms" by the "token-bucket" algorithm
       And the bucket is refilled by 1
@@ -208,7 +208,7 @@ Feature: Limiting the rate of a host application
       When the same client sends 3 requests 900 milliseconds later
       Then exactly 1 of those requests reaches the application
 
-    @REQ-RLP-012 @implied @time-window
+    @REQ-RLP-012 @implied @time-window @serial
     Scenario: A bucket never holds more than its tokens
       Given a route limited to 2 requests per "200ms" by the "token-bucket" algorithm
       And the bucket is refilled by 2
