@@ -82,7 +82,7 @@ func (p *peer) executions(step string) int {
 
 // call answers one call of the target.
 func (p *peer) call(got *received) reply {
-	got.looked = true
+	got.looked.Store(true)
 	p.mu.Lock()
 	garbage := p.garbage
 	p.runs[got.header.Get("Svc-Workflow-Runid")] = got.header.Get("Svc-Workflow-Createdat")

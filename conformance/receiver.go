@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -62,9 +64,9 @@ type received struct {
 	method, path string // what followed the endpoint's url, with query
 	header       http.Header
 	body         []byte
-	status       int // answered
+	status       atomic.Int64 // answered
 	at           time.Time
-	looked       bool // a step has judged it
+	looked       atomic.Bool // a step has judged it
 }
 
 // newReceiver listens as the target file wants it.
@@ -162,7 +164,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	for name, values := range e.scenario.suite.dialect.BrandHeader(answer.Header) {
 		w.Header()[name] = values
 	}
-	w.WriteHeader(got.status)
+	w.WriteHeader(int(got.status.Load()))
 	_, _ = w.Write([]byte(answer.Body)) // the target may have gone
 }
 
@@ -190,12 +192,7 @@ func (e *endpoint) take(got *received) reply {
 	if respond != nil {
 		answer = respond(got)
 	}
-	e.mu.Lock()
-	got.status = answer.Status
-	if got.status == 0 {
-		got.status = http.StatusOK
-	}
-	e.mu.Unlock()
+	got.status.Store(int64(cmp.Or(answer.Status, http.StatusOK)))
 	e.scenario.wake()
 	return answer
 }

@@ -53,7 +53,7 @@ func (s *scenario) quiet() error {
 
 func (s *scenario) lastAnswered(status int) error {
 	all := s.endpoint(to).look()
-	if len(all) == 0 || all[len(all)-1].status != status {
+	if len(all) == 0 || int(all[len(all)-1].status.Load()) != status {
 		return s.failure("the last attempt", fmt.Sprintf("answered %d", status), fmt.Sprintf("%d attempts", len(all)))
 	}
 	return nil

@@ -107,7 +107,7 @@ func (s *scenario) workflowBefore(kind, next string) error {
 	case "Call":
 		e := s.endpoint("third party")
 		e.answer(&reply{Status: http.StatusAccepted, Body: "called", Header: http.Header{"X-Called": {"yes"}}})
-		e.respond = func(got *received) reply { got.looked = true; return *e.always }
+		e.respond = func(got *received) reply { got.looked.Store(true); return *e.always }
 		st.target = e.url
 	case "Invoke":
 		s.runs.child = s.newPeer("the invoked workflow", scripted{name: "inner", kind: "Run"})
@@ -137,7 +137,7 @@ func (s *scenario) workflowFailsTwice(first, second int) error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		calls++
-		got.looked = true
+		got.looked.Store(true)
 		status := first
 		if calls > 1 {
 			status = second

@@ -212,7 +212,7 @@ func (s *scenario) finish() {
 		for _, got := range e.deliveries() {
 			s.result.Deliveries = append(s.result.Deliveries, Delivery{
 				Endpoint: e.name, Method: got.method, Path: s.masked(got.path), Header: s.maskedHeader(got.header),
-				Body: s.masked(clip(string(got.body))), Answered: got.status, At: got.at.Sub(s.result.Started),
+				Body: s.masked(clip(string(got.body))), Answered: int(got.status.Load()), At: got.at.Sub(s.result.Started),
 			})
 		}
 		e.end()
@@ -244,7 +244,7 @@ func (s *scenario) unasserted() error {
 	}
 	for _, e := range s.endpoints {
 		for _, got := range e.deliveries() {
-			if !got.looked && !e.aside {
+			if !got.looked.Load() && !e.aside {
 				return fmt.Errorf("unasserted delivery to %s: %s %s", e.name, got.method, clip(string(got.body)))
 			}
 		}
@@ -307,7 +307,7 @@ func (e *endpoint) look() []*received {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, got := range e.got {
-		got.looked = true
+		got.looked.Store(true)
 	}
 	return slices.Clone(e.got)
 }
