@@ -22,14 +22,14 @@ func TestMain(m *testing.M) {
 //
 //	serve FLAGS   starts a server on a free port; banner has what it prints, ready.json
 //	              its ready file, and the environment is that of its clients
-//	stop          ends it with SIGTERM; log has its log
+//	end           ends it with SIGTERM; log has its log
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve": scriptServe,
-			"stop":  scriptStop,
+			"end":   scriptEnd,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Values[serverKey] = &running{}
@@ -90,7 +90,7 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func scriptStop(ts *testscript.TestScript, _ bool, _ []string) {
+func scriptEnd(ts *testscript.TestScript, _ bool, _ []string) {
 	server, _ := ts.Value(serverKey).(*running)
 	ts.Check(server.cmd.Process.Signal(syscall.SIGTERM))
 	err := server.cmd.Wait()

@@ -19,7 +19,7 @@ import (
 type ServeCmd struct {
 	Addr              string            `default:"127.0.0.1:8080" help:"Where to listen; port 0 takes a free one."`
 	Dialect           string            `default:"svc" help:"Naming of the interface: svc, upstash, or a YAML file."`
-	Clock             string            `default:"" enum:",real,manual,auto" help:"real (default), manual (moves by ctl advance), auto (skips to the next timer)."`
+	Clock             string            `help:"real (default), manual (moves by ctl advance), auto (skips to the next timer)."`
 	Seed              uint64            `default:"0" help:"Repeat ids, signatures and logs; 0 for random."`
 	Account           []string          `placeholder:"ID:TOKEN" help:"An account; repeatable. Default: the dialect's development account."`
 	Accounts          string            `default:"fixed" enum:"fixed,any" help:"any gives every unknown token an account of its own."`
@@ -85,6 +85,9 @@ func (c *ServeCmd) config(errs io.Writer) (mockserver.Config, error) {
 	dialect, err := spec.LoadDialect(c.Dialect)
 	if err != nil {
 		return mockserver.Config{}, usage("--dialect: %w", err)
+	}
+	if clocks := []string{"", "real", "manual", "auto"}; !slices.Contains(clocks, c.Clock) {
+		return mockserver.Config{}, usage("--clock must be one of %q, %q, %q but got %q", clocks[1], clocks[2], clocks[3], c.Clock)
 	}
 	cfg := mockserver.Config{
 		Addr: c.Addr, RegionAddr: c.ListenRegion, ManagementAddr: c.ListenManagement, VectorAddr: c.ListenVector,
