@@ -24,8 +24,9 @@ type world struct {
 	deliveries journal[Delivery]
 	stubs      stubs
 	rewrites   rewrites
-	mode       string     // of the clock; guarded by Server.mu
-	password   string     // of the management API
+	mode       string // of the clock; guarded by Server.mu
+	password   string // of the management API
+	attempts   outside
 	opening    sync.Mutex // guards indexes
 	indexes    []vectorAccess
 	kv         *kv.KV

@@ -62,9 +62,12 @@ func (d *deliverer) deliver(ctx context.Context, w *world, a engine.Attempt) eng
 	}
 	out, stubbed := w.stubs.answer(m.Method, m.URL, header, limit)
 	if !stubbed {
+		defer w.attempts.leave()()
 		start := d.server.wall.Now()
 		out = d.call(ctx, &m, w.rewrites.apply(m.URL), header, body, limit)
-		out.Took = d.server.wall.Now().Sub(start)
+		if !d.server.repeats(w) {
+			out.Took = d.server.wall.Now().Sub(start)
+		}
 	}
 	out.BytesUp = len(body) + headerSize(header)
 	out.BytesIn = len(out.Body) + headerSize(http.Header(out.Header))

@@ -88,26 +88,6 @@ func TestADeliveryIsSigned(t *testing.T) {
 	}
 }
 
-func TestASeededRunRepeatsToTheByte(t *testing.T) {
-	t.Parallel()
-	run := func() string {
-		u := mockserver.RunT(t, mockserver.Config{Seed: 7})
-		u.Stub("*", 503, 200)
-		u.Publish("https://e.test/", []byte("x"))
-		u.Advance(time.Hour)
-		var all strings.Builder
-		for _, d := range u.Deliveries() {
-			for _, name := range []string{"Svc-Signature", "Svc-Message-Id", "Svc-Retried"} {
-				all.WriteString(d.Request.Header.Get(name) + "\n")
-			}
-		}
-		return all.String()
-	}
-	if first, second := run(), run(); first != second || first == "" {
-		t.Errorf("runs differ:\n%s\n%s", first, second)
-	}
-}
-
 func TestRotatedKeysSign(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)

@@ -44,7 +44,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 
 // Exchange is one request to the interface and its answer.
 type Exchange struct {
-	At          int64    `json:"at"` // Unix ms, wall time
+	At          int64    `json:"at"` // Unix ms, when it was answered, see Server.stamp
 	OperationID string   `json:"operationId,omitempty"`
 	Account     string   `json:"account"`
 	Method      string   `json:"method"`
@@ -66,7 +66,7 @@ type Delivery struct {
 	Response   Message `json:"response"`
 	Error      string  `json:"error,omitempty"` // why no response came
 	Stubbed    bool    `json:"stubbed,omitempty"`
-	DurationMs float64 `json:"durationMs"` // wall time
+	DurationMs float64 `json:"durationMs"` // wall time; 0 in a server that repeats, unless a stub says
 }
 
 func (x Exchange) size() int { return len(x.Request.Body) + len(x.Response.Body) }

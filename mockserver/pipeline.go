@@ -16,7 +16,7 @@ import (
 
 // serve takes a request through all stations.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	x := &Exchange{At: s.wall.Now().UnixMilli(), Method: r.Method, Path: hidden(r.URL.RequestURI())}
+	x := &Exchange{Method: r.Method, Path: hidden(r.URL.RequestURI())}
 	c := &call{request: r}
 	out, err := s.answer(w, c, x)
 	if err != nil {
@@ -44,6 +44,7 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out reply,
 	if err := s.admit(c); err != nil {
 		return reply{}, err
 	}
+	s.inTurn(c)
 	limit := s.cfg.MaxBody
 	if c.op.Large {
 		limit = max(limit, maxDocument)
@@ -210,7 +211,7 @@ func (s *Server) record(c *call, x *Exchange) {
 	if world == nil {
 		world = s.first()
 	}
-	x.Account = world.ID
+	x.At, x.Account = s.stamp(world), world.ID
 	x.Request = Message{Header: c.header, Body: c.body}
 	world.requests.add(*x)
 }

@@ -153,18 +153,6 @@ func (s *Server) restore(in *snapshot) (Restored, error) {
 	return out, nil
 }
 
-// stamp is the time of the world, in Unix ms. In a server that repeats, with a
-// seed and a clock that is not real, it is the account's time instead.
-func (s *Server) stamp(w *world) int64 {
-	s.mu.Lock()
-	repeats := s.cfg.Seed != 0 && w.mode != "real"
-	s.mu.Unlock()
-	if !repeats {
-		return s.wall.Now().UnixMilli()
-	}
-	return w.account.Now().UnixMilli()
-}
-
 // controlSnapshot writes the document past the checks of answers: it is large,
 // and no dialect may rename what is in it.
 func (s *Server) controlSnapshot(c *call) (reply, error) {
