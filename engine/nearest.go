@@ -42,6 +42,9 @@ func (a *Account) QueryVectors(index, ns string, q VectorQuery) ([]Scored, error
 	if mode != Dense && q.Sparse == nil {
 		return nil, fmt.Errorf("This index requires sparse vectors: %w", ErrUnfit) //nolint:staticcheck // the service's own words
 	}
+	if err := q.Sparse.check(); err != nil {
+		return nil, err
+	}
 	n := x.namespaces[ns]
 	if n == nil {
 		return nil, nil

@@ -68,7 +68,7 @@ type vectorIndex struct {
 
 type namespace struct {
 	vectors map[string]*Vector
-	order   []string // of insertion; ids that are gone stay until a sweep
+	order   []string // of insertion
 	waiting fifo[*Vector]
 	ready   int
 	size    int64
@@ -175,8 +175,24 @@ func (x *vectorIndex) fits(v *Vector, dimension int) error {
 		return fmt.Errorf("This index requires sparse vectors; vector %q has none: %w", v.ID, ErrUnfit) //nolint:staticcheck // the service's own words
 	case x.Type != Sparse && len(v.Values) != dimension:
 		return fmt.Errorf("Invalid vector dimension: %d, expected: %d: %w", len(v.Values), dimension, ErrUnfit) //nolint:staticcheck // the service's own words
-	case v.Sparse != nil && len(v.Sparse.Indices) != len(v.Sparse.Values):
-		return fmt.Errorf("sparse vector %q: %d indices and %d values; accepted are as many of each: %w", v.ID, len(v.Sparse.Indices), len(v.Sparse.Values), ErrUnfit)
+	}
+	return v.Sparse.check()
+}
+
+// check refuses what is no vector: every index has one value.
+func (s *SparseVector) check() error {
+	if s == nil {
+		return nil
+	}
+	if len(s.Indices) != len(s.Values) {
+		return fmt.Errorf("sparse vector: %d indices and %d values; accepted are as many of each: %w", len(s.Indices), len(s.Values), ErrUnfit)
+	}
+	seen := make(map[int32]bool, len(s.Indices))
+	for _, i := range s.Indices {
+		if seen[i] {
+			return fmt.Errorf("sparse vector: index %d stands twice; accepted is each once: %w", i, ErrUnfit)
+		}
+		seen[i] = true
 	}
 	return nil
 }
@@ -206,7 +222,7 @@ func (n *namespace) put(v *Vector, now, ready time.Time) {
 	n.settleReady(now)
 }
 
-// take removes a vector from the counts and the map; its place stays.
+// take removes a vector from the counts and the map; its place in the order stays.
 func (n *namespace) take(v *Vector, now time.Time) {
 	n.settleReady(now)
 	if !v.ready.After(now) {
@@ -214,12 +230,6 @@ func (n *namespace) take(v *Vector, now time.Time) {
 	}
 	n.size -= v.size()
 	delete(n.vectors, v.ID)
-}
-
-// drop removes a vector for good.
-func (n *namespace) drop(v *Vector, now time.Time) {
-	n.take(v, now)
-	n.order = slices.DeleteFunc(n.order, func(id string) bool { return id == v.ID })
 }
 
 // DeleteVectors removes vectors by id or by prefix and says how many there were.
@@ -236,9 +246,12 @@ func (a *Account) DeleteVectors(index, ns string, ids []string, prefix string) (
 	deleted := 0
 	for _, id := range ids {
 		if v := n.vectors[id]; v != nil {
-			n.drop(v, a.now)
+			n.take(v, a.now)
 			deleted++
 		}
+	}
+	if deleted > 0 {
+		n.order = slices.DeleteFunc(n.order, func(id string) bool { return n.vectors[id] == nil })
 	}
 	return deleted, nil
 }
@@ -405,8 +418,11 @@ func (a *Account) RenameVectorNamespace(index, from, to string, replace bool) (b
 	if err != nil {
 		return false, err
 	}
-	if from == "" || to == "" {
+	if from == "" {
 		return false, fmt.Errorf("the default namespace cannot be renamed: %w", ErrInvalid)
+	}
+	if to == "" {
+		return false, fmt.Errorf("the new name of namespace %q is empty; accepted is one that is not: %w", from, ErrInvalid)
 	}
 	if x.namespaces[from] == nil {
 		return false, nil

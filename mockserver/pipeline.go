@@ -98,9 +98,7 @@ func (s *Server) admit(c *call) error {
 	}
 	c.world, c.account = w, w.account
 	if c.op.Area == "vector_url" {
-		if c.index = w.opens(bearer(c.header)); c.asked != "" && c.asked != c.index {
-			return errUnauthorized("Bearer", "Unauthorized: the token is not that of the vector index "+shorten(c.asked))
-		}
+		return s.openVector(c)
 	}
 	return nil
 }
@@ -163,7 +161,7 @@ func (s *Server) failed(c *call, err error, x *Exchange) reply {
 	if len(x.Problems) == 0 {
 		x.Problems = []string{e.text}
 	}
-	return s.branded(e).reply(c.request, c.op != nil && c.op.Area == "vector_url")
+	return s.branded(e).reply(c.request, c.asked != "" || c.op != nil && c.op.Area == "vector_url")
 }
 
 // write sends the answer, in the dialect's names, after holding it to the document.

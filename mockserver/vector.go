@@ -3,12 +3,12 @@ package mockserver
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/understudy-mock/understudy/engine"
 )
@@ -50,82 +50,6 @@ func vectorHandlers() map[string]handler {
 		}
 	}
 	return rows
-}
-
-// indexRoot is where vector indexes have URLs of their own: /index/NAME takes
-// the place of the vector host's root.
-const indexRoot = "/index/"
-
-// indexPath takes the index out of the path.
-func (c *call) indexPath() {
-	rest, ok := strings.CutPrefix(c.request.URL.EscapedPath(), indexRoot)
-	if !ok {
-		return
-	}
-	name, path, _ := strings.Cut(rest, "/")
-	plain, err := url.PathUnescape(name)
-	if err != nil {
-		return
-	}
-	r, u := *c.request, *c.request.URL
-	u.RawPath = "/" + path
-	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
-		return
-	}
-	r.URL, c.request, c.asked = &u, &r, plain
-}
-
-// VectorIndexURL is the URL of one vector index; clients take it in place of
-// VectorURL, whose index the token picks.
-func (s *Server) VectorIndexURL(name string) string {
-	return s.VectorURL() + indexRoot + url.PathEscape(name)
-}
-
-// vectorEnv names the URL and the token of each configured index.
-func (s *Server) vectorEnv(w *world) (vars []EnvVar) {
-	w.opening.Lock()
-	defer w.opening.Unlock()
-	if len(w.indexes) < 2 {
-		return nil
-	}
-	for _, x := range w.indexes {
-		name := "VECTOR_" + strings.Map(func(r rune) rune {
-			if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-				return unicode.ToUpper(r)
-			}
-			return '_'
-		}, x.name)
-		vars = append(vars, EnvVar{name + "_URL", s.VectorIndexURL(x.name)}, EnvVar{name + "_TOKEN", x.token})
-	}
-	return vars
-}
-
-// ParseVectorIndex reads NAME=TYPE[:DIMENSION[:FUNCTION]], such as
-// docs=DENSE:1536:COSINE, words=SPARSE or both=HYBRID:384:DOT_PRODUCT.
-func ParseVectorIndex(text string) (engine.VectorConfig, error) {
-	const accepted = "accepted is NAME=TYPE[:DIMENSION[:FUNCTION]], TYPE one of DENSE, SPARSE and HYBRID, FUNCTION one of COSINE, EUCLIDEAN and DOT_PRODUCT"
-	name, kind, ok := strings.Cut(text, "=")
-	parts := strings.Split(kind, ":")
-	x := engine.VectorConfig{Name: name, Type: parts[0], Similarity: engine.Cosine}
-	if !ok || !plainName.MatchString(name) || len(parts) > 3 || !slices.Contains([]string{engine.Dense, engine.Sparse, engine.Hybrid}, x.Type) {
-		return x, fmt.Errorf("vector index %q: %s", text, accepted)
-	}
-	if len(parts) > 1 {
-		n, err := strconv.Atoi(parts[1])
-		if err != nil || n < 1 || n > 1<<16 {
-			return x, fmt.Errorf("vector index %q: dimension %q: a whole number from 1 to 65536", text, parts[1])
-		}
-		x.Dimension = n
-	}
-	if len(parts) > 2 {
-		if x.Similarity = parts[2]; !slices.Contains([]string{engine.Cosine, engine.Euclidean, engine.DotProduct}, x.Similarity) {
-			return x, fmt.Errorf("vector index %q: function %q: %s", text, parts[2], accepted)
-		}
-	}
-	if x.Type == engine.Sparse && len(parts) > 1 {
-		return x, fmt.Errorf("vector index %q: a SPARSE index has neither dimension nor function", text)
-	}
-	return x, nil
 }
 
 // result is the envelope of every answer of the vector host.
@@ -209,6 +133,14 @@ func idText(raw json.RawMessage) string {
 	return string(raw)
 }
 
+// oneOf refuses a word that is given and not in the list.
+func oneOf(name, value string, accepted []string) error {
+	if value == "" || slices.Contains(accepted, value) {
+		return nil
+	}
+	return invalid(fmt.Sprintf("body /%s: received %q; accepted are %s", name, shorten(value), strings.Join(accepted, ", ")))
+}
+
 // oneOrMany reads one object, or a list of them.
 func oneOrMany[T any](body []byte) ([]T, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
@@ -220,12 +152,31 @@ func oneOrMany[T any](body []byte) ([]T, error) {
 	return []T{one}, err
 }
 
-// unmarshal reads JSON and says at which position it breaks.
+// unmarshal reads JSON and says where it breaks.
 func unmarshal(body []byte, to any) error {
-	if err := json.Unmarshal(body, to); err != nil {
-		return invalid("body: invalid JSON: " + strings.TrimPrefix(err.Error(), "json: "))
+	err := json.Unmarshal(body, to)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return invalid("body /" + strings.ReplaceAll(wrong.Field, ".", "/") + ": received " + wrong.Value + "; accepted is " + jsonKinds[wrong.Type.Kind()])
+	}
+	if broken, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return invalid(fmt.Sprintf("body: invalid JSON: byte %d: %v", broken.Offset, broken))
+	}
+	return invalid("body: " + err.Error())
+}
+
+// jsonKinds is what a value must be to be read.
+var jsonKinds = map[reflect.Kind]string{
+	reflect.Bool:    "true or false",
+	reflect.Float32: "a finite number of 32 bits",
+	reflect.Int:     "a whole number",
+	reflect.Int32:   "a whole number of 32 bits",
+	reflect.Map:     "an object",
+	reflect.Slice:   "a list",
+	reflect.String:  "a string",
+	reflect.Struct:  "an object",
 }
 
 func (s *Server) upsertVectors(c *call) (reply, error) {
@@ -237,7 +188,7 @@ func (s *Server) upsertVectors(c *call) (reply, error) {
 	for i := range list {
 		vectors[i] = list[i].vector()
 	}
-	return result("Success"), c.account.UpsertVectors(c.index, c.vars["namespace"], vectors)
+	return result("Success"), c.account.UpsertVectors(c.index, c.namespace(), vectors)
 }
 
 func (s *Server) refuseEmbedding(*call) (reply, error) {
@@ -249,7 +200,10 @@ func (s *Server) updateVector(c *call) (reply, error) {
 	if err := unmarshal(c.body, &body); err != nil {
 		return reply{}, err
 	}
-	updated, err := c.account.UpdateVector(c.index, c.vars["namespace"], body.vector(), body.Mode == "PATCH")
+	if err := oneOf("metadataUpdateMode", body.Mode, []string{"OVERWRITE", "PATCH"}); err != nil {
+		return reply{}, err
+	}
+	updated, err := c.account.UpdateVector(c.index, c.namespace(), body.vector(), body.Mode == "PATCH")
 	n := 0
 	if updated {
 		n = 1
@@ -334,7 +288,7 @@ func (s *Server) deleteVectors(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	n, err := c.account.DeleteVectors(c.index, c.vars["namespace"], q.ids(), q.Prefix)
+	n, err := c.account.DeleteVectors(c.index, c.namespace(), q.ids(), q.Prefix)
 	return result(map[string]int{"deleted": n}), err
 }
 
@@ -349,7 +303,7 @@ func (s *Server) fetchVectors(c *call) (reply, error) {
 	if len(q.IDs) > 0 && q.Prefix != "" {
 		return reply{}, invalid("Only one of ids or prefix must be provided.")
 	}
-	found, err := c.account.FetchVectors(c.index, c.vars["namespace"], q.ids(), q.Prefix)
+	found, err := c.account.FetchVectors(c.index, c.namespace(), q.ids(), q.Prefix)
 	list := make([]any, 0, len(found))
 	for _, v := range found[:min(len(found), max(maxPrefix, len(q.IDs)))] {
 		if v == nil {
@@ -364,6 +318,26 @@ func (s *Server) fetchVectors(c *call) (reply, error) {
 // defaultTopK is how many vectors a query finds unless it says otherwise.
 const defaultTopK = 10
 
+// askable completes a query, or says why it cannot be answered.
+func (q *selection) askable() error {
+	if q.TopK == nil {
+		q.TopK = new(defaultTopK)
+	}
+	if *q.TopK < 1 {
+		return invalid(fmt.Sprintf("body /topK: received %d; accepted is a whole number from 1 up", *q.TopK))
+	}
+	if q.Weighting != "" {
+		return invalid("body /weightingStrategy: not supported here; accepted is a query without it")
+	}
+	if err := oneOf("fusionAlgorithm", q.Fusion, []string{"RRF", "DBSF"}); err != nil {
+		return err
+	}
+	if err := oneOf("queryMode", q.Mode, []string{engine.Hybrid, engine.Dense, engine.Sparse}); err != nil {
+		return err
+	}
+	return q.refuse()
+}
+
 func (s *Server) queryVectors(c *call) (reply, error) {
 	queries, err := oneOrMany[selection](c.body)
 	if err != nil {
@@ -372,17 +346,10 @@ func (s *Server) queryVectors(c *call) (reply, error) {
 	all := make([]any, len(queries))
 	for i := range queries {
 		q := &queries[i]
-		if err := q.refuse(); err != nil {
+		if err := q.askable(); err != nil {
 			return reply{}, err
 		}
-		k := defaultTopK
-		if q.TopK != nil {
-			k = *q.TopK
-		}
-		if k < 1 || q.Weighting != "" {
-			return reply{}, invalid("query: accepted are topK from 1 up, and no weightingStrategy, which is not supported here")
-		}
-		found, err := c.account.QueryVectors(c.index, c.vars["namespace"], engine.VectorQuery{Values: q.Vector, Sparse: q.Sparse.vector(), TopK: k, Mode: q.Mode, Fusion: q.Fusion})
+		found, err := c.account.QueryVectors(c.index, c.namespace(), engine.VectorQuery{Values: q.Vector, Sparse: q.Sparse.vector(), TopK: *q.TopK, Mode: q.Mode, Fusion: q.Fusion})
 		if err != nil {
 			return reply{}, err
 		}
@@ -415,10 +382,13 @@ func (s *Server) rangeVectors(c *call) (reply, error) {
 		}
 		from = n
 	}
+	if q.Limit < 0 {
+		return reply{}, invalid(fmt.Sprintf("body /limit: received %d; accepted is a whole number from 1 up", q.Limit))
+	}
 	if q.Limit == 0 {
 		q.Limit = maxPrefix
 	}
-	page, next, err := c.account.RangeVectors(c.index, c.vars["namespace"], q.Prefix, from, q.Limit)
+	page, next, err := c.account.RangeVectors(c.index, c.namespace(), q.Prefix, from, q.Limit)
 	list := make([]any, len(page))
 	for i, v := range page {
 		list[i] = q.shown(v)
@@ -431,7 +401,7 @@ func (s *Server) rangeVectors(c *call) (reply, error) {
 }
 
 func (s *Server) randomVector(c *call) (reply, error) {
-	page, _, err := c.account.RangeVectors(c.index, c.vars["namespace"], "", 0, 1)
+	page, _, err := c.account.RangeVectors(c.index, c.namespace(), "", 0, 1)
 	if err != nil || len(page) == 0 {
 		return result(nil), err
 	}
@@ -440,7 +410,7 @@ func (s *Server) randomVector(c *call) (reply, error) {
 }
 
 func (s *Server) resetVectors(c *call) (reply, error) {
-	return result("Success"), c.account.ResetVectors(c.index, c.vars["namespace"], c.flag("all", false))
+	return result("Success"), c.account.ResetVectors(c.index, c.namespace(), c.flag("all", false))
 }
 
 func (s *Server) listVectorNamespaces(c *call) (reply, error) {
@@ -449,7 +419,7 @@ func (s *Server) listVectorNamespaces(c *call) (reply, error) {
 }
 
 func (s *Server) deleteVectorNamespace(c *call) (reply, error) {
-	return result("Success"), c.account.DeleteVectorNamespace(c.index, c.vars["namespace"])
+	return result("Success"), c.account.DeleteVectorNamespace(c.index, c.namespace())
 }
 
 func (s *Server) renameVectorNamespace(c *call) (reply, error) {

@@ -32,7 +32,7 @@ type ServeCmd struct {
 	StrictOptions     bool              `help:"Refuse unknown configuration names."`
 	PricePerMessage   float64           `default:"0.00001" help:"For the billing figures of the statistics."`
 	VectorLag         time.Duration     `default:"0s" help:"How long a vector change stays pending."`
-	KVServer          string            `name:"kv-server" placeholder:"redis://..." help:"A real server behind the key-value store; embedded without."`
+	KVURL             string            `name:"kv-url" aliases:"kv-server" env:"UNDERSTUDY_KV_SERVER" placeholder:"redis://..." help:"A real server behind the key-value store; embedded without."` // UNDERSTUDY_KV_URL is what the banner gives to clients
 	VectorIndex       []string          `sep:"none" placeholder:"NAME=TYPE:DIM:FUNCTION" help:"A vector index, such as docs=DENSE:1536:COSINE; repeatable. Default: one whose first vector decides."`
 	ListenRegion      string            `placeholder:"ADDR" help:"Own address of the region host."`
 	ListenManagement  string            `placeholder:"ADDR" help:"Own address of the management host."`
@@ -93,7 +93,7 @@ func (c *ServeCmd) config(errs io.Writer) (mockserver.Config, error) {
 		Addr: c.Addr, RegionAddr: c.ListenRegion, ManagementAddr: c.ListenManagement, VectorAddr: c.ListenVector,
 		Dialect: dialect, Clock: c.Clock, Seed: c.Seed, AnyAccount: c.Accounts == "any", Rewrites: c.Rewrite,
 		SkipResponseCheck: !c.ValidateResponses, StrictOptions: c.StrictOptions, ControlToken: c.ControlToken,
-		PricePerMessage: c.PricePerMessage, KVURL: c.KVServer, VectorLag: c.VectorLag, Log: log,
+		PricePerMessage: c.PricePerMessage, KVURL: c.KVURL, VectorLag: c.VectorLag, Log: log,
 	}
 	if cfg.MaxBody, err = byteCount(c.MaxBody); err != nil {
 		return cfg, usage("--max-body: %w", err)

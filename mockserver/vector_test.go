@@ -1,0 +1,143 @@
+package mockserver_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// three are a dense, a sparse and a hybrid index, with a lag of two seconds.
+var three = mockserver.Config{VectorLag: 2 * time.Second, VectorIndexes: []engine.VectorConfig{
+	{Name: "docs", Type: engine.Dense, Dimension: 3, Similarity: engine.Cosine},
+	{Name: "words", Type: engine.Sparse},
+	{Name: "both", Type: engine.Hybrid, Dimension: 2, Similarity: engine.DotProduct},
+}}
+
+// opened is a client of one vector index.
+func opened(t *testing.T, u *mockserver.TestServer, name string) *client {
+	t.Helper()
+	c := newClient(t, u)
+	c.url, c.token = environment(u)["UNDERSTUDY_VECTOR_"+name+"_URL"], environment(u)["UNDERSTUDY_VECTOR_"+name+"_TOKEN"]
+	return c
+}
+
+func TestVectorIndexes(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, three)
+	docs, words, both := opened(t, u, "DOCS"), opened(t, u, "WORDS"), opened(t, u, "BOTH")
+	docs.do("POST", "/upsert", `[{"id":1,"vector":[1,0,0],"metadata":{"a":1}},{"id":"b","vector":[0,1,0],"data":"text"}]`).ok()
+	docs.do("POST", "/upsert/my%20space", `{"id":"c","vector":[0,0,1]}`).ok()
+	words.do("POST", "/upsert", `{"id":"w","sparseVector":{"indices":[7],"values":[2]}}`).ok()
+
+	a := docs.do("GET", "/info", "").ok()
+	if a.number("result", "vectorCount") != 0 || a.number("result", "pendingVectorCount") != 3 || a.number("result", "namespaces", "my space", "pendingVectorCount") != 1 {
+		t.Errorf("before the lag: %s", a.raw)
+	}
+	u.Advance(2 * time.Second)
+	a = docs.do("POST", "/info", "").ok()
+	// Twelve bytes for each of three vectors, three of ids, 7 of metadata, 4 of data.
+	if a.number("result", "vectorCount") != 3 || a.number("result", "pendingVectorCount") != 0 || a.number("result", "indexSize") != 3*12+3+7+4 {
+		t.Errorf("after the lag: %s", a.raw)
+	}
+	if a.number("result", "namespaces", "", "vectorCount") != 2 || a.text("result", "denseIndex", "similarityFunction") != "COSINE" || a.get("result", "sparseIndex") != nil {
+		t.Errorf("%s", a.raw)
+	}
+	a = words.do("GET", "/info", "").ok()
+	if a.text("result", "indexType") != "SPARSE" || a.number("result", "vectorCount") != 1 || a.get("result", "denseIndex") != nil || a.get("result", "sparseIndex") == nil {
+		t.Errorf("%s", a.raw)
+	}
+	a = both.do("GET", "/info", "").ok()
+	if a.text("result", "indexType") != "HYBRID" || a.number("result", "vectorCount") != 0 || a.number("result", "denseIndex", "dimension") != 2 || a.get("result", "sparseIndex") == nil || a.get("result", "namespaces", "") == nil {
+		t.Errorf("%s", a.raw)
+	}
+	if a = docs.do("POST", "/query", `{"vector":[1,0,0],"topK":1}`).ok(); a.text("result", 0, "id") != "1" || a.get("result", 0, "score") != 1.0 {
+		t.Errorf("%s", a.raw)
+	}
+	if a = docs.do("POST", "/delete", `["1","b","none"]`).ok(); a.number("result", "deleted") != 2 {
+		t.Errorf("%s", a.raw)
+	}
+	docs.do("DELETE", "/reset?all", "").ok()
+	if a = docs.do("GET", "/info", "").ok(); a.number("result", "vectorCount") != 0 || a.number("result", "indexSize") != 0 || a.get("result", "namespaces", "my space") == nil {
+		t.Errorf("%s", a.raw)
+	}
+}
+
+func TestVectorIndexesRefuse(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, three)
+	docs, words := opened(t, u, "DOCS"), opened(t, u, "WORDS")
+	for _, row := range []struct {
+		c      *client
+		path   string
+		body   string
+		status int
+		texts  []string
+	}{
+		{docs, "/upsert", `{"id":"a","vector":[1,2]}`, 422, []string{"2", "expected: 3"}},
+		{docs, "/upsert", `[{"id":"a","vector":[1,2,3]},{"id":"b","vector":[1]}]`, 422, []string{"expected: 3"}},
+		{docs, "/upsert", `{"id":"a"}`, 422, []string{"dense", `"a"`}},
+		{docs, "/upsert", `{"id":"a","vector":[1,2,NaN]}`, 400, []string{"byte 25", "'N'"}},
+		{docs, "/upsert", `{"id":"a","vector":[1,null,3]}`, 400, []string{"component 1", "finite"}},
+		{docs, "/upsert", `{"id":"a","vector":[1,2,1e39]}`, 400, []string{"/vector", "1e39", "finite"}},
+		{docs, "/upsert", `{"id":"a","vector":[1,2,"Infinity"]}`, 400, []string{"/vector", "string", "finite"}},
+		{docs, "/upsert/", `{"id":"a","vector":[1,2,3]}`, 400, []string{"namespace", "non-empty"}},
+		{docs, "/query", `{"vector":[1,2]}`, 422, []string{"expected: 3"}},
+		{docs, "/query", `{"vector":[1,2,3],"topK":0}`, 400, []string{"topK", "0", "from 1"}},
+		{docs, "/query", `{"vector":[1,2,3],"queryMode":"BOTH"}`, 400, []string{"queryMode", "BOTH", "HYBRID"}},
+		{docs, "/query", `{"vector":[1,2,3],"fusionAlgorithm":"X"}`, 400, []string{"fusionAlgorithm", "RRF"}},
+		{docs, "/range", `{"cursor":"x"}`, 400, []string{"cursor", "x", "nextCursor"}},
+		{docs, "/range", `{"limit":-1}`, 400, []string{"limit", "-1", "from 1"}},
+		{docs, "/delete", `{}`, 400, []string{"ids, prefix"}},
+		{docs, "/update", `{"id":"a","metadataUpdateMode":"MERGE"}`, 400, []string{"metadataUpdateMode", "MERGE", "PATCH"}},
+		{docs, "/upsert-data", `{"id":"a","data":"x"}`, 422, []string{"embedding model"}},
+		{docs, "/rename-namespace", `{"namespace":"","newNamespace":"x"}`, 400, []string{"default namespace"}},
+		{docs, "/rename-namespace", `{"namespace":"x","newNamespace":""}`, 400, []string{"empty", `"x"`}},
+		{docs, "/delete-namespace/none", "", 404, []string{"none", "docs"}},
+		{words, "/upsert", `{"id":"a","vector":[1]}`, 422, []string{"sparse"}},
+		{words, "/upsert", `{"id":"a","sparseVector":{"indices":[1,2],"values":[1]}}`, 422, []string{"2 indices", "1 values"}},
+		{words, "/upsert", `{"id":"a","sparseVector":{"indices":[4,4],"values":[1,2]}}`, 422, []string{"index 4", "twice"}},
+		{words, "/upsert", `{"id":"a","sparseVector":{"indices":[1.5],"values":[1]}}`, 400, []string{"indices", "1.5", "whole"}},
+		{words, "/query", `{"sparseVector":{"indices":[1,2],"values":[1]}}`, 422, []string{"2 indices"}},
+		{docs, "/unknown", "", 404, []string{"/unknown"}},
+	} {
+		a := row.c.do("POST", row.path, row.body)
+		if a.refused(row.status, row.texts...); a.number("status") != int64(row.status) {
+			t.Errorf("%s %s: no status in %s", row.path, row.body, a.raw)
+		}
+	}
+	if a := docs.do("GET", "/info", "").ok(); a.number("result", "pendingVectorCount") != 0 {
+		t.Errorf("something was stored: %s", a.raw)
+	}
+
+	docs.do("GET", "/info", "", "Authorization:").refused(http.StatusUnauthorized, "Unauthorized")
+	docs.do("GET", "/info", "", "Authorization: Bearer "+words.token).refused(http.StatusUnauthorized, "docs")
+	docs.url = u.VectorIndexURL("none")
+	docs.do("GET", "/info", "").refused(http.StatusNotFound, "none", "no such index")
+}
+
+func TestVectorIndexFlag(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]engine.VectorConfig{
+		"docs=DENSE:1536:COSINE":    {Name: "docs", Type: "DENSE", Dimension: 1536, Similarity: "COSINE"},
+		"docs=DENSE":                {Name: "docs", Type: "DENSE", Similarity: "COSINE"},
+		"both=HYBRID:384:EUCLIDEAN": {Name: "both", Type: "HYBRID", Dimension: 384, Similarity: "EUCLIDEAN"},
+		"words=SPARSE":              {Name: "words", Type: "SPARSE", Similarity: "COSINE"},
+		"docs":                      {},
+		"=DENSE:3":                  {},
+		"docs=DENSE:0":              {},
+		"docs=DENSE:x":              {},
+		"docs=DENSE:3:MANHATTAN":    {},
+		"docs=DENSE:3:COSINE:extra": {},
+		"docs=THICK:3":              {},
+		"words=SPARSE:3":            {},
+		"a b=DENSE:3":               {},
+	} {
+		got, err := mockserver.ParseVectorIndex(text)
+		if want.Name == "" && err == nil || want.Name != "" && (err != nil || got != want) {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package mockserver
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+// indexRoot is where vector indexes have URLs of their own: /index/NAME takes
+// the place of the vector host's root.
+const indexRoot = "/index/"
+
+// indexPath takes the index out of the path.
+func (c *call) indexPath() {
+	rest, ok := strings.CutPrefix(c.request.URL.EscapedPath(), indexRoot)
+	if !ok {
+		return
+	}
+	name, path, _ := strings.Cut(rest, "/")
+	plain, err := url.PathUnescape(name)
+	if err != nil {
+		return
+	}
+	r, u := *c.request, *c.request.URL
+	u.RawPath = "/" + path
+	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
+		return
+	}
+	r.URL, c.request, c.asked = &u, &r, plain
+}
+
+// VectorIndexURL is the URL of one vector index; clients take it in place of
+// VectorURL, whose index the token picks.
+func (s *Server) VectorIndexURL(name string) string {
+	return s.VectorURL() + indexRoot + url.PathEscape(name)
+}
+
+// vectorEnv names the URL and the token of each configured index.
+func (s *Server) vectorEnv(w *world) (vars []EnvVar) {
+	w.opening.Lock()
+	defer w.opening.Unlock()
+	if len(w.indexes) < 2 {
+		return nil
+	}
+	for _, x := range w.indexes {
+		name := "VECTOR_" + strings.Map(func(r rune) rune {
+			if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+				return unicode.ToUpper(r)
+			}
+			return '_'
+		}, x.name)
+		vars = append(vars, EnvVar{name + "_URL", s.VectorIndexURL(x.name)}, EnvVar{name + "_TOKEN", x.token})
+	}
+	return vars
+}
+
+// ParseVectorIndex reads NAME=TYPE[:DIMENSION[:FUNCTION]], such as
+// docs=DENSE:1536:COSINE, words=SPARSE or both=HYBRID:384:DOT_PRODUCT.
+func ParseVectorIndex(text string) (engine.VectorConfig, error) {
+	const accepted = "accepted is NAME=TYPE[:DIMENSION[:FUNCTION]], TYPE one of DENSE, SPARSE and HYBRID, FUNCTION one of COSINE, EUCLIDEAN and DOT_PRODUCT"
+	name, kind, ok := strings.Cut(text, "=")
+	parts := strings.Split(kind, ":")
+	x := engine.VectorConfig{Name: name, Type: parts[0], Similarity: engine.Cosine}
+	if !ok || !plainName.MatchString(name) || len(parts) > 3 || !slices.Contains([]string{engine.Dense, engine.Sparse, engine.Hybrid}, x.Type) {
+		return x, fmt.Errorf("vector index %q: %s", text, accepted)
+	}
+	if len(parts) > 1 {
+		n, err := strconv.Atoi(parts[1])
+		if err != nil || n < 1 || n > 1<<16 {
+			return x, fmt.Errorf("vector index %q: dimension %q: a whole number from 1 to 65536", text, parts[1])
+		}
+		x.Dimension = n
+	}
+	if len(parts) > 2 {
+		if x.Similarity = parts[2]; !slices.Contains([]string{engine.Cosine, engine.Euclidean, engine.DotProduct}, x.Similarity) {
+			return x, fmt.Errorf("vector index %q: function %q: %s", text, parts[2], accepted)
+		}
+	}
+	if x.Type == engine.Sparse && len(parts) > 1 {
+		return x, fmt.Errorf("vector index %q: a SPARSE index has neither dimension nor function", text)
+	}
+	return x, nil
+}
+
+// openVector lets a request in at the index that its token opens. A URL that
+// names an index has to name that one.
+func (s *Server) openVector(c *call) error {
+	c.index = c.world.opens(bearer(c.header))
+	if c.asked == "" || c.asked == c.index {
+		return nil
+	}
+	if !c.world.hasIndex(c.asked) {
+		return fmt.Errorf("vector index %q: no such index; its URLs are listed when the server starts: %w", shorten(c.asked), engine.ErrNotFound)
+	}
+	return errUnauthorized("Bearer", "Unauthorized: the token is not that of the vector index "+shorten(c.asked))
+}
+
+// hasIndex reports whether the account has a vector index of that name.
+func (w *world) hasIndex(name string) bool {
+	w.opening.Lock()
+	defer w.opening.Unlock()
+	return slices.ContainsFunc(w.indexes, func(x vectorAccess) bool { return x.name == name })
+}
+
+// namespace is the one in the path, "" for the default one. Clients write it as
+// it is, or percent-encoded.
+func (c *call) namespace() string {
+	name := c.vars["namespace"]
+	if plain, err := url.PathUnescape(name); err == nil {
+		return plain
+	}
+	return name
+}
