@@ -16,6 +16,7 @@ LDFLAGS := -X main.version=$(VERSION)
 GOLANGCI_LINT_VERSION := v2.15.0
 GOLANGCI_LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 BENCH ?= .
+SOAK ?= 10m
 
 .PHONY: help
 help: ## List the targets
@@ -77,6 +78,11 @@ unit: ## Go tests without the race detector and without the real clients
 race: ## Go tests under the race detector, without the real clients
 	@echo '== go test -race'
 	$(GO) test -race -timeout 15m -skip '^(TestHouse|TestClient)' ./...
+
+.PHONY: soak
+soak: ## Random traffic under the race detector; SOAK=1h takes longer than 10m
+	@echo '== soak, $(SOAK)'
+	SOAK=$(SOAK) $(GO) test -race -count=1 -v -timeout 24h -run '^TestSoak$$' ./mockserver
 
 .PHONY: conform
 conform: ## The suite against a stand-in of its own, then against a separate process
