@@ -16,7 +16,8 @@ import (
 // soak is random traffic against one stand-in, in rounds. After each round
 // everything must have come to an end.
 type soak struct {
-	u *mockserver.TestServer
+	u       *mockserver.TestServer
+	clients []*client // of the workers, then our own
 
 	mu       sync.Mutex
 	accepted map[string]bool // message ids of the round
@@ -53,27 +54,35 @@ func TestSoak(t *testing.T) {
 		{URL: "https://wf.test/*", Answers: []mockserver.Answer{{Status: "200", Headers: map[string]string{"Svc-Workflow-Sdk-Version": "1"}}}},
 	}})
 	s := &soak{u: u}
-	newClient(t, u).do("POST", "/v2/topics/soak/endpoints", `{"endpoints": [{"url": "https://ok.test/g"}, {"url": "https://shaky.test/g"}]}`).ok()
+	for range soakWorkers + 1 {
+		s.clients = append(s.clients, newClient(t, u))
+	}
+	c := s.clients[soakWorkers]
+	c.do("POST", "/v2/topics/soak/endpoints", `{"endpoints": [{"url": "https://ok.test/g"}, {"url": "https://shaky.test/g"}]}`).ok()
 	var first uint64
+	goroutines := 0
 	rounds := 0
 	for ; rounds < 2 || time.Now().Before(end); rounds++ {
 		s.round(t, min(5*time.Second, time.Until(end)/2))
 		if rounds%4 != 0 { // in between, let things pile up
 			continue
 		}
-		newClient(t, u).do("DELETE", "/v2/dlq", "")
-		newClient(t, u).do("POST", "/_understudy/reset", "").ok()
-		newClient(t, u).do("POST", "/v2/topics/soak/endpoints", `{"endpoints": [{"url": "https://ok.test/g"}, {"url": "https://shaky.test/g"}]}`).ok()
+		c.do("DELETE", "/v2/dlq", "")
+		c.do("POST", "/_understudy/reset", "").ok()
+		c.do("POST", "/v2/topics/soak/endpoints", `{"endpoints": [{"url": "https://ok.test/g"}, {"url": "https://shaky.test/g"}]}`).ok()
 		var m runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&m)
 		if first == 0 {
-			first = m.HeapAlloc
+			first, goroutines = m.HeapAlloc, runtime.NumGoroutine()
 		}
 		t.Logf("round %d: %d calls, %d KiB of heap, %d goroutines", rounds, s.calls, m.HeapAlloc>>10, runtime.NumGoroutine())
 		// Beside the short form other tests run, and have heaps of their own.
 		if m.HeapAlloc > first+16<<20 && span >= 20*time.Second {
 			t.Errorf("%d MiB of heap after a reset, %d MiB at first", m.HeapAlloc>>20, first>>20)
+		}
+		if now := runtime.NumGoroutine(); now > goroutines+100 && span >= 20*time.Second {
+			t.Errorf("%d goroutines, %d at first", now, goroutines)
 		}
 	}
 	t.Logf("%d rounds, %d calls", rounds, s.calls)
@@ -86,7 +95,7 @@ func (s *soak) round(t *testing.T, span time.Duration) {
 	var wg sync.WaitGroup
 	for worker := range soakWorkers {
 		wg.Go(func() {
-			c := newClient(t, s.u)
+			c := s.clients[worker]
 			r := rand.New(rand.NewPCG(uint64(worker), uint64(end.UnixNano()))) //nolint:gosec // random traffic, no secret
 			for calls := 0; calls < 20 || time.Now().Before(end); calls++ {
 				s.act(c, r)
@@ -94,7 +103,7 @@ func (s *soak) round(t *testing.T, span time.Duration) {
 		})
 	}
 	wg.Wait()
-	c := newClient(t, s.u)
+	c := s.clients[soakWorkers]
 	for _, key := range soakKeys {
 		c.do("POST", "/v2/flowControl/"+key+"/resume", "")
 	}

@@ -48,16 +48,25 @@ func readReply(r *bufio.Reader) (any, error) {
 	return nil, fmt.Errorf("reply of unknown kind %q", line[:1])
 }
 
+// maxBulk is the longest text of the protocol, in bytes.
+const maxBulk = 512 << 20
+
 func readBulk(r *bufio.Reader, length string) (any, error) {
 	n, err := strconv.Atoi(length)
 	if err != nil || n < 0 {
 		return nil, err
 	}
-	b := make([]byte, n+2)
-	if _, err := io.ReadFull(r, b); err != nil {
+	if n > maxBulk {
+		return nil, fmt.Errorf("text of %d bytes; accepted are %d", n, maxBulk)
+	}
+	var b strings.Builder // which grows with what comes, not with what was announced
+	if _, err := io.CopyN(&b, r, int64(n)); err != nil {
 		return nil, err
 	}
-	return string(b[:n]), nil
+	if _, err := r.Discard(len("\r\n")); err != nil {
+		return nil, err
+	}
+	return b.String(), nil
 }
 
 // readList reads length times each replies; a length below zero is null.

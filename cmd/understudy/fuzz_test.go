@@ -1,0 +1,40 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func FuzzSize(f *testing.F) {
+	for _, seed := range []string{"1MiB", "512KiB", "65536", "0", "-1", "1.5MiB", "99999999999999999999", "B", "1GiB "} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if n, err := byteCount(text); err == nil && (n <= 0 || n > 1<<40) {
+			t.Errorf("%q is %d", text, n)
+		}
+	})
+}
+
+// FuzzSettings: a settings file is refused in one line, with its name, or read.
+func FuzzSettings(f *testing.F) {
+	for _, seed := range []string{"", "clock: manual", "- a", "a: [", "clok: x", "? {a: b}\n: c", "format: [1, 2]", "format: {a: 1}", "\xff"} {
+		f.Add(seed)
+	}
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, text string) {
+		name := filepath.Join(dir, "settings.yaml")
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out, errs bytes.Buffer
+		code := run(context.Background(), []string{"version", "--config", name}, &out, &errs)
+		if code != exitFine && (code != exitUsage || strings.Count(errs.String(), "\n") != 1) {
+			t.Errorf("exit %d: %q", code, errs.String())
+		}
+	})
+}
