@@ -54,7 +54,7 @@ type Snapshot struct {
 type (
 	savedGenerator struct {
 		Source string // base64: the state of the source of ids
-		Secret uint64
+		Secret uint64 `json:",string"` // beyond what other readers of JSON keep exact
 	}
 	savedTimers struct {
 		Issued uint64

@@ -3,6 +3,8 @@ package mockserver_test
 import (
 	"bytes"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -127,5 +129,45 @@ func TestADamagedSnapshotIsRefusedAndChangesNothing(t *testing.T) {
 	}
 	if after := state(c.do("GET", "/_understudy/snapshot", "").ok().raw); !bytes.Equal(now, after) {
 		t.Errorf("the state has changed from\n%s\nto\n%s", now, after)
+	}
+}
+
+// What is in flight at a clean stop is delivered after the restart, under the
+// same number, and what was waiting as well.
+func TestAStopInTheMiddleOfADelivery(t *testing.T) {
+	t.Parallel()
+	begun := make(chan struct{}, 8)
+	stuck := newSink(t, func(_ http.ResponseWriter, r *http.Request) {
+		begun <- struct{}{}
+		<-r.Context().Done()
+	})
+	first, err := mockserver.Run(mockserver.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest(http.MethodPost, "/v2/publish/"+stuck.URL+"/hook", strings.NewReader("body"))
+	r.Header.Set("Authorization", "Bearer "+first.Token())
+	w := httptest.NewRecorder()
+	first.ServeHTTP(w, r)
+	<-begun
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := first.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := mockserver.RunT(t, mockserver.Config{Snapshot: text, Clock: "manual", Stubs: []mockserver.Stub{{URL: "*"}}})
+	// The stubs are those of the snapshot: none. So it goes to the sink again.
+	<-begun
+	if c := newClient(t, second).do("GET", "/_understudy/clock", "").ok(); c.text("mode") != "manual" {
+		t.Errorf("clock: %s", c.raw)
+	}
+	logs := newClient(t, second).do("GET", "/v2/logs", "").ok()
+	if states := fmt.Sprintln(logs.get("logs", 0, "state"), logs.get("logs", 1, "state"), len(logs.list("logs"))); states != "ACTIVE CREATED 2\n" {
+		t.Errorf("log: %s", states)
+	}
+	if _, err := mockserver.Run(mockserver.Config{Snapshot: text[:len(text)-9]}); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("a damaged snapshot: %v", err)
 	}
 }
