@@ -148,6 +148,9 @@ func (c *Config) complete() error {
 		}
 		names[x.Name] = true
 	}
+	if c.VectorLag < 0 || c.PricePerMessage < 0 {
+		return fmt.Errorf("vector lag %s, price per message %g: accepted are values from 0 up", c.VectorLag, c.PricePerMessage)
+	}
 	if len(c.VectorIndexes) == 0 {
 		c.VectorIndexes = []engine.VectorConfig{defaultIndex}
 	}

@@ -78,7 +78,7 @@ func (c *RatelimitServeCmd) Run(e *env) error {
 	if cfg.Log, err = logger(e.err, c.LogLevel, c.LogFormat); err != nil {
 		return err
 	}
-	cfg.TrustedProxies, cfg.Timeout = c.TrustedProxy, c.Timeout
+	cfg.TrustedProxies, cfg.Timeout, cfg.Stats = c.TrustedProxy, c.Timeout, &ratelimit.Stats{}
 	listener, err := net.Listen("tcp", c.Addr)
 	if err != nil {
 		return usage("ratelimit serve: %w", err)
@@ -107,6 +107,8 @@ func (c *RatelimitServeCmd) Run(e *env) error {
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("ratelimit serve: %w", err)
 	}
+	cfg.Log.Info("stopped", "allowed", cfg.Stats.Allowed.Load(), "limited", cfg.Stats.Limited.Load(),
+		"failedOpen", cfg.Stats.FailedOpen.Load(), "unidentified", cfg.Stats.Unidentified.Load())
 	return nil
 }
 
