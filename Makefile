@@ -72,12 +72,12 @@ house: ## The house rules: imports, locks, goroutines, clock, names, sizes
 .PHONY: unit
 unit: ## Go tests without the race detector and without the real clients
 	@echo '== go test'
-	$(GO) test -skip '^(TestHouse|TestClient)' ./...
+	$(GO) test -skip '^(TestHouse|TestClient|TestMutants$$|TestLatitudes)' ./...
 
 .PHONY: race
 race: ## Go tests under the race detector, without the real clients
 	@echo '== go test -race'
-	$(GO) test -race -timeout 15m -skip '^(TestHouse|TestClient)' ./...
+	$(GO) test -race -timeout 15m -skip '^(TestHouse|TestClient|TestMutants$$|TestLatitudes|TestConformProcess)' ./...
 
 .PHONY: soak
 soak: ## Random traffic under the race detector; SOAK=1h takes longer than 10m
@@ -88,6 +88,12 @@ soak: ## Random traffic under the race detector; SOAK=1h takes longer than 10m
 conform: ## The suite against a stand-in of its own, then against a separate process
 	@echo '== conformance'
 	$(GO) test -count=1 -run '^TestConform' ./cmd/understudy
+	@echo '== mutants and latitudes'
+	$(GO) test -count=1 -parallel 8 -run '^(TestMutants|TestLatitudes)' ./cmd/understudy
+
+.PHONY: mutants
+mutants: ## Every broken and every unusual implementation against the whole suite, as a table
+	MUTANTS=full $(GO) test -count=1 -parallel 8 -timeout 20m -run '^(TestMutants|TestLatitudes)' ./cmd/understudy
 
 .PHONY: clients
 clients: ## The published client packages against the stand-in (needs node)

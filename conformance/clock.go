@@ -76,9 +76,9 @@ func (c *clock) eventually(ctx context.Context, budget time.Duration, check func
 func (c *clock) pass(ctx context.Context, d time.Duration) error {
 	if c.virtual() {
 		if d == 0 {
-			return c.post(ctx, "settle", map[string]any{"timeout": "10s"})
+			return c.post(ctx, "settle", map[string]any{"timeout": "60s"})
 		}
-		return c.post(ctx, "clock/advance", map[string]any{"by": d.String(), "timeout": "20s"})
+		return c.post(ctx, "clock/advance", map[string]any{"by": d.String(), "timeout": "60s"})
 	}
 	return c.wait(ctx, d)
 }

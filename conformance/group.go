@@ -127,7 +127,7 @@ func (s *scenario) each(endpoints string, n int, look func(name string, got *rec
 	for _, name := range quoted(endpoints) {
 		e := s.endpoint(name)
 		err := s.within(func() error {
-			if got := len(e.look()); got < n {
+			if got := len(s.tries(e)); got < n {
 				return s.failure("deliveries to the endpoint "+name, fmt.Sprint(n), fmt.Sprint(got))
 			}
 			return nil
@@ -135,7 +135,7 @@ func (s *scenario) each(endpoints string, n int, look func(name string, got *rec
 		if err != nil {
 			return err
 		}
-		all := e.look()
+		all := s.tries(e)
 		if len(all) != n {
 			return s.failure("deliveries to the endpoint "+name, fmt.Sprint(n), fmt.Sprint(len(all)))
 		}

@@ -82,6 +82,13 @@ func (s *scenario) read(op, section string, size int, filters map[string]string,
 	return l, s.failure("the list does not end", fmt.Sprintf("at most %d pages", maxPages), "more")
 }
 
+// endless reports whether a list was read whole, but for a cursor that never
+// ends: only scenarios about cursors mind.
+func endless(err error) bool {
+	f, ok := err.(*Failure) //nolint:errorlint // as it was made
+	return ok && f.Pointer == "/cursor"
+}
+
 // once demands that every wanted item is in a list exactly once, known by key.
 func (s *scenario) once(l *listing, want []any, key func(any) string) error {
 	seen := map[string]int{}

@@ -269,7 +269,7 @@ func (s *scenario) eachReceivesItsOwn() error {
 		if want := "message for " + e.name; string(got.body) != want {
 			return s.failure("another message came to "+e.name, want, string(got.body))
 		}
-		if n := len(e.look()); n != 1 {
+		if n := len(s.tries(e)); n != 1 {
 			return s.failure("deliveries to "+e.name, "1", fmt.Sprint(n))
 		}
 	}

@@ -36,7 +36,6 @@ Feature: The dead letter queue of workflow runs
 
     @REQ-DLQ-001 @stated @shape
     Scenario: The queue is an array of messages
-      Given a dead-lettered run
       When the dead letter queue is read
       Then the answer is 200 with an array "messages"
       And its cursor is a string or absent

@@ -5,7 +5,6 @@ Feature: Reading the message logs of workflows
 
     @REQ-LOG-001 @stated @shape
     Scenario: The logs are an array of events
-      Given a finished run
       When the message logs are read
       Then the answer is 200 with an array "events"
       And its cursor is a string or absent
@@ -84,7 +83,7 @@ Feature: Reading the message logs of workflows
       When the message logs are read
       Then the next delivery time of the sleeping step is 60 seconds after its creation
 
-    @REQ-LOG-024 @stated
+    @REQ-LOG-024 @implied
     Scenario: Every state is one that the document names or one of a message
       Given a dead-lettered run
       When the message logs are read

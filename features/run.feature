@@ -5,7 +5,7 @@ Feature: Running workflows
 
     @REQ-LOG-007 @stated
     Scenario: A trigger writes CREATED for the first step and RUN_STARTED
-      Given a workflow with the step "reserve"
+      Given a workflow whose only step always fails with status 503
       When the workflow is triggered
       Then the run is recorded as "RUN_STARTED"
       And a message of the run is recorded as "CREATED"

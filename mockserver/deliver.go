@@ -24,6 +24,7 @@ const maxResponse = 10 << 20
 type deliverer struct {
 	server    *Server
 	transport *http.Transport
+	trip      http.RoundTripper // transport, and what the configuration puts around it
 }
 
 func newDeliverer(s *Server) *deliverer {
@@ -35,7 +36,11 @@ func newDeliverer(s *Server) *deliverer {
 		IdleConnTimeout:     30 * time.Second,
 		DisableCompression:  true, // the answer is passed on as it came
 	}
-	return &deliverer{server: s, transport: transport}
+	d := &deliverer{server: s, transport: transport, trip: transport}
+	if s.cfg.Transport != nil {
+		d.trip = s.cfg.Transport(transport)
+	}
+	return d
 }
 
 func (d *deliverer) close() { d.transport.CloseIdleConnections() }
@@ -167,7 +172,7 @@ func (d *deliverer) call(ctx context.Context, m *engine.Message, target string, 
 		password, _ := user.Password()
 		request.SetBasicAuth(user.Username(), password)
 	}
-	response, err := d.transport.RoundTrip(request) // which never follows a redirect
+	response, err := d.trip.RoundTrip(request) // which never follows a redirect
 	if err != nil {
 		return engine.Outcome{Err: whyNot(ctx, err, timeout)}
 	}

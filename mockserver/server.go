@@ -44,6 +44,10 @@ type Config struct {
 	Fixtures   []Fixture // what Run loads when it begins without a snapshot
 
 	MaxBody           int64  // bytes of a request body; 0: 1 MiB
+	// Transport puts something between the stand-in and its destinations, such as
+	// what a test makes fail; nil: nothing.
+	Transport func(http.RoundTripper) http.RoundTripper
+
 	KVURL             string // redis:// of a real server behind the key-value store; "": embedded
 	SkipResponseCheck bool   // do not hold our own answers to the document
 	StrictOptions     bool   // unknown configuration names are errors

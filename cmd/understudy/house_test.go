@@ -35,6 +35,7 @@ type importRule struct {
 var importRules = []importRule{
 	{"cmd/understudy", nil},
 	{"conformance", []string{"engine", "mockserver"}},
+	{"conformance/mutant", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"engine", []string{"net/http", "spec", "spec/api", "mockserver", "conformance", "fixtures", "features", "engine/ratelimit"}},
 	{"engine/ratelimit", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"features", []string{"spec", "engine", "mockserver", "conformance", "fixtures"}},
@@ -74,6 +75,7 @@ var goFiles = []string{
 // clockFiles may read the time of the world.
 var clockFiles = []string{
 	"conformance/clock.go",
+	"conformance/mutant/clock.go",
 	"engine/clock.go",
 	"mockserver/kv/clock.go",
 	"mockserver/ratelimit/clock.go",

@@ -1,0 +1,276 @@
+// Package mutant is the catalogue of broken and of unusual implementations that
+// the suite is proven by: middleware around a correct server. A mutant breaks one
+// requirement, and the suite must catch it by that requirement; a latitude varies
+// what the interface document leaves open, and the suite must not mind.
+//
+//	m := mutant.All()[0]
+//	parts := m.Build(func() { hits++ })
+//	server := httptest.NewServer(parts.API(correct))
+//
+// It knows no server: it speaks HTTP on both sides, and so works in front of
+// anybody's. To add one, add a row to the table of its area.
+package mutant
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Mutant is one broken implementation, or one latitude.
+type Mutant struct {
+	ID         string   // M01, L01
+	Breaks     string   // the requirement that has to fail, such as PUB-002; "" for a latitude
+	Text       string   // what is different, one line
+	Collateral []string // other requirements that fail with it
+
+	// Build makes one instance with state of its own. It calls hit whenever the
+	// changed path is taken, so that one that is never taken is noticed.
+	Build func(hit func()) Parts
+}
+
+// Parts are where an implementation is changed; nil leaves it as it is.
+type Parts struct {
+	API      func(http.Handler) http.Handler           // around the server
+	Delivery func(http.RoundTripper) http.RoundTripper // around what the server sends to destinations
+	Plugin   func(config map[string]any)               // the configuration of the rate-limit plugin, before it is read
+	Host     func(http.Handler) http.Handler           // around the plugin in its host application
+	App      func(limited, app http.Handler) http.Handler
+	Storage  func(http.RoundTripper) http.RoundTripper // around what the plugin sends to its storage
+}
+
+// All is the catalogue of mutants, by area.
+func All() []Mutant {
+	var all []Mutant
+	for _, area := range [][]Mutant{publish, retry, auth, group, dlq, restart, log, flow, stats, search, vector, limit} {
+		all = append(all, area...)
+	}
+	return all
+}
+
+// hosting is the control API and the machinery of tests, which nothing changes.
+func hosting(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/_understudy") }
+
+// matching says which requests a change is about.
+type matching func(*http.Request) bool
+
+// on matches a method ("" for all) and a path.
+func on(method, path string) matching {
+	expression := regexp.MustCompile("^" + path + "$")
+	return func(r *http.Request) bool {
+		return !hosting(r) && (method == "" || r.Method == method) && expression.MatchString(r.URL.EscapedPath())
+	}
+}
+
+// The operations that mutants are about.
+var (
+	publishing = on("", "/v2/publish/.*")
+	patching   = on("PATCH", "/v2/topics/[^/]+")
+	listingDLQ = on("GET", "/v2/workflows/dlq")
+	restarting = on("POST", "/v2/dlq/restart/[^/]+")
+	listingLog = on("GET", "/v2/workflows/messageLogs")
+	resuming   = on("POST", "/v2/flowControl/[^/]+/resume")
+	statistics = on("GET", "/v2/qstash/stats/[^/]+")
+	deleting   = on("DELETE", "/v2/search/[^/]+")
+	informing  = on("", "/info")
+)
+
+// wrap is middleware for matching requests.
+func wrap(m matching, hit func(), f func(w http.ResponseWriter, r *http.Request, next http.Handler)) Parts {
+	return Parts{API: func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !m(r) {
+				next.ServeHTTP(w, r)
+				return
+			}
+			hit()
+			f(w, r, next)
+		})
+	}}
+}
+
+// request changes matching requests before the server sees them.
+func request(m matching, change func(r *http.Request)) func(func()) Parts {
+	return func(hit func()) Parts {
+		return wrap(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			change(r)
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// answer is what a server has answered.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// call asks the server and keeps its answer.
+func call(next http.Handler, r *http.Request) answer {
+	rec := httptest.NewRecorder()
+	next.ServeHTTP(rec, r)
+	return answer{rec.Code, rec.Header().Clone(), rec.Body.Bytes()}
+}
+
+func (a answer) write(w http.ResponseWriter) {
+	for name, values := range a.header {
+		w.Header()[name] = values
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body) // the client may be gone
+}
+
+// decoded is a body as JSON, nil when it is none.
+func decoded(body []byte) any {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return nil
+	}
+	return v
+}
+
+func encoded(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it was JSON
+	}
+	return text
+}
+
+// reply changes the JSON of matching answers of success.
+func reply(m matching, change func(r *http.Request, v map[string]any)) func(func()) Parts {
+	return replyAny(m, func(r *http.Request, v any) any {
+		if object, ok := v.(map[string]any); ok {
+			change(r, object)
+		}
+		return v
+	})
+}
+
+func replyAny(m matching, change func(r *http.Request, v any) any) func(func()) Parts {
+	return func(hit func()) Parts {
+		return wrap(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			a := call(next, r)
+			if v := decoded(a.body); a.status < 300 && v != nil {
+				a.body = encoded(change(r, v))
+			}
+			a.write(w)
+		})
+	}
+}
+
+// respond changes matching answers, whatever they are.
+func respond(m matching, change func(r *http.Request, a *answer)) func(func()) Parts {
+	return func(hit func()) Parts {
+		return wrap(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			a := call(next, r)
+			change(r, &a)
+			a.write(w)
+		})
+	}
+}
+
+// each changes every object of a list in matching answers.
+func each(m matching, list string, change func(item map[string]any)) func(func()) Parts {
+	return reply(m, func(_ *http.Request, v map[string]any) {
+		items, _ := v[list].([]any)
+		for _, item := range items {
+			if object, ok := item.(map[string]any); ok {
+				change(object)
+			}
+		}
+	})
+}
+
+// filter keeps the objects of a list that fit.
+func filter(m matching, list string, fits func(item map[string]any) bool) func(func()) Parts {
+	return reply(m, func(_ *http.Request, v map[string]any) {
+		items, _ := v[list].([]any)
+		kept := []any{}
+		for _, item := range items {
+			if object, ok := item.(map[string]any); ok && fits(object) {
+				kept = append(kept, item)
+			}
+		}
+		v[list] = kept
+	})
+}
+
+type tripper func(*http.Request) (*http.Response, error)
+
+func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+// delivery changes what goes to destinations. Calls of workflow endpoints are
+// left alone unless all is true: they are a protocol of their own.
+func delivery(all bool, change func(r *http.Request, next http.RoundTripper) (*http.Response, error)) func(func()) Parts {
+	return func(hit func()) Parts {
+		return Parts{Delivery: func(next http.RoundTripper) http.RoundTripper {
+			return tripper(func(r *http.Request) (*http.Response, error) {
+				if !all && r.Header.Get("Svc-Workflow-Runid") != "" {
+					return next.RoundTrip(r)
+				}
+				hit()
+				return change(r, next)
+			})
+		}}
+	}
+}
+
+// body takes the body of a request, which can be put back.
+func body(r *http.Request) []byte {
+	if r.Body == nil {
+		return nil
+	}
+	text, _ := io.ReadAll(r.Body) // it is in memory
+	setBody(r, text)
+	return text
+}
+
+func setBody(r *http.Request, text []byte) {
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+	if text == nil {
+		r.Body = http.NoBody
+	}
+}
+
+// both joins two changes of different parts.
+func both(a, b func(func()) Parts) func(func()) Parts {
+	return func(hit func()) Parts {
+		x, y := a(hit), b(hit)
+		if x.API == nil {
+			x.API = y.API
+		} else if y.API != nil {
+			inner, outer := x.API, y.API
+			x.API = func(next http.Handler) http.Handler { return outer(inner(next)) }
+		}
+		if x.Delivery == nil {
+			x.Delivery = y.Delivery
+		}
+		return x
+	}
+}
+
+// setQuery changes the query of a request.
+func setQuery(r *http.Request, change func(q map[string][]string)) {
+	q := r.URL.Query()
+	change(q)
+	r.URL.RawQuery = q.Encode()
+}
+
+// whole is a number of an item, 0 when it has none.
+func whole(item map[string]any, field string) int64 {
+	n, _ := item[field].(json.Number)
+	i, _ := n.Int64()
+	return i
+}
+
+func number(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }

@@ -1,0 +1,34 @@
+package mutant
+
+import (
+	"net/http"
+	"strings"
+)
+
+// search breaks the deletion of search indexes. Sorted by id.
+var search = []Mutant{
+	{"M107", "SRC-002", "a delete answers 200, the index is still there", nil, func(hit func()) Parts {
+		return wrap(deleting, hit, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`"OK"`))
+		})
+	}},
+	{"M340", "SRC-001", "a delete answers 204 without a body", nil, respond(deleting, func(_ *http.Request, a *answer) { a.status, a.body = http.StatusNoContent, nil })},
+	{"M341", "SRC-001", "a delete answers an object", nil, respond(deleting, func(_ *http.Request, a *answer) { a.body = []byte(`{"deleted":true}`) })},
+	{"M342", "SRC-003", "a delete removes all indexes", nil, func(hit func()) Parts {
+		return wrap(deleting, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			list := r.Clone(r.Context())
+			list.Method, list.URL.Path = http.MethodGet, "/v2/search"
+			all, _ := decoded(call(next, list).body).([]any)
+			for _, item := range all {
+				e, _ := item.(map[string]any)
+				if id, _ := e["id"].(string); id != "" && !strings.HasSuffix(r.URL.Path, id) {
+					other := r.Clone(r.Context())
+					other.URL.Path = "/v2/search/" + id
+					call(next, other)
+				}
+			}
+			next.ServeHTTP(w, r)
+		})
+	}},
+}
