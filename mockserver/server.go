@@ -43,7 +43,7 @@ type Config struct {
 	Snapshot   []byte    // the state that Run begins with, see Server.Snapshot; nil: none
 	Fixtures   []Fixture // what Run loads when it begins without a snapshot
 
-	MaxBody           int64  // bytes of a request body; 0: 1 MiB
+	MaxBody int64 // bytes of a request body; 0: 1 MiB
 	// Transport puts something between the stand-in and its destinations, such as
 	// what a test makes fail; nil: nothing.
 	Transport func(http.RoundTripper) http.RoundTripper
