@@ -119,6 +119,9 @@ func (s *Server) Token() string { return s.first().Token }
 // KVURL is where the key-value store of the rate-limit plugin is.
 func (s *Server) KVURL() string { return s.URL() + kvPath }
 
+// KVToken opens the key-value store of the default account.
+func (s *Server) KVToken() string { return s.first().kvToken }
+
 // EnvVar is an environment variable for clients.
 type EnvVar struct{ Name, Value string }
 

@@ -112,7 +112,7 @@ func TestReadmeCommands(t *testing.T) {
 			command := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(line, "http://127.0.0.1:8080", server.url))
 			command.Env = append(append(os.Environ(), server.env...), "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
 			out, err := command.CombinedOutput()
-			if err != nil || strings.HasPrefix(line, "curl") && !strings.Contains(string(out), `"messageId"`) {
+			if err != nil || strings.Contains(line, "/v2/publish/") && !strings.Contains(string(out), `"messageId"`) {
 				t.Errorf("%s: %v\n%s", line, err, out)
 			}
 		}

@@ -55,12 +55,12 @@ func (e *embedded) tick() {
 	}
 }
 
-// run runs commands one after the other.
+// run runs commands one after the other, at one time.
 func (e *embedded) run(_ context.Context, commands [][]string) []any {
+	e.tick()
 	c := e.connect()
 	replies := make([]any, len(commands))
 	for i, command := range commands {
-		e.tick()
 		replies[i] = c.do(command)
 	}
 	return replies

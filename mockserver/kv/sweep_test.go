@@ -2,26 +2,24 @@ package kv_test
 
 import (
 	"fmt"
-	"github.com/understudy-mock/understudy/mockserver/kv"
+	"strings"
 	"testing"
+
+	"github.com/understudy-mock/understudy/mockserver/kv"
 )
 
+// BenchmarkSweep reads a key among many that expire: at each new millisecond
+// the embedded store looks at all of them.
 func BenchmarkSweep(b *testing.B) {
-	for _, n := range []int{100, 10000, 100000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+	for _, keys := range []int{100, 10_000} {
+		b.Run(fmt.Sprint(keys), func(b *testing.B) {
 			s := newKV(b, kv.Config{Token: "secret"})
-			for i := 0; i < n; i += 1000 {
-				body := "["
-				for j := 0; j < 1000; j++ {
-					if j > 0 {
-						body += ","
-					}
-					body += fmt.Sprintf(`["SET","k%d","v","EX",3600]`, i+j)
-				}
-				post(s, "/pipeline", body+"]")
+			var all []string
+			for i := range keys {
+				all = append(all, fmt.Sprintf(`["SET","k%d","v","EX",3600]`, i))
 			}
-			b.ResetTimer()
-			for range b.N {
+			post(s, "/pipeline", "["+strings.Join(all, ",")+"]")
+			for b.Loop() {
 				post(s, "/", `["GET","k1"]`)
 			}
 		})
