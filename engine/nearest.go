@@ -16,6 +16,7 @@ type VectorQuery struct {
 	TopK   int
 	Mode   string // of a hybrid index: HYBRID (default), DENSE, SPARSE
 	Fusion string // RRF (default) or DBSF
+	Filter VectorFilter
 }
 
 // Scored is a vector and its score, best first: 0 to 1 for dense vectors.
@@ -52,7 +53,7 @@ func (a *Account) QueryVectors(index, ns string, q VectorQuery) ([]Scored, error
 	var dense, sparse []Scored
 	for _, id := range n.order {
 		v := n.vectors[id]
-		if v == nil || v.ready.After(a.now) {
+		if v == nil || v.ready.After(a.now) || !q.Filter.Holds(v.Metadata) {
 			continue
 		}
 		if mode != Sparse {

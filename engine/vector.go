@@ -243,17 +243,32 @@ func (a *Account) DeleteVectors(index, ns string, ids []string, prefix string) (
 	if prefix != "" {
 		ids = n.withPrefix(prefix)
 	}
-	deleted := 0
+	return n.remove(ids, a.now), nil
+}
+
+// DeleteVectorsWhere removes vectors by their metadata and says how many there were.
+func (a *Account) DeleteVectorsWhere(index, ns string, filter VectorFilter) (int, error) {
+	a.lock()
+	defer a.unlock()
+	n, err := a.space(index, ns)
+	if err != nil || n == nil {
+		return 0, err
+	}
+	return n.remove(slices.DeleteFunc(slices.Clone(n.order), func(id string) bool { return !filter.Holds(n.vectors[id].Metadata) }), a.now), nil
+}
+
+// remove removes vectors by id and says how many there were.
+func (n *namespace) remove(ids []string, now time.Time) (deleted int) {
 	for _, id := range ids {
 		if v := n.vectors[id]; v != nil {
-			n.take(v, a.now)
+			n.take(v, now)
 			deleted++
 		}
 	}
 	if deleted > 0 {
 		n.order = slices.DeleteFunc(n.order, func(id string) bool { return n.vectors[id] == nil })
 	}
-	return deleted, nil
+	return deleted
 }
 
 // space is a namespace, nil when nothing was ever put there.

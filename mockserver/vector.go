@@ -237,14 +237,6 @@ func (q *selection) ids() []string {
 	return ids
 }
 
-// refuse names what is not built: the service's own filter language.
-func (q *selection) refuse() error {
-	if q.Filter != "" {
-		return invalid("filter: metadata filters are not supported here; accepted are ids and prefix")
-	}
-	return nil
-}
-
 // shown is a vector as an answer has it: absent rather than empty.
 func (q *selection) shown(v *engine.Vector) map[string]any {
 	out := map[string]any{"id": v.ID}
@@ -279,14 +271,25 @@ func (s *Server) deleteVectors(c *call) (reply, error) {
 	case len(body) > 0:
 		q.IDs = []json.RawMessage{body}
 	}
-	if err == nil {
-		err = q.refuse()
+	given := 0
+	for _, there := range []bool{len(q.IDs) > 0, q.Prefix != "", q.Filter != ""} {
+		if there {
+			given++
+		}
 	}
-	if err == nil && (len(q.IDs) > 0) == (q.Prefix != "") {
+	if err == nil && given != 1 {
 		err = invalid("Only and only one of the ids, prefix, or filter must be provided.")
 	}
 	if err != nil {
 		return reply{}, err
+	}
+	if q.Filter != "" {
+		filter, err := engine.ParseVectorFilter(q.Filter)
+		if err != nil {
+			return reply{}, err
+		}
+		n, err := c.account.DeleteVectorsWhere(c.index, c.namespace(), filter)
+		return result(map[string]int{"deleted": n}), err
 	}
 	n, err := c.account.DeleteVectors(c.index, c.namespace(), q.ids(), q.Prefix)
 	return result(map[string]int{"deleted": n}), err
@@ -335,7 +338,7 @@ func (q *selection) askable() error {
 	if err := oneOf("queryMode", q.Mode, []string{engine.Hybrid, engine.Dense, engine.Sparse}); err != nil {
 		return err
 	}
-	return q.refuse()
+	return nil
 }
 
 func (s *Server) queryVectors(c *call) (reply, error) {
@@ -349,7 +352,11 @@ func (s *Server) queryVectors(c *call) (reply, error) {
 		if err := q.askable(); err != nil {
 			return reply{}, err
 		}
-		found, err := c.account.QueryVectors(c.index, c.namespace(), engine.VectorQuery{Values: q.Vector, Sparse: q.Sparse.vector(), TopK: *q.TopK, Mode: q.Mode, Fusion: q.Fusion})
+		filter, err := engine.ParseVectorFilter(q.Filter)
+		if err != nil {
+			return reply{}, err
+		}
+		found, err := c.account.QueryVectors(c.index, c.namespace(), engine.VectorQuery{Values: q.Vector, Sparse: q.Sparse.vector(), TopK: *q.TopK, Mode: q.Mode, Fusion: q.Fusion, Filter: filter})
 		if err != nil {
 			return reply{}, err
 		}

@@ -88,6 +88,8 @@ func TestVectorIndexesRefuse(t *testing.T) {
 		{docs, "/query", `{"vector":[1,2,3],"topK":0}`, 400, []string{"topK", "0", "from 1"}},
 		{docs, "/query", `{"vector":[1,2,3],"queryMode":"BOTH"}`, 400, []string{"queryMode", "BOTH", "HYBRID"}},
 		{docs, "/query", `{"vector":[1,2,3],"fusionAlgorithm":"X"}`, 400, []string{"fusionAlgorithm", "RRF"}},
+		{docs, "/query", `{"vector":[1,2,3],"filter":"a ="}`, 400, []string{"filter", "a =", "GLOB"}},
+		{docs, "/delete", `{"filter":"a = 1","prefix":"b"}`, 400, []string{"only one"}},
 		{docs, "/range", `{"cursor":"x"}`, 400, []string{"cursor", "x", "nextCursor"}},
 		{docs, "/range", `{"limit":-1}`, 400, []string{"limit", "-1", "from 1"}},
 		{docs, "/delete", `{}`, 400, []string{"ids, prefix"}},

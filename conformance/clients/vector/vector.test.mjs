@@ -88,6 +88,19 @@ test("namespaces are apart, and exist from their first upsert", async () => {
   assert.deepEqual(await docs.listNamespaces(), [""]);
 });
 
+test("filters on metadata", async () => {
+  const cities = { tokyo: { continent: "Asia", people: 14, tags: ["sea", "rail"] }, paris: { continent: "Europe", people: 2, mayor: { name: "A" } }, none: undefined };
+  await docs.upsert(Object.entries(cities).map(([id, metadata], i) => ({ id, vector: [1, i, 0], metadata })));
+  await advance("2s");
+  const found = async (filter) => (await docs.query({ vector: [1, 0, 0], topK: 5, filter })).map((v) => v.id);
+  assert.deepEqual(await found("people > 2 OR mayor.name = 'A'"), ["tokyo", "paris"]);
+  assert.deepEqual(await found("continent GLOB 'As*' AND tags CONTAINS \"sea\""), ["tokyo"]);
+  assert.deepEqual(await found("HAS NOT FIELD people"), []);
+  await assert.rejects(found("people >"), /filter/);
+  assert.deepEqual(await docs.delete({ filter: "people <= 2" }), { deleted: 1 });
+  assert.deepEqual(await found(undefined), ["tokyo", "none"]);
+});
+
 test("sparse and hybrid indexes", async () => {
   const words = open("WORDS"), both = open("BOTH");
   await words.upsert([

@@ -1,0 +1,236 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// VectorFilter is a condition on the metadata of a vector. The zero value holds
+// for all.
+type VectorFilter struct {
+	holds func(metadata any) bool
+}
+
+// Holds reports whether the metadata of a vector fulfil the condition. A field
+// that is not there fulfils HAS NOT FIELD only; no metadata fulfil nothing.
+func (f VectorFilter) Holds(metadata json.RawMessage) bool {
+	if f.holds == nil {
+		return true
+	}
+	var value any
+	return json.Unmarshal(metadata, &value) == nil && f.holds(value)
+}
+
+// maxFilter is how long a filter may be, in bytes: its parts nest.
+const maxFilter = 8 << 10
+
+// filterAccepted is the whole language, for errors.
+const filterAccepted = "FIELD = != < <= > >= VALUE, FIELD [NOT] GLOB 'a*', FIELD [NOT] IN (VALUE, ...), FIELD [NOT] CONTAINS VALUE, HAS [NOT] FIELD NAME, joined by AND, OR and parentheses"
+
+// ParseVectorFilter reads a filter such as
+// `population >= 1000 AND (geography.continent = 'Asia' OR tags CONTAINS 'x')`.
+func ParseVectorFilter(text string) (VectorFilter, error) {
+	if text == "" {
+		return VectorFilter{}, nil
+	}
+	if len(text) > maxFilter {
+		return VectorFilter{}, fmt.Errorf("filter of %d bytes: accepted are %d: %w", len(text), maxFilter, ErrInvalid)
+	}
+	p := filterParser{rest: filterToken.FindAllString(text, -1)}
+	if strings.Join(strings.Fields(strings.Join(p.rest, "")), "") != strings.Join(strings.Fields(text), "") {
+		return VectorFilter{}, fmt.Errorf("filter %.80q: cannot be read; accepted is %s: %w", text, filterAccepted, ErrInvalid)
+	}
+	holds, err := p.either()
+	if err == nil && len(p.rest) > 0 {
+		err = fmt.Errorf("something follows: %q", p.rest[0])
+	}
+	if err != nil {
+		return VectorFilter{}, fmt.Errorf("filter %.80q: %w; accepted is %s: %w", text, err, filterAccepted, ErrInvalid)
+	}
+	return VectorFilter{holds}, nil
+}
+
+// filterToken is a text, a number, a field or word, or a sign.
+var filterToken = regexp.MustCompile(`'[^']*'|"[^"]*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[\pL_][\pL\d_]*(?:\.[\pL\d_]+|\[#?-?\d+\])*|<=|>=|!=|[=<>(),]`)
+
+type condition = func(metadata any) bool
+
+// filterParser goes down once: OR, AND, one condition.
+type filterParser struct{ rest []string }
+
+func (p *filterParser) next() string {
+	if len(p.rest) == 0 {
+		return ""
+	}
+	token := p.rest[0]
+	p.rest = p.rest[1:]
+	return token
+}
+
+// word takes a word that is there, whatever its case.
+func (p *filterParser) word(word string) bool {
+	if len(p.rest) > 0 && strings.EqualFold(p.rest[0], word) {
+		p.rest = p.rest[1:]
+		return true
+	}
+	return false
+}
+
+func (p *filterParser) either() (condition, error) {
+	left, err := p.all()
+	for err == nil && p.word("OR") {
+		first := left
+		var second condition
+		second, err = p.all()
+		left = func(m any) bool { return first(m) || second(m) }
+	}
+	return left, err
+}
+
+func (p *filterParser) all() (condition, error) {
+	left, err := p.one()
+	for err == nil && p.word("AND") {
+		first := left
+		var second condition
+		second, err = p.one()
+		left = func(m any) bool { return first(m) && second(m) }
+	}
+	return left, err
+}
+
+func (p *filterParser) one() (condition, error) {
+	if p.word("(") {
+		inner, err := p.either()
+		if err == nil && !p.word(")") {
+			err = errors.New("a parenthesis is not closed")
+		}
+		return inner, err
+	}
+	if p.word("HAS") {
+		want := !p.word("NOT")
+		if !p.word("FIELD") {
+			return nil, errors.New("HAS without FIELD")
+		}
+		field, err := p.field()
+		return func(m any) bool { return (lookup(m, field) != nil) == want }, err
+	}
+	field, err := p.field()
+	if err != nil {
+		return nil, err
+	}
+	negated := p.word("NOT")
+	operator := strings.ToUpper(p.next())
+	test := filterTests[operator]
+	if test == nil || negated && !slices.Contains([]string{"GLOB", "IN", "CONTAINS"}, operator) {
+		return nil, fmt.Errorf("%q is no operator", operator)
+	}
+	values, err := p.values(operator == "IN")
+	return func(m any) bool {
+		found := lookup(m, field)
+		return found != nil && slices.ContainsFunc(values, func(v any) bool { return test(found, v) }) != negated
+	}, err
+}
+
+// fieldStep is a name, or a place in a list; counted from the end with #-.
+var fieldStep = regexp.MustCompile(`[\pL\d_]+|\[#?-?\d+\]`)
+
+var fieldName = regexp.MustCompile(`^[\pL_]`)
+
+func (p *filterParser) field() ([]string, error) {
+	token := p.next()
+	if !fieldName.MatchString(token) {
+		return nil, fmt.Errorf("%q is no field", token)
+	}
+	return fieldStep.FindAllString(token, -1), nil
+}
+
+// values reads one value, or a list of them in parentheses.
+func (p *filterParser) values(many bool) (list []any, err error) {
+	if many && !p.word("(") {
+		return nil, errors.New("IN without parenthesis")
+	}
+	for {
+		token := p.next()
+		n, notNumber := strconv.ParseFloat(token, 64)
+		switch {
+		case strings.HasPrefix(token, "'") || strings.HasPrefix(token, `"`):
+			list = append(list, token[1:len(token)-1])
+		case strings.EqualFold(token, "true"), strings.EqualFold(token, "false"):
+			list = append(list, strings.EqualFold(token, "true"))
+		case notNumber == nil:
+			list = append(list, n)
+		default:
+			return nil, fmt.Errorf("%q is no value: texts stand in quotes", token)
+		}
+		if !many || p.word(")") {
+			return list, nil
+		}
+		if !p.word(",") {
+			return nil, errors.New("a list is not closed")
+		}
+	}
+}
+
+// lookup follows a field into metadata; nil when it is not there.
+func lookup(value any, field []string) any {
+	for _, step := range field {
+		switch v := value.(type) {
+		case map[string]any:
+			value = v[step]
+		case []any:
+			place := strings.Trim(step, "[]")
+			i, err := strconv.Atoi(strings.TrimPrefix(place, "#"))
+			if strings.HasPrefix(place, "#") {
+				i += len(v)
+			}
+			if err != nil || i < 0 || i >= len(v) {
+				return nil
+			}
+			value = v[i]
+		default:
+			return nil
+		}
+	}
+	return value
+}
+
+// filterTests compare what is found with a value of the filter.
+var filterTests = map[string]func(found, value any) bool{
+	"=":  func(a, b any) bool { return a == b },
+	"!=": func(a, b any) bool { return a != b },
+	"<":  func(a, b any) bool { n, ok := order(a, b); return ok && n < 0 },
+	"<=": func(a, b any) bool { n, ok := order(a, b); return ok && n <= 0 },
+	">":  func(a, b any) bool { n, ok := order(a, b); return ok && n > 0 },
+	">=": func(a, b any) bool { n, ok := order(a, b); return ok && n >= 0 },
+	"IN": func(a, b any) bool { return a == b },
+	"CONTAINS": func(a, b any) bool {
+		list, ok := a.([]any)
+		return ok && slices.ContainsFunc(list, func(x any) bool { return x == b })
+	},
+	"GLOB": func(a, b any) bool {
+		text, ok1 := a.(string)
+		pattern, ok2 := b.(string)
+		return ok1 && ok2 && globbed(pattern, text)
+	},
+}
+
+// order compares numbers; nothing else has an order.
+func order(a, b any) (int, bool) {
+	x, ok1 := a.(float64)
+	y, ok2 := b.(float64)
+	return cmp.Compare(x, y), ok1 && ok2
+}
+
+// globbed matches *, ? and [classes]; a slash is no boundary.
+func globbed(pattern, text string) bool {
+	const plain = "\x00"
+	ok, err := path.Match(strings.ReplaceAll(pattern, "/", plain), strings.ReplaceAll(text, "/", plain))
+	return err == nil && ok
+}
