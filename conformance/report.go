@@ -11,9 +11,12 @@ import (
 
 // renderers write reports, one file each. Sorted by name.
 var renderers = map[string]func(io.Writer, *Report) error{
+	"cucumber": writeCucumber,
+	"html":     writeHTML,
 	"json":     writeJSON,
 	"junit":    writeJUnit,
 	"terminal": writeTerminal,
+	"yaml":     writeYAML,
 }
 
 // WriteReport writes a report in one of the formats.
