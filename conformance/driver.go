@@ -19,8 +19,7 @@ const driverLimit = 30 * time.Second
 
 var placeholder = regexp.MustCompile(`\{\{\s*(\w+)\s*\}\}`)
 
-// expand fills {{name}} into a driver's text. A name in a path or a query is
-// written {{name|path}} nowhere: keys that need escaping come escaped.
+// expand fills {{name}} into a driver's text.
 func (s *scenario) expand(text string, vars map[string]string) string {
 	known := map[string]string{
 		"base": s.urls.Base, "region": s.urls.Region, "dev": s.urls.Dev, "vector": s.urls.Vector, "kv": s.urls.KV,
@@ -37,10 +36,10 @@ func (s *scenario) expand(text string, vars map[string]string) string {
 	})
 }
 
-func (s *scenario) expandHeader(from map[string]string) http.Header {
+func (s *scenario) expandHeader(from map[string]Secret) http.Header {
 	h := http.Header{}
 	for name, v := range from {
-		h.Set(name, s.expand(v, nil))
+		h.Set(name, s.expand(string(v), nil))
 	}
 	return h
 }
@@ -85,7 +84,7 @@ func (s *scenario) run(name string, d Driver, vars map[string]string, header htt
 		return nil, harness(DriverFailed, "driver %s: %v", name, err)
 	}
 	for field, v := range d.Headers {
-		r.Header.Set(field, s.expand(v, vars))
+		r.Header.Set(field, s.expand(string(v), vars))
 	}
 	for field, values := range s.suite.dialect.BrandHeader(header.Clone()) {
 		r.Header[field] = values

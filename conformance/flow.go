@@ -130,5 +130,8 @@ func (s *scenario) errorShape() error {
 	if s.asked.ok() {
 		return nil
 	}
+	if _, err := s.driver("pause"); err != nil && s.asked.json == nil && s.asked.status == http.StatusNotFound && len(s.suite.cfg.Target.Profiles) == 0 {
+		return skip(DriverMissing, "without a driver \"pause\" it cannot be told whether the target has the operation at all")
+	}
 	return s.has(s.asked.json, "/error", "string")
 }

@@ -65,6 +65,7 @@ type suite struct {
 	http     *http.Client
 	number   atomic.Int64
 	requests atomic.Int64
+	messages atomic.Int64
 
 	mu           sync.Mutex
 	picked       map[string]*picked // by key of a pickle
@@ -93,6 +94,14 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	}
 	defer st.http.CloseIdleConnections()
 	selection, err := Select(cfg)
+	if err != nil {
+		return nil, err
+	}
+	expected, err := loadBaseline(cfg.Target.ExpectedFailures, false)
+	if err != nil {
+		return nil, err
+	}
+	flaky, err := loadBaseline(cfg.Target.KnownFlaky, true)
 	if err != nil {
 		return nil, err
 	}
@@ -125,6 +134,8 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	}
 	report := st.report(ctx, selection)
 	report.Started, report.Duration = started, since(started)
+	expected.apply(report, started)
+	flaky.apply(report, started)
 	return report, nil
 }
 
@@ -279,13 +290,22 @@ func (st *suite) ended(key string, s *scenario) {
 
 // spend counts a request and holds to the limits of the target file.
 func (st *suite) spend(op *spec.Operation) error {
-	n := st.requests.Add(1)
-	limit := st.cfg.Target.Limits.MaxRequests
-	if limit > 0 && int(n) > limit {
-		st.mu.Lock()
-		st.exhausted = fmt.Sprintf("limits.max_requests: %d", limit)
-		st.mu.Unlock()
-		return skip(BudgetExhausted, "limits.max_requests: %d (before %s)", limit, op.ID)
+	limits := st.cfg.Target.Limits
+	for _, l := range []struct {
+		name  string
+		count *atomic.Int64
+		most  int
+		about bool
+	}{
+		{"max_requests", &st.requests, limits.MaxRequests, true},
+		{"max_messages", &st.messages, limits.MaxMessages, op.Tag == "publish"},
+	} {
+		if l.about && l.count.Add(1) > int64(l.most) && l.most > 0 {
+			st.mu.Lock()
+			st.exhausted = fmt.Sprintf("limits.%s: %d", l.name, l.most)
+			st.mu.Unlock()
+			return skip(BudgetExhausted, "limits.%s: %d (before %s)", l.name, l.most, op.ID)
+		}
 	}
 	return nil
 }

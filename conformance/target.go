@@ -57,6 +57,9 @@ func (s Secret) String() string {
 	return "***"
 }
 
+// GoString hides it as well.
+func (s Secret) GoString() string { return s.String() }
+
 // MarshalText hides it in every report.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
@@ -105,7 +108,7 @@ type Driver struct {
 	Kind    string            `yaml:"kind"` // http, exec, manual, control (clock only), none
 	Method  string            `yaml:"method"`
 	URL     string            `yaml:"url"`
-	Headers map[string]string `yaml:"headers"`
+	Headers map[string]Secret `yaml:"headers"`
 	Body    string            `yaml:"body"`
 	Command []string          `yaml:"command"`
 	Result  string            `yaml:"result"` // JSON pointer to what it answers, such as an id

@@ -200,10 +200,15 @@ func telling(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 		return e
 	}
 	var best *jsonschema.ValidationError
+	unknownKey := func(leaf *jsonschema.ValidationError) bool {
+		return strings.HasSuffix(leaf.KeywordLocation, "/additionalProperties") || strings.HasSuffix(leaf.KeywordLocation, "/propertyNames/enum")
+	}
 	for _, cause := range e.Causes {
 		leaf := telling(cause)
-		names := strings.HasSuffix(leaf.KeywordLocation, "/additionalProperties") || strings.HasSuffix(leaf.KeywordLocation, "/propertyNames/enum")
-		if best == nil || names {
+		switch {
+		case best == nil, unknownKey(leaf) && !unknownKey(best):
+			best = leaf
+		case unknownKey(leaf) == unknownKey(best) && leaf.InstanceLocation < best.InstanceLocation: // the order of causes is random
 			best = leaf
 		}
 	}
@@ -342,7 +347,8 @@ func (t *Target) consistent(file string, root *yaml.Node) error {
 		return fault(file, child(receiver, "tls"), "receiver.tls", "cert and key belong together")
 	}
 	drivers := child(root, "drivers")
-	for name, d := range t.Drivers {
+	for _, name := range slices.Sorted(maps.Keys(t.Drivers)) {
+		d := t.Drivers[name]
 		where := child(drivers, name)
 		switch {
 		case d.Kind == "control" && name != "clock":

@@ -2,6 +2,10 @@ package main
 
 import (
 	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -109,5 +113,122 @@ func TestConformList(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "Without retries there is one attempt") }) || lines[len(lines)-1] != "1 scenarios" {
 		t.Errorf("list:\n%s", out.String())
+	}
+}
+
+// Servers that are no target: the exit code and the first line say so, soon, and
+// it is never green.
+func TestConformAgainstWhatIsNoTarget(t *testing.T) {
+	t.Parallel()
+	hang := make(chan struct{})
+	t.Cleanup(func() { close(hang) })
+	for _, c := range []struct {
+		name   string
+		answer http.HandlerFunc
+		want   string
+	}{
+		{"hangs", func(_ http.ResponseWriter, r *http.Request) {
+			select {
+			case <-hang:
+			case <-r.Context().Done():
+			}
+		}, "does not answer"},
+		{"a web page", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = w.Write([]byte("<html>welcome</html>"))
+		}, "answers with a web page"},
+		{"redirects", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://login.test/", http.StatusFound)
+		}, "redirects to https://login.test/"},
+		{"closes", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "does not answer"},
+		{"200 for everything", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }, "this is another service"},
+		{"200 without a body", func(http.ResponseWriter, *http.Request) {}, "without JSON"},
+		{"500", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, "is not well"},
+		{"401", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "are the credentials right?"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(c.answer)
+			t.Cleanup(server.Close)
+			file := filepath.Join(t.TempDir(), "target.yaml")
+			text := "apiVersion: conformance/v1\ntarget: {name: x, urls: {base: '" + server.URL + "'}, auth: {bearer: tttt}}\n"
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var out, errs bytes.Buffer
+			started := time.Now()
+			code := run(t.Context(), []string{"conform", "--target", file}, &out, &errs)
+			if code != conformance.ExitPreflight || !strings.Contains(errs.String(), c.want) || strings.Count(errs.String(), "\n") != 1 {
+				t.Errorf("exit %d: %s%s; want 3 and %q", code, out.String(), errs.String(), c.want)
+			}
+			if took := time.Since(started); took > 15*time.Second {
+				t.Errorf("it took %s; accepted are 15 s", took)
+			}
+		})
+	}
+}
+
+// A partial implementation, here one that only publishes, gets a report of what
+// it has and not a wall of failures; what it claims and does not have fails.
+func TestConformAgainstAPart(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	part := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/v2/publish/http") || strings.HasPrefix(r.URL.Path, "/_understudy/") {
+			u.ServeHTTP(w, r)
+			return
+		}
+		http.NotFound(w, r)
+	}))
+	t.Cleanup(part.Close)
+	target := ownTarget(u.Env(), true)
+	target.Target.URLs = conformance.URLs{Base: part.URL}
+	delete(target.Drivers, "group")
+	delete(target.Drivers, "run")
+	delete(target.Drivers, "pause")
+	delete(target.Drivers, "search")
+	report, err := conformance.Run(t.Context(), conformance.Config{Target: target})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range report.Results {
+		r := &report.Results[i]
+		publishing := strings.HasPrefix(r.Location, "publish.feature") || strings.HasPrefix(r.Location, "webhook.feature") || strings.HasPrefix(r.Location, "retry.feature")
+		if publishing && r.Verdict != conformance.Pass {
+			t.Errorf("%s %s: %s %s", r.Location, r.Name, r.Verdict, r.Detail)
+		}
+		if r.Verdict == conformance.Fail && !strings.HasPrefix(r.Location, "auth.feature") {
+			t.Errorf("%s %s fails, though the target does not claim it: %s", r.Location, r.Name, r.Detail)
+		}
+	}
+	target.Profiles = []string{"MSG", "WF-READ"}
+	claimed, err := conformance.Run(t.Context(), conformance.Config{Target: target})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := claimed.ExitCode(); code != conformance.ExitFailed {
+		t.Errorf("what is claimed and missing: exit %d; want 1", code)
+	}
+}
+
+// Reports can be written to files, and are refused before anything runs.
+func TestConformReports(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var out, errs bytes.Buffer
+	args := []string{"conform", "--requirement", "REQ-RTY-004"}
+	for _, format := range conformance.ReportFormats() {
+		args = append(args, "--report", format+"="+filepath.Join(dir, format))
+	}
+	if code := run(t.Context(), args, &out, &errs); code != 0 {
+		t.Fatalf("exit %d: %s%s", code, out.String(), errs.String())
+	}
+	for _, format := range conformance.ReportFormats() {
+		if text, err := os.ReadFile(filepath.Join(dir, format)); err != nil || !bytes.Contains(text, []byte("RTY-004")) && format != "terminal" && format != "yaml" {
+			t.Errorf("%s: %v: %.200s", format, err, text)
+		}
+	}
+	if code := run(t.Context(), []string{"conform", "--report", "pdf=x"}, &out, &errs); code != conformance.ExitUsage {
+		t.Errorf("an unknown format: exit %d", code)
 	}
 }

@@ -1,0 +1,50 @@
+package conformance
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestBaseline(t *testing.T) {
+	t.Parallel()
+	today := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	report := func() *Report {
+		return &Report{Results: []Result{
+			{Name: "one", Requirements: []string{"REQ-PUB-001"}, Verdict: Fail},
+			{Name: "two", Requirements: []string{"REQ-PUB-002"}, Verdict: Pass},
+		}}
+	}
+	for _, c := range []struct {
+		text  string
+		flaky bool
+		exit  int
+		want  string // of an error, or of what is stale
+	}{
+		{"", false, 1, ""},
+		{"- {id: REQ-PUB-001, reason: being fixed}", false, 0, ""},
+		{"- {id: one}", false, 0, ""},
+		{"- {id: two}\n- {id: one}", false, 5, "b.yaml:1: two: it was expected to fail, and passes"},
+		{"- {id: one, issue: 'https://x.test/1', expires: 2026-12-31}", true, 0, ""},
+		{"- {id: one, issue: 'https://x.test/1', expires: 2026-01-31}", true, 5, "b.yaml:1: one: expired on 2026-01-31"},
+		{"- {id: one, expires: 2026-12-31}", true, -1, "b.yaml:1: issue: the key is missing"},
+		{"- {id: one, issue: x, expires: soon}", true, -1, "b.yaml:1: expires: \"soon\": accepted is a date"},
+		{"- {reason: x}", false, -1, "b.yaml:1: id: the key is missing"},
+		{"- {id: one, resaon: x}", false, -1, "b.yaml:1: resaon: unknown key"},
+		{"id: one", false, -1, "b.yaml:1: accepted is a list"},
+		{"- {", false, -1, "b.yaml:"},
+	} {
+		b := &baseline{file: "b.yaml", flaky: c.flaky}
+		if err := b.parse([]byte(c.text)); err != nil {
+			if c.exit != -1 || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%q: %v; want %s", c.text, err, c.want)
+			}
+			continue
+		}
+		r := report()
+		b.apply(r, today)
+		if got := r.ExitCode(); got != c.exit || c.want != "" && strings.Join(r.Stale, "") != c.want {
+			t.Errorf("%q: exit %d, stale %q; want %d, %q", c.text, got, r.Stale, c.exit, c.want)
+		}
+	}
+}
