@@ -30,6 +30,7 @@ type cli struct {
 	Spec      SpecCmd      `cmd:"" help:"Print the OpenAPI document."`
 	Fixtures  FixturesCmd  `cmd:"" help:"Make fixture files from a seed."`
 	Health    HealthCmd    `cmd:"" name:"healthcheck" help:"Exit 0 when the stand-in is ready."`
+	Proxy     ProxyCmd     `cmd:"" help:"Pass traffic through and report what breaks the document."`
 	Ratelimit RatelimitCmd `cmd:"" name:"ratelimit" help:"Check a rate-limit plugin configuration, or try it on."`
 	Version   VersionCmd   `cmd:"" help:"Print the version."`
 

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// ProxyCmd runs a validating proxy.
+type ProxyCmd struct {
+	Upstream  string `required:"" placeholder:"URL" help:"The implementation behind the proxy."`
+	Addr      string `default:"127.0.0.1:8081" help:"Where to listen; port 0 takes a free one."`
+	Report    string `placeholder:"FILE" help:"Write each violation as a line of JSON."`
+	Record    string `placeholder:"FILE" help:"Write the exchanges as YAML; secrets are masked."`
+	Enforce   bool   `help:"Answer a violation instead of passing it on."`
+	Dialect   string `default:"svc" help:"Naming of the interface: svc, upstash, or a YAML file."`
+	LogLevel  string `default:"info" help:"debug, info, warn, error."`
+	LogFormat string `default:"text" enum:"text,json" help:"text or json."`
+}
+
+// Run passes traffic through until it is told to stop; exit code 1 says that
+// something broke the document.
+func (c *ProxyCmd) Run(e *env) error {
+	upstream, err := url.Parse(c.Upstream)
+	if err != nil || upstream.Host == "" || upstream.Scheme != "http" && upstream.Scheme != "https" {
+		return usage("--upstream %q: accepted is an http(s) URL", c.Upstream)
+	}
+	cfg := conformance.ProxyConfig{Upstream: upstream, Enforce: c.Enforce}
+	if cfg.Dialect, err = spec.LoadDialect(c.Dialect); err != nil {
+		return usage("--dialect: %w", err)
+	}
+	if cfg.Log, err = logger(e.err, c.LogLevel, c.LogFormat); err != nil {
+		return err
+	}
+	for _, out := range []struct {
+		flag, file string
+		into       *io.Writer
+	}{{"report", c.Report, &cfg.Report}, {"record", c.Record, &cfg.Record}} {
+		if out.file == "" {
+			continue
+		}
+		f, err := os.Create(out.file)
+		if err != nil {
+			return usage("--%s: %w", out.flag, err)
+		}
+		defer f.Close()
+		*out.into = f
+	}
+	proxy, err := conformance.NewProxy(cfg)
+	if err != nil {
+		return usage("%w", err)
+	}
+	listener, err := net.Listen("tcp", c.Addr)
+	if err != nil {
+		return usage("proxy: %w", err)
+	}
+	server := &http.Server{Handler: proxy, ReadHeaderTimeout: 30 * time.Second}
+	stop := context.AfterFunc(e.ctx, func() { _ = server.Close() }) // Serve returns then
+	defer stop()
+	_, _ = fmt.Fprintf(e.out, "A proxy before %s is running at http://%s\n", c.Upstream, listener.Addr()) // nobody may be reading
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("proxy: %w", err)
+	}
+	_, _ = fmt.Fprintln(e.out, proxy.Summary())
+	if proxy.Violations() > 0 {
+		return &exit{exitFailed, errors.New("")}
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// synced is a buffer for several goroutines.
+type synced struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *synced) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *synced) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// behind starts a proxy before a handler.
+func behind(t *testing.T, upstream http.Handler, change func(*conformance.ProxyConfig)) (proxy *conformance.Proxy, address string, report, record *synced) {
+	t.Helper()
+	server := httptest.NewServer(upstream)
+	t.Cleanup(server.Close)
+	target, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, record = &synced{}, &synced{}
+	cfg := conformance.ProxyConfig{Upstream: target, Report: report, Record: record, Log: quietLog()}
+	if change != nil {
+		change(&cfg)
+	}
+	if proxy, err = conformance.NewProxy(cfg); err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(proxy)
+	t.Cleanup(front.Close)
+	return proxy, front.URL, report, record
+}
+
+func ask(t *testing.T, method, address, token, body string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+// The suite passes through the proxy as it passes without, and nothing of ours
+// breaks the document but what scenarios do on purpose.
+func TestProxyIsTransparent(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	_, address, report, _ := behind(t, u, nil)
+	target := ownTarget(u.Env(), true)
+	urls := &target.Target.URLs
+	urls.Base, urls.Region, urls.Dev, urls.Vector = address, address, address, address
+	got, err := conformance.Run(t.Context(), conformance.Config{Target: target, Tags: "not @time-long", Profiles: []string{"MSG", "GROUP", "WF-READ", "FLOW", "USAGE", "INDEX"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := got.ExitCode(); code != 0 {
+		var b bytes.Buffer
+		_ = conformance.WriteReport("terminal", &b, got)
+		t.Errorf("exit %d\n%s", code, b.String())
+	}
+	for line := range strings.SplitSeq(strings.TrimSpace(report.String()), "\n") {
+		if strings.Contains(line, `"in":"response"`) {
+			t.Errorf("an answer breaks the document: %s", line)
+		}
+	}
+}
+
+func TestProxyReportsViolations(t *testing.T) {
+	t.Parallel()
+	bad := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"messages": "none"}`))
+	})
+	proxy, address, report, record := behind(t, bad, nil)
+	status, body := ask(t, "GET", address+"/v2/workflows/dlq?count=0&svc_token=secret-token", "secret-token", "")
+	if status != http.StatusOK || body != `{"messages": "none"}` {
+		t.Errorf("the answer was changed: %d %s", status, body)
+	}
+	ask(t, "GET", address+"/v2/nothing", "", "")
+	var list []conformance.Violation
+	decoder := json.NewDecoder(strings.NewReader(report.String()))
+	for {
+		var v conformance.Violation
+		if decoder.Decode(&v) != nil {
+			break
+		}
+		list = append(list, v)
+	}
+	if len(list) != 3 || proxy.Violations() != 3 || list[0].In != "request" || list[0].Problem.Name != "count" || list[1].In != "response" || list[2].Operation != "" {
+		t.Errorf("violations: %+v", list)
+	}
+	if !strings.Contains(record.String(), "operation: listWorkflowDLQ") || strings.Contains(record.String()+report.String(), "secret-token") {
+		t.Errorf("the recording:\n%s\n%s", record.String(), report.String())
+	}
+	if got := proxy.Summary(); got != "2 requests, 3 violations of the document" {
+		t.Errorf("summary: %s", got)
+	}
+}
+
+func TestProxyEnforces(t *testing.T) {
+	t.Parallel()
+	answer := `{"messages": []}`
+	_, address, _, _ := behind(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(answer))
+	}), func(c *conformance.ProxyConfig) { c.Enforce = true })
+	if status, body := ask(t, "GET", address+"/v2/workflows/dlq?count=0", "t", ""); status != http.StatusBadRequest || !strings.Contains(body, "count") {
+		t.Errorf("a bad request: %d %s", status, body)
+	}
+	if status, _ := ask(t, "GET", address+"/v2/workflows/dlq", "t", ""); status != http.StatusOK {
+		t.Errorf("a good one: %d", status)
+	}
+	answer = `{"messages": 7}`
+	if status, body := ask(t, "GET", address+"/v2/workflows/dlq", "t", ""); status != http.StatusBadGateway || !strings.Contains(body, "messages") {
+		t.Errorf("a bad answer: %d %s", status, body)
+	}
+}
+
+func TestProxyWithoutUpstream(t *testing.T) {
+	t.Parallel()
+	_, address, _, _ := behind(t, http.NotFoundHandler(), func(c *conformance.ProxyConfig) { c.Upstream = &url.URL{Scheme: "http", Host: "127.0.0.1:1"} })
+	if status, body := ask(t, "GET", address+"/v2/workflows/dlq", "t", ""); status != http.StatusBadGateway || !strings.Contains(body, "upstream 127.0.0.1:1") {
+		t.Errorf("%d %s", status, body)
+	}
+}

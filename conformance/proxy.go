@@ -1,0 +1,316 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/gorilla/mux"
+	"gopkg.in/yaml.v3"
+
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// ProxyConfig is what a validating proxy is made of. Upstream is required.
+type ProxyConfig struct {
+	Upstream *url.URL
+	Dialect  *spec.Dialect // nil: neutral
+	Enforce  bool          // answer a violation instead of passing it on
+	Report   io.Writer     // one line of JSON for each violation; nil: none
+	Record   io.Writer     // the exchanges as YAML, secrets masked; nil: none
+	Log      *slog.Logger  // nil: slog.Default()
+}
+
+// Violation is a request or an answer that breaks the document.
+type Violation struct {
+	Operation string       `json:"operation"` // operationId, "" for a path that the document lacks
+	Method    string       `json:"method"`
+	Path      string       `json:"path"`
+	In        string       `json:"in"` // request or response
+	Status    int          `json:"status,omitempty"`
+	Problem   spec.Problem `json:"problem"`
+}
+
+// maxChecked is the largest body that is checked, in bytes; larger ones are
+// passed on as they are.
+const maxChecked = 8 << 20
+
+// Proxy passes traffic through and holds it to the document. It is an
+// http.Handler, and safe for concurrent use.
+type Proxy struct {
+	cfg    ProxyConfig
+	router *mux.Router
+	next   *httputil.ReverseProxy
+
+	mu         sync.Mutex // guards the writers and the counts
+	exchanges  int
+	violations int
+}
+
+// NewProxy prepares a proxy.
+func NewProxy(cfg ProxyConfig) (*Proxy, error) {
+	doc, err := spec.Load()
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Upstream == nil || cfg.Upstream.Host == "" {
+		return nil, fmt.Errorf("%w: the proxy needs the URL of an upstream", ErrUsage)
+	}
+	if cfg.Dialect == nil {
+		if cfg.Dialect, err = spec.LoadDialect(""); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	p := &Proxy{cfg: cfg, router: mux.NewRouter().SkipClean(true).UseEncodedPath()}
+	for _, op := range doc.Operations() {
+		p.router.Methods(op.Method).Path(op.MuxPath()).Handler(operation{op})
+	}
+	p.next = &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(cfg.Upstream)
+			r.Out.URL.RawPath = r.In.URL.EscapedPath() // a destination in the path stays as it was written
+			if prefix := strings.TrimRight(cfg.Upstream.EscapedPath(), "/"); prefix != "" {
+				r.Out.URL.RawPath = prefix + r.Out.URL.RawPath
+			}
+			r.Out.Host = cfg.Upstream.Host
+		},
+		ModifyResponse: p.answered,
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			var v *enforced
+			if errors.As(err, &v) {
+				refuseProxy(w, http.StatusBadGateway, "the answer of the upstream breaks the document: "+v.problem.String())
+				return
+			}
+			cfg.Log.Error("upstream cannot be reached", "method", r.Method, "path", masking(r.URL.Path), "error", err)
+			refuseProxy(w, http.StatusBadGateway, fmt.Sprintf("upstream %s: %v", cfg.Upstream.Host, err))
+		},
+	}
+	return p, nil
+}
+
+// operation is what the router finds; it is never called.
+type operation struct{ *spec.Operation }
+
+func (operation) ServeHTTP(http.ResponseWriter, *http.Request) {}
+
+// enforced is an answer that is not passed on.
+type enforced struct{ problem spec.Problem }
+
+func (e *enforced) Error() string { return e.problem.String() }
+
+type proxiedKey struct{}
+
+// proxied is what the way back needs to know of a request.
+type proxied struct {
+	op   *spec.Operation
+	path string
+	body []byte
+}
+
+// ServeHTTP checks the request and passes it on.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d := p.cfg.Dialect
+	neutral, u := *r, *r.URL
+	u.RawQuery = d.NeutralQuery(r.URL.RawQuery)
+	neutral.URL, neutral.Header = &u, d.NeutralHeader(r.Header)
+	x := proxied{path: masking(r.URL.RequestURI())}
+	var vars map[string]string
+	var m mux.RouteMatch
+	if p.router.Match(&neutral, &m) && m.MatchErr == nil {
+		if found, ok := m.Handler.(operation); ok {
+			x.op, vars = found.Operation, unescapedVars(found.Operation, m.Vars)
+		}
+	}
+	body, whole, err := p.body(r)
+	if err != nil {
+		refuseProxy(w, http.StatusBadRequest, "the body broke off: "+err.Error())
+		return
+	}
+	x.body = body
+	var problems []spec.Problem
+	switch {
+	case x.op == nil:
+		problems = []spec.Problem{{In: "path", Rule: "operation", Message: "no operation of the document", Received: r.Method + " " + x.path}}
+	case whole:
+		if x.op.BodyJSON {
+			body = d.NeutralJSON(body)
+		}
+		problems = x.op.CheckRequest(&neutral, vars, body)
+	}
+	p.report(r, x, "request", 0, problems)
+	if len(problems) > 0 && p.cfg.Enforce {
+		refuseProxy(w, http.StatusBadRequest, "the request breaks the document: "+problems[0].String())
+		return
+	}
+	p.next.ServeHTTP(w, r.WithContext(contextWith(r, x)))
+}
+
+// body reads what can be checked and puts it back.
+func (p *Proxy) body(r *http.Request) (body []byte, whole bool, err error) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil, true, nil
+	}
+	body, err = io.ReadAll(io.LimitReader(r.Body, maxChecked+1))
+	if err != nil {
+		return nil, false, err
+	}
+	rest := r.Body
+	whole = len(body) <= maxChecked
+	r.Body = readCloser{io.MultiReader(bytes.NewReader(body), rest), rest}
+	return body, whole, nil
+}
+
+type readCloser struct {
+	io.Reader
+	io.Closer
+}
+
+// answered checks an answer on its way back.
+func (p *Proxy) answered(response *http.Response) error {
+	x, _ := response.Request.Context().Value(proxiedKey{}).(proxied)
+	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
+		return nil // it never ends
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxChecked+1))
+	if err != nil {
+		return err
+	}
+	rest := response.Body
+	response.Body = readCloser{io.MultiReader(bytes.NewReader(body), rest), rest}
+	if x.op == nil || len(body) > maxChecked {
+		return nil
+	}
+	d := p.cfg.Dialect
+	problems := x.op.CheckResponse(response.StatusCode, d.NeutralHeader(response.Header), d.NeutralJSON(body))
+	p.report(response.Request, x, "response", response.StatusCode, problems)
+	p.record(response, x, body)
+	if len(problems) > 0 && p.cfg.Enforce {
+		return &enforced{problems[0]}
+	}
+	return nil
+}
+
+// report tells violations: a line of the log, and one of the report.
+func (p *Proxy) report(r *http.Request, x proxied, in string, status int, problems []spec.Problem) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if in == "request" {
+		p.exchanges++
+	}
+	for _, problem := range problems {
+		p.violations++
+		v := Violation{Method: r.Method, Path: x.path, In: in, Status: status, Problem: problem}
+		if x.op != nil {
+			v.Operation = x.op.ID
+		}
+		p.cfg.Log.Warn("the "+in+" breaks the document", "operation", v.Operation, "method", v.Method, "path", v.Path, "problem", problem.String())
+		if p.cfg.Report != nil {
+			if err := json.NewEncoder(p.cfg.Report).Encode(v); err != nil {
+				p.cfg.Log.Error("the report cannot be written", "error", err)
+			}
+		}
+	}
+}
+
+// recorded is an exchange as a recording has it.
+type recorded struct {
+	Operation string       `yaml:"operation"`
+	Request   recordedPart `yaml:"request"`
+	Response  recordedPart `yaml:"response"`
+}
+
+type recordedPart struct {
+	Method  string              `yaml:"method,omitempty"`
+	Path    string              `yaml:"path,omitempty"`
+	Status  int                 `yaml:"status,omitempty"`
+	Headers map[string][]string `yaml:"headers"`
+	Body    string              `yaml:"body,omitempty"`
+}
+
+// record writes an exchange, one list item each.
+func (p *Proxy) record(response *http.Response, x proxied, body []byte) {
+	if p.cfg.Record == nil {
+		return
+	}
+	r := response.Request
+	text, err := yaml.Marshal([]recorded{{
+		Operation: x.op.ID,
+		Request:   recordedPart{Method: r.Method, Path: x.path, Headers: maskedCredentials(r.Header), Body: masking(string(x.body))},
+		Response:  recordedPart{Status: response.StatusCode, Headers: maskedCredentials(response.Header), Body: masking(string(body))},
+	}})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err == nil {
+		_, err = p.cfg.Record.Write(text)
+	}
+	if err != nil {
+		p.cfg.Log.Error("the recording cannot be written", "error", err)
+	}
+}
+
+// Summary is what passed so far, in one line.
+func (p *Proxy) Summary() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return fmt.Sprintf("%d requests, %d violations of the document", p.exchanges, p.violations)
+}
+
+// Violations is how many there were.
+func (p *Proxy) Violations() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.violations
+}
+
+// credential is a token in a query or in a text.
+var credential = regexp.MustCompile(`((?:[?&][a-z]+_token=)|(?:Bearer )|(?:Basic ))[^&\s"']+`)
+
+func masking(text string) string { return credential.ReplaceAllString(text, "$1***") }
+
+func maskedCredentials(h http.Header) map[string][]string {
+	out := map[string][]string{}
+	for name, values := range h {
+		if name == "Authorization" || name == "Cookie" || name == "Set-Cookie" {
+			out[name] = []string{"***"}
+			continue
+		}
+		for _, v := range values {
+			out[name] = append(out[name], masking(v))
+		}
+	}
+	return out
+}
+
+func refuseProxy(w http.ResponseWriter, status int, text string) {
+	body, _ := json.Marshal(map[string]string{"error": text}) // a string always encodes
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client may be gone
+}
+
+// unescapedVars decodes path variables; greedy ones stay as they stood.
+func unescapedVars(op *spec.Operation, vars map[string]string) map[string]string {
+	for name, v := range vars {
+		if plain, err := url.PathUnescape(v); err == nil && !op.Greedy(name) {
+			vars[name] = plain
+		}
+	}
+	return vars
+}
+
+func contextWith(r *http.Request, x proxied) context.Context {
+	return context.WithValue(r.Context(), proxiedKey{}, x)
+}
