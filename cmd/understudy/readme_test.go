@@ -93,7 +93,7 @@ func TestReadmeCommands(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		skipLoud(t, "curl is not installed: the commands of the README are NOT tested")
 	}
-	binary := build(t)
+	binary, scratch := build(t), t.TempDir() // what commands write goes there
 	server := serve(t, binary)
 	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {
@@ -111,6 +111,7 @@ func TestReadmeCommands(t *testing.T) {
 			}
 			command := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(line, "http://127.0.0.1:8080", server.url))
 			command.Env = append(append(os.Environ(), server.env...), "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
+			command.Dir = scratch
 			out, err := command.CombinedOutput()
 			if err != nil || strings.Contains(line, "/v2/publish/") && !strings.Contains(string(out), `"messageId"`) {
 				t.Errorf("%s: %v\n%s", line, err, out)

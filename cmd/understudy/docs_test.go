@@ -1,0 +1,76 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"gopkg.in/yaml.v3"
+
+	"github.com/understudy-mock/understudy/conformance"
+)
+
+var fencedYAML = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
+
+// The target file of docs/target.md is one that the suite takes, key for key.
+func TestDocumentedTargetFileLoads(t *testing.T) {
+	text, err := os.ReadFile("../../docs/target.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := fencedYAML.FindSubmatch(text)
+	if m == nil {
+		t.Fatal("docs/target.md has no target file")
+	}
+	for _, name := range []string{"ACME_TOKEN", "ACME_VECTOR_TOKEN", "ACME_KV_TOKEN", "ACME_USER", "ACME_KEY", "ACME_USER_ID"} {
+		t.Setenv(name, "secret")
+	}
+	file := filepath.Join(t.TempDir(), "target.yaml")
+	if err := os.WriteFile(file, m[1], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	target, err := conformance.LoadTarget(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if target.Target.Name != "acme-queue" || target.Drivers["run"].Trigger == nil {
+		t.Errorf("read: %+v", target)
+	}
+}
+
+// The recipes of docs/ci.md are YAML, and their commands are ones that the
+// command line takes.
+func TestDocumentedRecipes(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/ci.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := 0
+	for _, m := range fencedYAML.FindAllSubmatch(text, -1) {
+		var recipe map[string]any
+		if err := yaml.Unmarshal(m[1], &recipe); err != nil {
+			t.Errorf("%v:\n%s", err, m[1])
+		}
+		for line := range strings.SplitSeq(string(m[1]), "\n") {
+			_, command, ok := strings.Cut(line, "understudy ")
+			if !ok || strings.Contains(line, "go install") {
+				continue
+			}
+			commands++
+			parser, err := kong.New(&cli{}, kong.Exit(func(int) {}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := parser.Parse(strings.Fields(command)); err != nil {
+				t.Errorf("%q: %v", command, err)
+			}
+		}
+	}
+	if commands < 3 {
+		t.Errorf("%d commands were tried", commands)
+	}
+}
