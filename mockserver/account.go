@@ -24,6 +24,7 @@ type world struct {
 	deliveries journal[Delivery]
 	stubs      stubs
 	rewrites   rewrites
+	faults     faults
 	mode       string // of the clock; guarded by Server.mu
 	password   string // of the management API
 	attempts   outside

@@ -34,6 +34,8 @@ type reply struct {
 	header http.Header
 	body   any
 	stream func(http.ResponseWriter, *http.Request) // instead of a body
+
+	scripted bool // a fault's: not held to the document
 }
 
 // handler reads a call, asks the engine once, and returns.

@@ -106,6 +106,7 @@ func (s *Server) controlReset(c *call) (reply, error) {
 		w.deliveries.clear()
 		w.stubs.set(s.cfg.Stubs)
 		w.rewrites.set(s.cfg.Rewrites)
+		w.faults.set(nil, s.seed(w.ID))
 	}
 	return reply{body: map[string]string{"status": "ok"}}, nil
 }

@@ -65,15 +65,23 @@ func (d *deliverer) deliver(ctx context.Context, w *world, a engine.Attempt) eng
 	if limit == 0 {
 		limit = engine.DefaultTimeout
 	}
-	out, stubbed := w.stubs.answer(m.Method, m.URL, header, limit)
-	if !stubbed {
+	stubbed := false
+	out := w.faults.attempt(ctx, m.URL, header, func() (out engine.Outcome) {
+		if out, stubbed = w.stubs.answer(m.Method, m.URL, header, limit); stubbed {
+			return out
+		}
+		target := w.rewrites.apply(m.URL)
+		if why := d.server.mayLeave(target); why != "" {
+			return engine.Outcome{Err: "delivery to " + target + " was not made: " + why}
+		}
 		defer w.attempts.leave()()
 		start := d.server.wall.Now()
-		out = d.call(ctx, &m, w.rewrites.apply(m.URL), header, body, limit)
+		out = d.call(ctx, &m, target, header, body, limit)
 		if !d.server.repeats(w) {
 			out.Took = d.server.wall.Now().Sub(start)
 		}
-	}
+		return out
+	})
 	out.BytesUp = len(body) + headerSize(header)
 	out.BytesIn = len(out.Body) + headerSize(http.Header(out.Header))
 	w.deliveries.add(Delivery{

@@ -44,6 +44,9 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out reply,
 	if err := s.admit(c); err != nil {
 		return reply{}, err
 	}
+	if out, faulty := s.faulty(c); faulty {
+		return out, nil
+	}
 	s.inTurn(c)
 	limit := s.cfg.MaxBody
 	if c.op.Large {
@@ -187,7 +190,7 @@ func (s *Server) write(w http.ResponseWriter, c *call, out reply, x *Exchange) {
 	if c.warning != "" {
 		h.Set(s.cfg.Dialect.HeaderPrefix+"Warning", c.warning)
 	}
-	if c.op != nil && !s.cfg.SkipResponseCheck {
+	if c.op != nil && !s.cfg.SkipResponseCheck && !out.scripted {
 		if problems := c.op.CheckResponse(out.status, h, body); len(problems) > 0 {
 			s.violation(c.op.ID, problems)
 		}

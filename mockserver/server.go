@@ -43,7 +43,9 @@ type Config struct {
 	Snapshot   []byte    // the state that Run begins with, see Server.Snapshot; nil: none
 	Fixtures   []Fixture // what Run loads when it begins without a snapshot
 
-	MaxBody int64 // bytes of a request body; 0: 1 MiB
+	MaxBody  int64  // bytes of a request body; 0: 1 MiB
+	Outbound string // deliveries that no stub answers: allow ("" as well), loopback-only, stub-only
+
 	// Transport puts something between the stand-in and its destinations, such as
 	// what a test makes fail; nil: nothing.
 	Transport func(http.RoundTripper) http.RoundTripper
@@ -157,6 +159,9 @@ func (c *Config) complete() error {
 	}
 	if len(c.VectorIndexes) == 0 {
 		c.VectorIndexes = []engine.VectorConfig{defaultIndex}
+	}
+	if err := checkOutbound(c.Outbound); err != nil {
+		return err
 	}
 	if c.MaxBody == 0 {
 		c.MaxBody = defaultMaxBody

@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 	"gopkg.in/yaml.v3"
 
+	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -30,6 +31,7 @@ type cli struct {
 	Spec      SpecCmd      `cmd:"" help:"Print the OpenAPI document."`
 	Fixtures  FixturesCmd  `cmd:"" help:"Make fixture files from a seed."`
 	Health    HealthCmd    `cmd:"" name:"healthcheck" help:"Exit 0 when the stand-in is ready."`
+	Why       WhyCmd       `cmd:"" help:"Explain why a message or a run has not gone on yet."`
 	Proxy     ProxyCmd     `cmd:"" help:"Pass traffic through and report what breaks the document."`
 	Ratelimit RatelimitCmd `cmd:"" name:"ratelimit" help:"Check a rate-limit plugin configuration, or try it on."`
 	Version   VersionCmd   `cmd:"" help:"Print the version."`
@@ -64,9 +66,11 @@ type env struct {
 	out, err io.Writer
 }
 
+// All parts say the version of the build. It is set once, before anything runs.
+func init() { mockserver.Version, conformance.Version = built(), built() }
+
 // run is the whole program; tests call it with their own streams.
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
-	mockserver.Version = built()
 	args, config, err := configFile(args)
 	if err != nil {
 		return report(errs, err)

@@ -56,7 +56,6 @@ func (c *ConformCmd) Run(e *env) error {
 	if c.List || c.DryRun {
 		return c.list(e.out, cfg)
 	}
-	conformance.Version = built()
 	report, err := conformance.Run(e.ctx, cfg)
 	switch {
 	case errors.Is(err, conformance.ErrUsage):

@@ -25,6 +25,7 @@ type CtlCmd struct {
 	Requests   ctlJournal  `cmd:"" help:"The journal of API requests."`
 	Deliveries ctlJournal  `cmd:"" help:"The journal of deliveries."`
 	Stub       ctlStub     `cmd:"" help:"List stubs, add one (URL STATUS[:BODY]...), or clear them."`
+	Fault      ctlFault    `cmd:"" help:"List faults, add one (api or delivery), or clear them."`
 	Rewrites   ctlRewrites `cmd:"" help:"List rewrites, or set them (FROM=TO ...)."`
 	Seed       ctlSeed     `cmd:"" help:"Load a fixture file: groups, messages, runs, DLQ entries, history."`
 	Snapshot   ctlSnapshot `cmd:"" help:"Save the whole state to a file, or load it."`

@@ -78,6 +78,7 @@ var clockFiles = []string{
 	"conformance/mutant/clock.go",
 	"engine/clock.go",
 	"mockserver/kv/clock.go",
+	"mockserver/pause.go",
 	"mockserver/ratelimit/clock.go",
 }
 
@@ -93,8 +94,8 @@ var (
 )
 
 // statusFiles of mockserver may name failing statuses: the only place that
-// chooses one, and the sink, which plays a destination.
-var statusFiles = []string{"mockserver/error.go", "mockserver/sink.go"}
+// chooses one, and what plays somebody: the sink a destination, faults a service.
+var statusFiles = []string{"mockserver/error.go", "mockserver/fault.go", "mockserver/sink.go"}
 
 const (
 	maxFunction = 80  // lines

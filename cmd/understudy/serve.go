@@ -29,6 +29,7 @@ type ServeCmd struct {
 	MaxBody           string            `default:"1MiB" help:"Largest request body, such as 512KiB or 4MiB."`
 	ValidateResponses bool              `default:"true" negatable:"" help:"Hold our own answers to the document."`
 	ControlToken      string            `placeholder:"T" help:"Token of the control API; without one it is open on loopback only."`
+	Outbound          string            `default:"allow" enum:"allow,loopback-only,stub-only" help:"What deliveries that no stub answers may reach: allow, loopback-only, stub-only."`
 	StrictOptions     bool              `help:"Refuse unknown configuration names."`
 	PricePerMessage   float64           `default:"0.00001" help:"For the billing figures of the statistics."`
 	VectorLag         time.Duration     `default:"0s" help:"How long a vector change stays pending."`
@@ -93,7 +94,7 @@ func (c *ServeCmd) config(errs io.Writer) (mockserver.Config, error) {
 		Addr: c.Addr, RegionAddr: c.ListenRegion, ManagementAddr: c.ListenManagement, VectorAddr: c.ListenVector,
 		Dialect: dialect, Clock: c.Clock, Seed: c.Seed, AnyAccount: c.Accounts == "any", Rewrites: c.Rewrite,
 		SkipResponseCheck: !c.ValidateResponses, StrictOptions: c.StrictOptions, ControlToken: c.ControlToken,
-		PricePerMessage: c.PricePerMessage, KVURL: c.KVURL, VectorLag: c.VectorLag, Log: log,
+		PricePerMessage: c.PricePerMessage, Outbound: c.Outbound, KVURL: c.KVURL, VectorLag: c.VectorLag, Log: log,
 	}
 	if cfg.MaxBody, err = byteCount(c.MaxBody); err != nil {
 		return cfg, usage("--max-body: %w", err)

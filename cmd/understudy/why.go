@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// WhyCmd explains a message, a run or a flow-control key.
+type WhyCmd struct {
+	ID      string `arg:"" help:"Message id, run id or flow-control key."`
+	URL     string `default:"http://127.0.0.1:8080" help:"Address of the stand-in."`
+	Token   string `name:"control-token" placeholder:"T" help:"Token of the control API."`
+	Account string `placeholder:"ID" help:"Whose it is. Default: that of the first account."`
+}
+
+// Run prints the reasons, the first to go away first.
+func (c *WhyCmd) Run(e *env) error {
+	var x struct {
+		Kind, State string
+		Now         int64
+		Reasons     []struct {
+			Reason, Rule string
+			Until        int64
+		}
+	}
+	ctl := CtlCmd{URL: c.URL, Token: c.Token, Account: c.Account}
+	if err := ctl.call(e, http.MethodGet, "explain/"+url.PathEscape(c.ID), nil, nil, &x); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(e.out, "%s %s: %s\n", x.Kind, c.ID, x.State)
+	for _, r := range x.Reasons {
+		line := "  " + r.Reason
+		if r.Until > 0 {
+			line += fmt.Sprintf("; in %s, at %s", time.Duration(r.Until-x.Now)*time.Millisecond, time.UnixMilli(r.Until).UTC().Format(time.RFC3339))
+		}
+		if r.Rule != "" {
+			line += " (" + r.Rule + ")"
+		}
+		_, _ = fmt.Fprintln(e.out, line)
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+// why is an explanation in one text.
+func (w *world) why(id string) string {
+	w.t.Helper()
+	x, err := w.Explain(id)
+	w.must(err)
+	text := x.Kind + " " + x.State
+	for _, r := range x.Reasons {
+		text += " | " + r.Text + " [" + r.Rule + "]"
+		if !r.Until.IsZero() {
+			text += " +" + r.Until.Sub(w.Now()).String()
+		}
+	}
+	return text
+}
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.answer = always(503)
+	key := engine.FlowControl{Key: "k", Rate: 1, Period: time.Minute}
+	delayed := w.publish(engine.Options{Delay: time.Hour})
+	retried := w.publish(engine.Options{})
+	w.settle()
+	_, err := w.UpsertQueue("q", 1)
+	w.must(err)
+	w.must(w.PauseQueue("q"))
+	queued := w.publish(engine.Options{Queue: "q"})
+	w.publish(engine.Options{Flow: &key, Retries: number(0)})
+	held := w.publish(engine.Options{Flow: &key})
+	failed := w.publish(engine.Options{Retries: number(0)})
+	w.settle()
+	paused := func() string {
+		w.must(w.PauseFlow("k"))
+		return w.why(held)
+	}
+	for _, c := range []struct{ got, want string }{
+		{w.why(delayed), "message CREATED | its first attempt is not due yet [Svc-Delay, Svc-Not-Before, or its schedule] +1h0m0s"},
+		{w.why(retried), "message RETRY | attempt 2 of 4 is not due yet; the last one was answered 503"},
+		{w.why(queued), `its queue "q" is paused`},
+		{w.why(held), `flow-control key "k" lets 1 start in 1m0s, and so many did [] +1m0s`},
+		{w.why("k"), "flow-control key 1 waiting, 0 in flight"},
+		{w.why(failed), "message FAILED | it ended at"},
+		{w.why(failed), "it is kept as DLQ entry"},
+		{paused(), `flow-control key "k" is paused since`},
+	} {
+		if !strings.Contains(c.got, c.want) {
+			t.Errorf("%s\nwant %s", c.got, c.want)
+		}
+	}
+	if !strings.Contains(w.why(retried), "12.182s") && !strings.Contains(w.why(retried), "+12") {
+		t.Errorf("no time of the next attempt: %s", w.why(retried))
+	}
+	if _, err := w.Explain("nothing"); err == nil || !strings.Contains(err.Error(), "no message, run or flow-control key") {
+		t.Errorf("an unknown id: %v", err)
+	}
+}

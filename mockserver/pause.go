@@ -1,0 +1,20 @@
+package mockserver
+
+import (
+	"context"
+	"time"
+)
+
+// pause lets d of real time go by, or what is left until ctx ends.
+func pause(ctx context.Context, d time.Duration) { pauseUntil(ctx, nil, d) }
+
+// pauseUntil ends early when done is closed.
+func pauseUntil(ctx context.Context, done <-chan struct{}, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-done:
+	case <-ctx.Done():
+	}
+}
