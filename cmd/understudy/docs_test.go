@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -72,5 +73,19 @@ func TestDocumentedRecipes(t *testing.T) {
 	}
 	if commands < 3 {
 		t.Errorf("%d commands were tried", commands)
+	}
+}
+
+// The JavaScript test of docs/ runs as its first lines say.
+func TestClientOutage(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("node"); err != nil {
+		skipLoud(t, "node is not installed: docs/outage/outage.test.mjs is NOT run")
+	}
+	c := exec.CommandContext(t.Context(), build(t), "run", "--clock", "manual", "--", "node", "--test", "../../docs/outage/outage.test.mjs")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	} else {
+		t.Logf("%s", out)
 	}
 }

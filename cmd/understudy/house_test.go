@@ -36,6 +36,7 @@ var importRules = []importRule{
 	{"cmd/understudy", nil},
 	{"conformance", []string{"engine", "mockserver"}},
 	{"conformance/mutant", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"docs/outage", []string{"conformance", "features", "fixtures"}},
 	{"engine", []string{"net/http", "spec", "spec/api", "mockserver", "conformance", "fixtures", "features", "engine/ratelimit"}},
 	{"engine/ratelimit", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"features", []string{"spec", "engine", "mockserver", "conformance", "fixtures"}},
