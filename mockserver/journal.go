@@ -80,12 +80,27 @@ type journal[T interface{ size() int }] struct {
 	entries []T // entries[first:] are kept
 	first   int
 	bytes   int
-	dropped int // how many the bounds have cost
+	dropped int           // how many the bounds have cost
+	added   chan struct{} // closed by the next entry; nil while nobody waits
+}
+
+// next tells of the next entry.
+func (j *journal[T]) next() <-chan struct{} {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.added == nil {
+		j.added = make(chan struct{})
+	}
+	return j.added
 }
 
 func (j *journal[T]) add(e T) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.added != nil {
+		close(j.added)
+		j.added = nil
+	}
 	j.entries = append(j.entries, e)
 	j.bytes += e.size()
 	for kept := len(j.entries) - j.first; kept > j.limit || kept > 1 && j.bytes > journalBytes; kept-- {

@@ -1,0 +1,108 @@
+package mockserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+var _ = register(map[string]handler{"controlAwait": (*Server).controlAwait})
+
+// Condition is what someone waits for: so many entries that match.
+type Condition struct {
+	On        string `json:"on"`                  // deliveries, requests or events
+	MessageID string `json:"messageId,omitempty"` // of a delivery or an event
+	URL       string `json:"url,omitempty"`       // begins so: of a delivery or an event
+	Status    int    `json:"status,omitempty"`    // of a delivery or a request
+	Operation string `json:"operation,omitempty"` // operationId of a request
+	State     string `json:"state,omitempty"`     // of an event
+	RunID     string `json:"workflowRunId,omitempty"`
+	Count     int    `json:"count"`             // at least so many; 0: 1
+	Timeout   string `json:"timeout,omitempty"` // real time; 5s by default
+	Advance   string `json:"advance,omitempty"` // how far a manual clock may be moved for it
+}
+
+// controlAwait answers as soon as the condition holds, and says what is missing
+// when it does not in time. Nothing polls: each new entry wakes it.
+func (s *Server) controlAwait(c *call) (reply, error) {
+	var want Condition
+	if err := json.Unmarshal(c.body, &want); err != nil {
+		return reply{}, invalid("body: " + err.Error())
+	}
+	want.Count = max(want.Count, 1)
+	ctx, cancel, err := limited(c.request.Context(), want.Timeout, 5*time.Second)
+	if err != nil {
+		return reply{}, err
+	}
+	defer cancel()
+	left := time.Duration(0)
+	if want.Advance != "" {
+		if left, err = Duration(want.Advance); err != nil || left < 0 {
+			return reply{}, invalid(fmt.Sprintf("body /advance: %q: accepted is a duration such as 24h", want.Advance))
+		}
+	}
+	for stride := time.Second; ; stride *= 4 {
+		entries, more := s.matching(c.world, &want)
+		if len(entries) >= want.Count {
+			return reply{body: map[string]any{"count": len(entries), "entries": entries, "now": c.account.Now().UnixMilli()}}, nil
+		}
+		if left > 0 {
+			if err := s.stride(ctx, c.account, &left, stride); err != nil {
+				return reply{}, err
+			}
+			continue
+		}
+		select {
+		case <-more:
+		case <-s.done:
+			return reply{}, engine.ErrClosed
+		case <-ctx.Done():
+			return reply{}, fmt.Errorf("await: %d of %d %s matched in time: %w", len(entries), want.Count, want.On, context.DeadlineExceeded)
+		}
+	}
+}
+
+// stride moves a manual clock a part of what it may be moved.
+func (s *Server) stride(ctx context.Context, a *engine.Account, left *time.Duration, by time.Duration) error {
+	by = min(by, *left)
+	*left -= by
+	_, err := a.Advance(ctx, a.Now().Add(by))
+	return err
+}
+
+// matching is what matches now, and what tells of the next entry.
+func (s *Server) matching(w *world, c *Condition) (entries []any, more <-chan struct{}) {
+	switch c.On {
+	case "requests":
+		more = w.requests.next()
+		list, _ := w.requests.list(0, func(x *Exchange) bool {
+			return (c.Operation == "" || x.OperationID == c.Operation) && (c.Status == 0 || x.Response.Status == c.Status)
+		})
+		for _, x := range list {
+			entries = append(entries, x)
+		}
+	case "events":
+		events, wake := w.account.Follow(0)
+		more = wake
+		for i := range events {
+			e := &events[i]
+			if (c.State == "" || e.State == c.State) && (c.MessageID == "" || e.Message.ID == c.MessageID) && strings.HasPrefix(e.Message.URL, c.URL) &&
+				(c.RunID == "" || e.Run != nil && e.Run.ID == c.RunID) {
+				entries = append(entries, streamed(e))
+			}
+		}
+	default:
+		more = w.deliveries.next()
+		list, _ := w.deliveries.list(0, func(d *Delivery) bool {
+			return (c.MessageID == "" || d.MessageID == c.MessageID) && strings.HasPrefix(d.URL, c.URL) && (c.Status == 0 || d.Response.Status == c.Status)
+		})
+		for _, d := range list {
+			entries = append(entries, d)
+		}
+	}
+	return entries, more
+}

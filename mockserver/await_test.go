@@ -1,0 +1,45 @@
+package mockserver_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+func TestAwait(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Clock: "real"})
+	c := newClient(t, u)
+	u.Stub("https://app.test/*", 200)
+	answered := make(chan answer)
+	go func() {
+		answered <- c.do("POST", "/_understudy/await", `{"on":"deliveries","url":"https://app.test/a","count":2,"timeout":"20s"}`, "Content-Type: application/json")
+	}()
+	u.Publish("https://app.test/a", []byte("1"))
+	u.Publish("https://app.test/b", []byte("2"))
+	u.Publish("https://app.test/a", []byte("3"))
+	if a := <-answered; a.status != http.StatusOK || a.number("count") != 2 {
+		t.Errorf("await: %d %s", a.status, a.raw)
+	}
+	c.do("POST", "/_understudy/await", `{"on":"events","state":"DELIVERED","count":3}`, "Content-Type: application/json").ok()
+	c.do("POST", "/_understudy/await", `{"on":"requests","operation":"publishMessage","status":200,"count":3}`, "Content-Type: application/json").ok()
+	started := time.Now()
+	a := c.do("POST", "/_understudy/await", `{"on":"deliveries","url":"https://app.test/never","timeout":"50ms"}`, "Content-Type: application/json")
+	if a.status != http.StatusGatewayTimeout || !strings.Contains(string(a.raw), "0 of 1 deliveries matched in time") || time.Since(started) > 5*time.Second {
+		t.Errorf("what never comes: %d %s", a.status, a.raw)
+	}
+	c.do("POST", "/_understudy/await", `{"on":"stars"}`, "Content-Type: application/json").refused(http.StatusBadRequest, "on")
+	c.do("POST", "/_understudy/await", `{"on":"events","advance":"soon"}`, "Content-Type: application/json").refused(http.StatusBadRequest, "advance")
+}
+
+func TestAwaitMayMoveTheClock(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	u.Stub("https://app.test/*", 503, 503, 200)
+	u.Publish("https://app.test/a", []byte("1"))
+	c.do("POST", "/_understudy/await", `{"on":"deliveries","status":200,"advance":"1d"}`, "Content-Type: application/json").ok()
+}
