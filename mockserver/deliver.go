@@ -65,11 +65,13 @@ func (d *deliverer) deliver(ctx context.Context, w *world, a engine.Attempt) eng
 	if limit == 0 {
 		limit = engine.DefaultTimeout
 	}
-	stubbed := false
+	stubbed, nearMiss := false, ""
 	out := w.faults.attempt(ctx, m.URL, header, func() (out engine.Outcome) {
-		if out, stubbed = w.stubs.answer(m.Method, m.URL, header, limit); stubbed {
+		asked := &delivered{m.ID, m.Method, m.URL, header, body}
+		if out, stubbed = w.stubs.answer(asked, limit); stubbed {
 			return out
 		}
+		nearMiss = w.stubs.nearest(asked)
 		target := w.rewrites.apply(m.URL)
 		if why := d.server.mayLeave(target); why != "" {
 			return engine.Outcome{Err: "delivery to " + target + " was not made: " + why}
@@ -88,7 +90,7 @@ func (d *deliverer) deliver(ctx context.Context, w *world, a engine.Attempt) eng
 		At: a.At.UnixMilli(), MessageID: m.ID, Role: string(m.Role), Attempt: a.Number, URL: m.URL, Method: m.Method,
 		Request:  Message{Header: header, Body: body},
 		Response: Message{Status: out.Status, Header: http.Header(out.Header), Body: out.Body},
-		Error:    out.Err, Stubbed: stubbed, DurationMs: float64(out.Took.Microseconds()) / 1000,
+		Error:    out.Err, Stubbed: stubbed, NearMiss: nearMiss, DurationMs: float64(out.Took.Microseconds()) / 1000,
 	})
 	out.Header = engine.Header(d.server.cfg.Dialect.NeutralHeader(http.Header(out.Header)))
 	return out

@@ -66,7 +66,8 @@ type Delivery struct {
 	Response   Message `json:"response"`
 	Error      string  `json:"error,omitempty"` // why no response came
 	Stubbed    bool    `json:"stubbed,omitempty"`
-	DurationMs float64 `json:"durationMs"` // wall time; 0 in a server that repeats, unless a stub says
+	NearMiss   string  `json:"nearMiss,omitempty"` // no stub matched: which came closest, and why it did not
+	DurationMs float64 `json:"durationMs"`         // wall time; 0 in a server that repeats, unless a stub says
 }
 
 func (x Exchange) size() int { return len(x.Request.Body) + len(x.Response.Body) }

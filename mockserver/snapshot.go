@@ -42,7 +42,7 @@ type savedAccount struct {
 // savedStub is a stub and how many of its answers have been used.
 type savedStub struct {
 	Stub
-	Used int `json:"used,omitempty"`
+	Used map[string]int `json:"used,omitempty"`
 }
 
 // Restored says what a snapshot was.
@@ -212,7 +212,7 @@ func (s *stubs) save() []savedStub {
 	defer s.mu.Unlock()
 	out := make([]savedStub, len(s.list))
 	for i, one := range s.list {
-		out[i] = savedStub{one.Stub, one.used}
+		out[i] = savedStub{one.Stub, maps.Clone(one.used)}
 	}
 	return out
 }

@@ -20,16 +20,29 @@ type Stub struct {
 	URL     string            `json:"url"`              // * stands for anything; between slashes: a regular expression
 	Header  map[string]string `json:"header,omitempty"` // all must be there with these values
 	Answers []Answer          `json:"answers,omitempty"`
+
+	PerMessage bool `json:"perMessage,omitempty"` // each message begins with the first answer
 }
 
 // Answer is one scripted answer. Captures of a regular expression may be used
-// as $1 in status, headers, body and delay; $reason is the text of the status.
+// as $1 in status, headers, body and delay; $reason is the text of the status. In
+// headers and body, {{body}}, {{url}}, {{method}} and {{header NAME}} echo the
+// request.
 type Answer struct {
 	Status  StubStatus        `json:"status,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 	Body    string            `json:"body,omitempty"`
 	Delay   string            `json:"delay,omitempty"` // on the account's clock, such as 3s
 	Drop    bool              `json:"drop,omitempty"`  // the connection ends without an answer
+	Fail    string            `json:"fail,omitempty"`  // no answer at all: refused, reset, timeout, tls
+}
+
+// failures are what happens when an answer fails, as a delivery would tell it.
+var failures = map[string]string{
+	"refused": "connection was refused (stub)",
+	"reset":   "connection was reset by the destination (stub)",
+	"timeout": "no answer (stub)",
+	"tls":     "TLS handshake failed: certificate is not trusted (stub)",
 }
 
 // StubStatus is a status, or text with captures that becomes one.
@@ -96,6 +109,9 @@ func (s *Stub) compile() (*stub, error) {
 		if n, err := strconv.Atoi(string(a.Status)); a.Status != "" && !strings.Contains(string(a.Status), "$") && (err != nil || n < 100 || n > 999) {
 			return nil, invalid(fmt.Sprintf("stub %q: status %q: accepted is 100 to 999, or a capture such as $1", s.URL, a.Status))
 		}
+		if a.Fail != "" && failures[a.Fail] == "" {
+			return nil, invalid(fmt.Sprintf("stub %q: fail %q: accepted are refused, reset, timeout and tls", s.URL, a.Fail))
+		}
 		out.delays = append(out.delays, delay)
 	}
 	return out, nil
@@ -105,7 +121,14 @@ type stub struct {
 	Stub
 	url    *regexp.Regexp
 	delays []time.Duration
-	used   int
+	used   map[string]int // answers given: by message, or "" for all
+}
+
+// delivered is what a stub gets to see.
+type delivered struct {
+	message, method, url string
+	header               http.Header
+	body                 []byte
 }
 
 // stubs are those of one account; the first that matches answers.
@@ -149,15 +172,57 @@ func (s *stubs) get() []Stub {
 }
 
 // answer plays the destination, if a stub stands for it.
-func (s *stubs) answer(method, target string, h http.Header, limit time.Duration) (engine.Outcome, bool) {
+func (s *stubs) answer(d *delivered, limit time.Duration) (engine.Outcome, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.list {
-		if captures := one.match(method, target, h); captures != nil {
-			return inTime(one.next(target, captures), limit), true
+		if captures := one.match(d.method, d.url, d.header); captures != nil {
+			return inTime(one.next(d, captures, limit), limit), true
 		}
 	}
 	return engine.Outcome{}, false
+}
+
+// nearest says which stub came closest to a delivery that none matched, and what
+// was missing; "" when there is none.
+func (s *stubs) nearest(d *delivered) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	best, why := 0, ""
+	for _, one := range s.list {
+		score, text := one.compare(d)
+		if score > best {
+			best, why = score, text
+		}
+	}
+	return why
+}
+
+// compare counts what fits, and says what does not: the URL counts most.
+func (s *stub) compare(d *delivered) (score int, why string) {
+	if s.url.FindStringIndex(d.url) != nil {
+		score += 1000
+	} else {
+		score = len(commonPrefix(strings.Trim(s.URL, "/^"), d.url))
+		why = fmt.Sprintf("the URL %s does not match %s", d.url, s.URL)
+	}
+	if s.Method != "" && !strings.EqualFold(s.Method, d.method) {
+		why += fmt.Sprintf("; the method is %s, the stub takes %s", d.method, s.Method)
+	}
+	for name, v := range s.Header {
+		if got := d.header.Get(name); got != v {
+			why += fmt.Sprintf("; the header %s is %q, the stub takes %q", name, got, v)
+		}
+	}
+	return score, "closest stub: " + s.URL + ": " + strings.TrimPrefix(why, "; ")
+}
+
+func commonPrefix(a, b string) string {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return a[:n]
 }
 
 // inTime holds a stub to the time limit of the message. Both pass on the
@@ -183,22 +248,35 @@ func (s *stub) match(method, target string, h http.Header) []int {
 }
 
 // next is the answer whose turn it is.
-func (s *stub) next(target string, captures []int) engine.Outcome {
-	i := min(s.used, len(s.Answers)-1)
-	s.used++
+func (s *stub) next(d *delivered, captures []int, limit time.Duration) engine.Outcome {
+	whose := ""
+	if s.PerMessage {
+		whose = d.message
+	}
+	if s.used == nil {
+		s.used = map[string]int{}
+	}
+	i := min(s.used[whose], len(s.Answers)-1)
+	s.used[whose]++
 	if i < 0 {
 		return engine.Outcome{Status: http.StatusOK}
 	}
 	a, after := s.Answers[i], s.delays[i]
+	if a.Fail == "timeout" {
+		return engine.Outcome{Err: failures[a.Fail], After: limit + 1}
+	}
+	if a.Fail != "" {
+		return engine.Outcome{Err: failures[a.Fail], After: after}
+	}
 	if a.Drop {
 		return engine.Outcome{Err: "connection was closed without an answer (stub)", After: after}
 	}
 	status := http.StatusOK
 	fill := func(text string) string {
-		if !strings.Contains(text, "$") {
-			return text
+		if strings.Contains(text, "$") {
+			text = string(s.url.ExpandString(nil, strings.ReplaceAll(text, "$reason", http.StatusText(status)), d.url, captures))
 		}
-		return string(s.url.ExpandString(nil, strings.ReplaceAll(text, "$reason", http.StatusText(status)), target, captures))
+		return d.echo(text)
 	}
 	if a.Status != "" {
 		status, _ = strconv.Atoi(fill(string(a.Status))) // what is no number is no answer
@@ -211,6 +289,27 @@ func (s *stub) next(target string, captures []int) engine.Outcome {
 		http.Header(h).Set(name, fill(v))
 	}
 	return engine.Outcome{Status: status, Header: h, Body: []byte(fill(a.Body)), After: after}
+}
+
+var echoed = regexp.MustCompile(`\{\{\s*(body|url|method|header\s+([\w-]+))\s*\}\}`)
+
+// echo puts parts of the request into a text.
+func (d *delivered) echo(text string) string {
+	if !strings.Contains(text, "{{") {
+		return text
+	}
+	return echoed.ReplaceAllStringFunc(text, func(match string) string {
+		m := echoed.FindStringSubmatch(match)
+		switch {
+		case m[2] != "":
+			return d.header.Get(m[2])
+		case m[1] == "body":
+			return string(d.body)
+		case m[1] == "url":
+			return d.url
+		}
+		return d.method
+	})
 }
 
 // ParseStub reads URL=STATUS[:BODY]; the URL may hold = itself.

@@ -1,6 +1,7 @@
 package mockserver_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -124,5 +125,55 @@ func TestEchoHosts(t *testing.T) {
 				t.Errorf("%s took %v ms", url, d.DurationMs)
 			}
 		}
+	}
+}
+
+func TestStubsFailAsNetworksDo(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	for fail, want := range map[string]string{"refused": "refused", "reset": "reset", "timeout": "timeout of 7s", "tls": "TLS"} {
+		u.Script(mockserver.Stub{URL: "https://app.test/" + fail, Answers: []mockserver.Answer{{Fail: fail}}})
+		id := u.Publish("https://app.test/"+fail, nil, "Svc-Retries: 0", "Svc-Timeout: 7s")
+		u.Advance(time.Minute)
+		for _, d := range u.Deliveries() {
+			if d.MessageID == id && (!strings.Contains(d.Error, want) || d.Response.Status != 0) {
+				t.Errorf("%s: %q", fail, d.Error)
+			}
+		}
+	}
+	if _, err := mockserver.New(mockserver.Config{Stubs: []mockserver.Stub{{URL: "*", Answers: []mockserver.Answer{{Fail: "badly"}}}}}); err == nil || !strings.Contains(err.Error(), "accepted are refused") {
+		t.Errorf("an unknown failure: %v", err)
+	}
+}
+
+func TestStubsEchoAndCountByMessage(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Script(mockserver.Stub{URL: "https://app.test/*", PerMessage: true, Answers: []mockserver.Answer{
+		{Status: "503"}, {Status: "200", Body: "{{method}} {{url}} {{header X-Order}} {{body}}"},
+	}})
+	for _, body := range []string{"one", "two"} {
+		u.Publish("https://app.test/"+body, []byte(body), "Svc-Forward-X-Order: 7")
+	}
+	u.Advance(time.Minute)
+	var last []string
+	for _, d := range u.Deliveries()[2:] {
+		last = append(last, string(d.Response.Body))
+	}
+	slices.Sort(last)
+	if got := strings.Join(last, ", "); got != "POST https://app.test/one 7 one, POST https://app.test/two 7 two" {
+		t.Errorf("the second answers: %s", got)
+	}
+}
+
+func TestNearMisses(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Outbound: "stub-only"})
+	u.Script(mockserver.Stub{URL: "https://other.test/*"})
+	u.Script(mockserver.Stub{URL: "https://app.test/orders", Method: "PUT", Header: map[string]string{"X-Team": "blue"}})
+	u.Publish("https://app.test/orders", nil, "Svc-Retries: 0", "Svc-Forward-X-Team: red")
+	want := `closest stub: https://app.test/orders: the method is POST, the stub takes PUT; the header X-Team is "red", the stub takes "blue"`
+	if got := u.Deliveries()[0].NearMiss; got != want {
+		t.Errorf("near miss: %s\nwant: %s", got, want)
 	}
 }
