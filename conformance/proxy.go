@@ -27,7 +27,7 @@ type ProxyConfig struct {
 	Dialect  *spec.Dialect // nil: neutral
 	Enforce  bool          // answer a violation instead of passing it on
 	Report   io.Writer     // one line of JSON for each violation; nil: none
-	Record   io.Writer     // the exchanges as YAML, secrets masked; nil: none
+	Record   bool          // keep the exchanges for WriteRecording, secrets masked
 	Log      *slog.Logger  // nil: slog.Default()
 }
 
@@ -55,6 +55,7 @@ type Proxy struct {
 	mu         sync.Mutex // guards the writers and the counts
 	exchanges  int
 	violations int
+	recording  Recording
 }
 
 // NewProxy prepares a proxy.
@@ -196,7 +197,9 @@ func (p *Proxy) answered(response *http.Response) error {
 	d := p.cfg.Dialect
 	problems := x.op.CheckResponse(response.StatusCode, d.NeutralHeader(response.Header), d.NeutralJSON(body))
 	p.report(response.Request, x, "response", response.StatusCode, problems)
-	p.record(response, x, body)
+	if p.cfg.Record {
+		p.record(response, x, body)
+	}
 	if len(problems) > 0 && p.cfg.Enforce {
 		return &enforced{problems[0]}
 	}
@@ -225,40 +228,78 @@ func (p *Proxy) report(r *http.Request, x proxied, in string, status int, proble
 	}
 }
 
-// recorded is an exchange as a recording has it.
-type recorded struct {
-	Operation string       `yaml:"operation"`
-	Request   recordedPart `yaml:"request"`
-	Response  recordedPart `yaml:"response"`
+// Recording is what a live implementation was asked and answered: requests, and
+// stubs that play it, in the form that the control API takes.
+type Recording struct {
+	Upstream string            `yaml:"upstream"`
+	Stubs    []RecordedStub    `yaml:"stubs"`
+	Requests []RecordedRequest `yaml:"requests"`
 }
 
-type recordedPart struct {
-	Method  string              `yaml:"method,omitempty"`
-	Path    string              `yaml:"path,omitempty"`
-	Status  int                 `yaml:"status,omitempty"`
-	Headers map[string][]string `yaml:"headers"`
-	Body    string              `yaml:"body,omitempty"`
+// RecordedStub answers a method and a URL as the implementation did, in turn.
+type RecordedStub struct {
+	Method  string           `yaml:"method"`
+	URL     string           `yaml:"url"`
+	Answers []RecordedAnswer `yaml:"answers"`
 }
 
-// record writes an exchange, one list item each.
+// RecordedAnswer is one answer.
+type RecordedAnswer struct {
+	Status  int               `yaml:"status"`
+	Headers map[string]string `yaml:"headers,omitempty"`
+	Body    string            `yaml:"body,omitempty"`
+}
+
+// RecordedRequest is one request, with its secrets masked.
+type RecordedRequest struct {
+	Operation string              `yaml:"operation"`
+	Method    string              `yaml:"method"`
+	Path      string              `yaml:"path"`
+	Headers   map[string][]string `yaml:"headers"`
+	Body      string              `yaml:"body,omitempty"`
+}
+
+// maxRecorded bounds a recording; what comes later is counted only.
+const maxRecorded = 20_000
+
+// record keeps an exchange.
 func (p *Proxy) record(response *http.Response, x proxied, body []byte) {
-	if p.cfg.Record == nil {
-		return
-	}
 	r := response.Request
-	text, err := yaml.Marshal([]recorded{{
-		Operation: x.op.ID,
-		Request:   recordedPart{Method: r.Method, Path: x.path, Headers: maskedCredentials(r.Header), Body: masking(string(x.body))},
-		Response:  recordedPart{Status: response.StatusCode, Headers: maskedCredentials(response.Header), Body: masking(string(body))},
-	}})
+	address := strings.TrimRight(p.cfg.Upstream.String(), "/") + x.path
+	a := RecordedAnswer{Status: response.StatusCode, Headers: map[string]string{}, Body: masking(string(body))}
+	for name, values := range maskedCredentials(response.Header) {
+		if name != "Date" && name != "Content-Length" {
+			a.Headers[name] = strings.Join(values, ", ")
+		}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err == nil {
-		_, err = p.cfg.Record.Write(text)
+	if len(p.recording.Requests) >= maxRecorded {
+		return
 	}
-	if err != nil {
-		p.cfg.Log.Error("the recording cannot be written", "error", err)
+	p.recording.Requests = append(p.recording.Requests, RecordedRequest{
+		Operation: x.op.ID, Method: r.Method, Path: x.path, Headers: maskedCredentials(r.Header), Body: masking(string(x.body)),
+	})
+	for i := range p.recording.Stubs {
+		if s := &p.recording.Stubs[i]; s.Method == r.Method && s.URL == address {
+			s.Answers = append(s.Answers, a)
+			return
+		}
 	}
+	p.recording.Stubs = append(p.recording.Stubs, RecordedStub{r.Method, address, []RecordedAnswer{a}})
+}
+
+// WriteRecording writes what was recorded so far, as YAML.
+func (p *Proxy) WriteRecording(w io.Writer) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.recording.Upstream = p.cfg.Upstream.String()
+	encoder := yaml.NewEncoder(w)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(p.recording); err != nil {
+		return err
+	}
+	return encoder.Close()
 }
 
 // Summary is what passed so far, in one line.

@@ -1,6 +1,7 @@
 package mockserver_test
 
 import (
+	"bufio"
 	"net/http"
 	"strings"
 	"testing"
@@ -42,4 +43,24 @@ func TestAwaitMayMoveTheClock(t *testing.T) {
 	u.Stub("https://app.test/*", 503, 503, 200)
 	u.Publish("https://app.test/a", []byte("1"))
 	c.do("POST", "/_understudy/await", `{"on":"deliveries","status":200,"advance":"1d"}`, "Content-Type: application/json").ok()
+}
+
+// A journal can be followed: what comes later arrives at once.
+func TestJournalsAreFollowed(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("https://app.test/*", 200)
+	u.Publish("https://app.test/before", nil)
+	u.Settle()
+	response, err := http.Get(u.URL() + "/_understudy/deliveries?follow=true&url=https://app.test/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	u.Publish("https://app.test/b", nil)
+	u.Publish("https://app.test/a", nil)
+	line, err := bufio.NewReader(response.Body).ReadString('}')
+	if err != nil || !strings.Contains(line, `"url":"https://app.test/a"`) || strings.Contains(line, "before") {
+		t.Errorf("followed: %v %s", err, line)
+	}
 }

@@ -259,9 +259,19 @@ type journalBody[T any] struct {
 
 func (s *Server) controlRequests(c *call) (reply, error) {
 	id, path, status := c.query.Get("operationId"), c.query.Get("path"), c.number("status")
-	entries, dropped := c.world.requests.list(c.number("limit"), func(x *Exchange) bool {
+	fits := func(x *Exchange) bool {
 		return (id == "" || x.OperationID == id) && strings.HasPrefix(x.Path, path) && (status == 0 || x.Response.Status == status)
-	})
+	}
+	if c.flag("follow", false) {
+		return follow(s, &c.world.requests, func(x Exchange) any {
+			if !fits(&x) {
+				return nil
+			}
+			x.Request.Header = masked(x.Request.Header)
+			return x
+		}), nil
+	}
+	entries, dropped := c.world.requests.list(c.number("limit"), fits)
 	for i := range entries {
 		entries[i].Request.Header = masked(entries[i].Request.Header)
 	}
@@ -270,9 +280,18 @@ func (s *Server) controlRequests(c *call) (reply, error) {
 
 func (s *Server) controlDeliveries(c *call) (reply, error) {
 	id, url, status := c.query.Get("messageId"), c.query.Get("url"), c.number("status")
-	entries, dropped := c.world.deliveries.list(c.number("limit"), func(d *Delivery) bool {
+	fits := func(d *Delivery) bool {
 		return (id == "" || d.MessageID == id) && strings.HasPrefix(d.URL, url) && (status == 0 || d.Response.Status == status)
-	})
+	}
+	if c.flag("follow", false) {
+		return follow(s, &c.world.deliveries, func(d Delivery) any {
+			if !fits(&d) {
+				return nil
+			}
+			return d
+		}), nil
+	}
+	entries, dropped := c.world.deliveries.list(c.number("limit"), fits)
 	return reply{body: journalBody[Delivery]{journalLimit, dropped, entries}}, nil
 }
 

@@ -3,6 +3,7 @@ package mockserver
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -140,4 +141,53 @@ func (j *journal[T]) clear() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.entries, j.first, j.bytes, j.dropped = nil, 0, 0, 0
+}
+
+// since is what came after a position, and the position behind it. A position
+// counts all entries that there ever were.
+func (j *journal[T]) since(position int) (entries []T, now int, more <-chan struct{}) {
+	more = j.next()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	kept := j.entries[j.first:]
+	now = j.dropped + len(kept)
+	return slices.Clone(kept[len(kept)-min(max(now-position, 0), len(kept)):]), now, more
+}
+
+// follow streams the entries of a journal as they come. shown is nil for those
+// that nobody asked for.
+func follow[T interface{ size() int }](s *Server, j *journal[T], shown func(T) any) reply {
+	return reply{stream: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Cache-Control", "no-store")
+		out := http.NewResponseController(w)
+		_, position, _ := j.since(0)
+		for {
+			entries, now, more := j.since(position)
+			position = now
+			for _, e := range entries {
+				v := shown(e)
+				if v == nil {
+					continue
+				}
+				b, err := json.Marshal(v)
+				if err != nil {
+					return
+				}
+				if _, err := fmt.Fprintf(w, "event: entry\ndata: %s\n\n", b); err != nil {
+					return
+				}
+			}
+			if out.Flush() != nil {
+				return
+			}
+			select {
+			case <-more:
+			case <-r.Context().Done():
+				return
+			case <-s.done:
+				return
+			}
+		}
+	}}
 }

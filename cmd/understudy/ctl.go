@@ -45,8 +45,10 @@ type (
 		Timeout string `default:"5s" help:"Real time that it may take."`
 	}
 	ctlJournal struct {
-		Limit int    `help:"Only the latest so many."`
-		Match string `placeholder:"TEXT" help:"Only those whose message id (deliveries) or operation id (requests) is this."`
+		Limit  int    `help:"Only the latest so many."`
+		Match  string `placeholder:"TEXT" help:"Only those whose message id (deliveries) or operation id (requests) is this."`
+		Follow bool   `help:"Print new entries as they come, a line each, until interrupted."`
+		HAR    string `name:"har" placeholder:"FILE" help:"Write them as an HTTP archive, which browsers' tools read."`
 	}
 	ctlStub struct {
 		URL     string   `arg:"" optional:"" help:"A URL with *, or /expression/."`
@@ -99,6 +101,12 @@ func (k *ctlJournal) Run(e *env, c *cli) error {
 	}
 	if k.Match != "" {
 		q.Set(map[string]string{"requests": "operationId", "deliveries": "messageId"}[name], k.Match)
+	}
+	switch {
+	case k.Follow:
+		return c.Ctl.follow(e, name, q)
+	case k.HAR != "":
+		return c.Ctl.har(e, name, q, k.HAR)
 	}
 	return c.Ctl.show(e, http.MethodGet, name, q, nil)
 }

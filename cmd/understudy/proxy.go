@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -20,7 +19,7 @@ type ProxyCmd struct {
 	Upstream  string `required:"" placeholder:"URL" help:"The implementation behind the proxy."`
 	Addr      string `default:"127.0.0.1:8081" help:"Where to listen; port 0 takes a free one."`
 	Report    string `placeholder:"FILE" help:"Write each violation as a line of JSON."`
-	Record    string `placeholder:"FILE" help:"Write the exchanges as YAML; secrets are masked."`
+	Record    string `placeholder:"FILE" help:"Write requests, and stubs that play the upstream, as YAML when it stops; secrets are masked."`
 	Enforce   bool   `help:"Answer a violation instead of passing it on."`
 	Dialect   string `default:"svc" help:"Naming of the interface: svc, upstash, or a YAML file."`
 	LogLevel  string `default:"info" help:"debug, info, warn, error."`
@@ -41,20 +40,22 @@ func (c *ProxyCmd) Run(e *env) error {
 	if cfg.Log, err = logger(e.err, c.LogLevel, c.LogFormat); err != nil {
 		return err
 	}
-	for _, out := range []struct {
-		flag, file string
-		into       *io.Writer
-	}{{"report", c.Report, &cfg.Report}, {"record", c.Record, &cfg.Record}} {
-		if out.file == "" {
+	files := map[string]*os.File{}
+	for flag, file := range map[string]string{"report": c.Report, "record": c.Record} {
+		if file == "" {
 			continue
 		}
-		f, err := os.Create(out.file)
+		f, err := os.Create(file)
 		if err != nil {
-			return usage("--%s: %w", out.flag, err)
+			return usage("--%s: %w", flag, err)
 		}
 		defer f.Close()
-		*out.into = f
+		files[flag] = f
 	}
+	if f := files["report"]; f != nil {
+		cfg.Report = f
+	}
+	cfg.Record = files["record"] != nil
 	proxy, err := conformance.NewProxy(cfg)
 	if err != nil {
 		return usage("%w", err)
@@ -69,6 +70,11 @@ func (c *ProxyCmd) Run(e *env) error {
 	_, _ = fmt.Fprintf(e.out, "A proxy before %s is running at http://%s\n", c.Upstream, listener.Addr()) // nobody may be reading
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("proxy: %w", err)
+	}
+	if f := files["record"]; f != nil {
+		if err := proxy.WriteRecording(f); err != nil {
+			return fmt.Errorf("--record: %w", err)
+		}
 	}
 	_, _ = fmt.Fprintln(e.out, proxy.Summary())
 	if proxy.Violations() > 0 {

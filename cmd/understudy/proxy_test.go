@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/mockserver"
+	"gopkg.in/yaml.v3"
 )
 
 // synced is a buffer for several goroutines.
@@ -34,7 +36,7 @@ func (s *synced) String() string {
 }
 
 // behind starts a proxy before a handler.
-func behind(t *testing.T, upstream http.Handler, change func(*conformance.ProxyConfig)) (proxy *conformance.Proxy, address string, report, record *synced) {
+func behind(t *testing.T, upstream http.Handler, change func(*conformance.ProxyConfig)) (proxy *conformance.Proxy, address string, report *synced) {
 	t.Helper()
 	server := httptest.NewServer(upstream)
 	t.Cleanup(server.Close)
@@ -42,8 +44,8 @@ func behind(t *testing.T, upstream http.Handler, change func(*conformance.ProxyC
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, record = &synced{}, &synced{}
-	cfg := conformance.ProxyConfig{Upstream: target, Report: report, Record: record, Log: quietLog()}
+	report = &synced{}
+	cfg := conformance.ProxyConfig{Upstream: target, Report: report, Record: true, Log: quietLog()}
 	if change != nil {
 		change(&cfg)
 	}
@@ -52,7 +54,7 @@ func behind(t *testing.T, upstream http.Handler, change func(*conformance.ProxyC
 	}
 	front := httptest.NewServer(proxy)
 	t.Cleanup(front.Close)
-	return proxy, front.URL, report, record
+	return proxy, front.URL, report
 }
 
 func ask(t *testing.T, method, address, token, body string) (int, string) {
@@ -81,7 +83,7 @@ func ask(t *testing.T, method, address, token, body string) (int, string) {
 func TestProxyIsTransparent(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
-	_, address, report, _ := behind(t, u, nil)
+	_, address, report := behind(t, u, nil)
 	target := ownTarget(u.Env(), true)
 	urls := &target.Target.URLs
 	urls.Base, urls.Region, urls.Dev, urls.Vector = address, address, address, address
@@ -107,7 +109,7 @@ func TestProxyReportsViolations(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"messages": "none"}`))
 	})
-	proxy, address, report, record := behind(t, bad, nil)
+	proxy, address, report := behind(t, bad, nil)
 	status, body := ask(t, "GET", address+"/v2/workflows/dlq?count=0&svc_token=secret-token", "secret-token", "")
 	if status != http.StatusOK || body != `{"messages": "none"}` {
 		t.Errorf("the answer was changed: %d %s", status, body)
@@ -125,8 +127,24 @@ func TestProxyReportsViolations(t *testing.T) {
 	if len(list) != 3 || proxy.Violations() != 3 || list[0].In != "request" || list[0].Problem.Name != "count" || list[1].In != "response" || list[2].Operation != "" {
 		t.Errorf("violations: %+v", list)
 	}
-	if !strings.Contains(record.String(), "operation: listWorkflowDLQ") || strings.Contains(record.String()+report.String(), "secret-token") {
-		t.Errorf("the recording:\n%s\n%s", record.String(), report.String())
+	var text bytes.Buffer
+	if err := proxy.WriteRecording(&text); err != nil {
+		t.Fatal(err)
+	}
+	var recording conformance.Recording
+	if err := yaml.Unmarshal(text.Bytes(), &recording); err != nil || len(recording.Stubs) != 1 || len(recording.Requests) != 1 || recording.Requests[0].Operation != "listWorkflowDLQ" {
+		t.Errorf("the recording: %v\n%s", err, text.String())
+	}
+	if strings.Contains(text.String()+report.String(), "secret-token") {
+		t.Errorf("a secret shows:\n%s\n%s", text.String(), report.String())
+	}
+	// The stubs are of the form that the stand-in takes: they play the upstream.
+	u := mockserver.RunT(t)
+	stub := recording.Stubs[0]
+	u.Script(mockserver.Stub{Method: stub.Method, URL: stub.URL, Answers: []mockserver.Answer{{Status: mockserver.StubStatus(fmt.Sprint(stub.Answers[0].Status)), Body: stub.Answers[0].Body}}})
+	u.Publish(url.PathEscape(stub.URL), nil, "Svc-Method: "+stub.Method)
+	if got := u.Deliveries()[0].Response; got.Status != http.StatusOK || string(got.Body) != `{"messages": "none"}` {
+		t.Errorf("played: %d %s", got.Status, got.Body)
 	}
 	if got := proxy.Summary(); got != "2 requests, 3 violations of the document" {
 		t.Errorf("summary: %s", got)
@@ -136,7 +154,7 @@ func TestProxyReportsViolations(t *testing.T) {
 func TestProxyEnforces(t *testing.T) {
 	t.Parallel()
 	answer := `{"messages": []}`
-	_, address, _, _ := behind(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	_, address, _ := behind(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(answer))
 	}), func(c *conformance.ProxyConfig) { c.Enforce = true })
@@ -154,7 +172,7 @@ func TestProxyEnforces(t *testing.T) {
 
 func TestProxyWithoutUpstream(t *testing.T) {
 	t.Parallel()
-	_, address, _, _ := behind(t, http.NotFoundHandler(), func(c *conformance.ProxyConfig) { c.Upstream = &url.URL{Scheme: "http", Host: "127.0.0.1:1"} })
+	_, address, _ := behind(t, http.NotFoundHandler(), func(c *conformance.ProxyConfig) { c.Upstream = &url.URL{Scheme: "http", Host: "127.0.0.1:1"} })
 	if status, body := ask(t, "GET", address+"/v2/workflows/dlq", "t", ""); status != http.StatusBadGateway || !strings.Contains(body, "upstream 127.0.0.1:1") {
 		t.Errorf("%d %s", status, body)
 	}

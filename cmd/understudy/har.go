@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// follow prints the entries of a journal as they come.
+func (c *CtlCmd) follow(e *env, name string, q url.Values) error {
+	q.Set("follow", "true")
+	if c.Account != "" {
+		q.Set("account", c.Account)
+	}
+	r, err := http.NewRequestWithContext(e.ctx, http.MethodGet, strings.TrimRight(c.URL, "/")+"/_understudy/"+name+"?"+q.Encode(), http.NoBody)
+	if err != nil {
+		return usage("%w", err)
+	}
+	if c.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return &exit{exitUnreachable, cause(err)}
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answered %s", name, response.Status)
+	}
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+			_, _ = fmt.Fprintln(e.out, data)
+		}
+	}
+	if e.ctx.Err() != nil {
+		return nil // interrupted, as one does
+	}
+	return lines.Err()
+}
+
+// The parts of an HTTP archive, version 1.2, that we have something to say to.
+type (
+	harEntry struct {
+		Started  string      `json:"startedDateTime"`
+		Time     float64     `json:"time"` // ms
+		Request  harRequest  `json:"request"`
+		Response harResponse `json:"response"`
+		Cache    struct{}    `json:"cache"`
+		Timings  harTimings  `json:"timings"`
+		Comment  string      `json:"comment,omitempty"`
+	}
+	harRequest struct {
+		Method      string     `json:"method"`
+		URL         string     `json:"url"`
+		Version     string     `json:"httpVersion"`
+		Cookies     []struct{} `json:"cookies"`
+		Headers     []harPair  `json:"headers"`
+		Query       []harPair  `json:"queryString"`
+		PostData    *harBody   `json:"postData,omitempty"`
+		HeadersSize int        `json:"headersSize"`
+		BodySize    int        `json:"bodySize"`
+	}
+	harResponse struct {
+		Status      int        `json:"status"`
+		StatusText  string     `json:"statusText"`
+		Version     string     `json:"httpVersion"`
+		Cookies     []struct{} `json:"cookies"`
+		Headers     []harPair  `json:"headers"`
+		Content     harBody    `json:"content"`
+		RedirectURL string     `json:"redirectURL"`
+		HeadersSize int        `json:"headersSize"`
+		BodySize    int        `json:"bodySize"`
+	}
+	harBody struct {
+		Size     int    `json:"size"`
+		MIME     string `json:"mimeType"`
+		Text     string `json:"text"`
+		Encoding string `json:"encoding,omitempty"`
+	}
+	harPair struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	}
+	harTimings struct {
+		Send    float64 `json:"send"`
+		Wait    float64 `json:"wait"`
+		Receive float64 `json:"receive"`
+	}
+	// journalMessage is a message as the control API shows it.
+	journalMessage struct {
+		Status     int         `json:"status"`
+		Headers    http.Header `json:"headers"`
+		Body       string      `json:"body"`
+		BodyBase64 string      `json:"bodyBase64"`
+	}
+)
+
+// har writes a journal as an HTTP archive.
+func (c *CtlCmd) har(e *env, name string, q url.Values, file string) error {
+	var journal struct {
+		Entries []struct {
+			At                int64
+			Method, URL, Path string
+			Request, Response journalMessage
+			Error             string
+			OperationID       string
+			MessageID         string
+			DurationMs        float64
+		}
+	}
+	if err := c.call(e, http.MethodGet, name, q, nil, &journal); err != nil {
+		return err
+	}
+	entries := []harEntry{}
+	for i := range journal.Entries {
+		x := &journal.Entries[i]
+		address := cmp.Or(x.URL, strings.TrimRight(c.URL, "/")+x.Path)
+		h := harEntry{
+			Started: time.UnixMilli(x.At).UTC().Format("2006-01-02T15:04:05.000Z"), Time: x.DurationMs, Timings: harTimings{Wait: x.DurationMs},
+			Comment:  strings.TrimSpace(cmp.Or(x.OperationID, x.MessageID) + " " + x.Error),
+			Request:  harRequest{Method: x.Method, URL: address, Version: "HTTP/1.1", Cookies: []struct{}{}, Headers: pairs(x.Request.Headers), Query: []harPair{}, HeadersSize: -1, BodySize: -1},
+			Response: harResponse{Status: x.Response.Status, StatusText: http.StatusText(x.Response.Status), Version: "HTTP/1.1", Cookies: []struct{}{}, Headers: pairs(x.Response.Headers), Content: x.Response.content(), HeadersSize: -1, BodySize: -1},
+		}
+		if u, err := url.Parse(address); err == nil {
+			h.Request.Query = pairs(http.Header(u.Query()))
+		}
+		if body := x.Request.content(); body.Text != "" {
+			h.Request.PostData = &body
+		}
+		entries = append(entries, h)
+	}
+	text, err := json.MarshalIndent(map[string]any{"log": map[string]any{
+		"version": "1.2", "creator": map[string]string{"name": "understudy", "version": mockserver.Version}, "entries": entries,
+	}}, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, append(text, '\n'), 0o600); err != nil {
+		return usage("--har: %w", err)
+	}
+	_, err = fmt.Fprintf(e.out, "%s: %d entries\n", file, len(entries))
+	return err
+}
+
+func (m *journalMessage) content() harBody {
+	b := harBody{MIME: m.Headers.Get("Content-Type"), Text: m.Body, Size: len(m.Body)}
+	if m.BodyBase64 != "" {
+		b.Text, b.Encoding, b.Size = m.BodyBase64, "base64", len(m.BodyBase64)*3/4
+	}
+	return b
+}
+
+// pairs lists a header in the order of its names.
+func pairs(h http.Header) []harPair {
+	list := []harPair{}
+	for name, values := range h {
+		for _, v := range values {
+			list = append(list, harPair{name, v})
+		}
+	}
+	slices.SortFunc(list, func(a, b harPair) int { return strings.Compare(a.Name+a.Value, b.Name+b.Value) })
+	return list
+}
