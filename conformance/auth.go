@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -18,9 +19,35 @@ var authSteps = []step{
 	{"Then", `the request is refused`, (*scenario).refused},
 }
 
+// homes are the profile and the area of the operations that scenarios about
+// signing in ask for.
+var homes = map[string]struct{ profile, area string }{
+	"getUsageStatistics":      {"USAGE", "stats"},
+	"getVectorInfo":           {"INDEX", "vector"},
+	"listWorkflowDLQ":         {"WF-RECOVER", "dlq"},
+	"listWorkflowMessageLogs": {"WF-READ", "log"},
+	"publishMessage":          {"MSG", "publish"},
+	"updateURLGroup":          {"GROUP", "group"},
+}
+
+// claimed is an error for an operation that the target neither claims nor has.
+func (s *scenario) claimed(op string) error {
+	home, claims := homes[op], s.suite.cfg.Target.Profiles
+	if len(claims) > 0 && !slices.Contains(claims, home.profile) {
+		return &inconclusive{NotApplicable, "", "the target does not claim the profile " + home.profile}
+	}
+	if why := s.suite.absent[home.area]; why != "" {
+		return &inconclusive{NotApplicable, "", why}
+	}
+	return nil
+}
+
 // example is a request to an operation that has no consequences to speak of.
 func (s *scenario) example(op string) (ask, error) {
 	q := ask{op: op}
+	if err := s.claimed(op); err != nil {
+		return q, err
+	}
 	switch op {
 	case "publishMessage":
 		q.vars = map[string]string{"destination": s.endpoint(to).url}

@@ -74,6 +74,7 @@ type suite struct {
 	running      []string
 	observations map[string][]string
 	exhausted    string
+	absent       map[string]string // areas that the target lacks, and how that was seen; set before the first scenario
 }
 
 // Run runs the scenarios that are asked for and judges the target by them. An
@@ -115,6 +116,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
 	}
+	st.absent = absent
 	ctx, cancel := context.WithTimeoutCause(ctx, cfg.Target.Limits.Wall, errWall)
 	defer cancel()
 	for i := range selection {

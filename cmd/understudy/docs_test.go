@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,5 +88,61 @@ func TestClientOutage(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	} else {
 		t.Logf("%s", out)
+	}
+}
+
+// docs/validating-your-implementation.md, as it stands, against the partial
+// server: exactly its real gap is found.
+func TestDocumentedValidation(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/validating-your-implementation.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	partial := filepath.Join(dir, "partial")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", partial, "../../conformance/testdata/partial").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	server := exec.Command(partial, "127.0.0.1:0")
+	stdout, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := strings.TrimSpace(strings.TrimPrefix(line, "listening at "))
+	target := strings.ReplaceAll(string(fencedYAML.FindSubmatch(text)[1]), "http://127.0.0.1:9000", address)
+	if err := os.WriteFile(filepath.Join(dir, "target.yaml"), []byte(target), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := conformance.LoadTarget(filepath.Join(dir, "target.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := conformance.Run(t.Context(), conformance.Config{Target: *loaded, Concurrency: 24})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := report.ExitCode(); code != conformance.ExitFailed {
+		t.Errorf("exit %d; the page says 1", code)
+	}
+	for i := range report.Results {
+		r := &report.Results[i]
+		gap := strings.Contains(strings.Join(r.Requirements, " "), "PUB-009") || strings.HasPrefix(r.Location, "webhook.feature") && strings.Contains(r.Name, "knows nothing but a URL")
+		switch {
+		case r.Verdict == conformance.Fail && !gap:
+			t.Errorf("%s %s fails: %s", r.Location, r.Name, r.Detail)
+		case r.Verdict != conformance.Fail && gap:
+			t.Errorf("%s %s: %s; the gap was not found", r.Location, r.Name, r.Verdict)
+		case r.Verdict == conformance.HarnessError:
+			t.Errorf("%s %s: %s", r.Location, r.Name, r.Detail)
+		}
 	}
 }
