@@ -32,7 +32,14 @@ var probes = []struct {
 func (st *suite) preflight(ctx context.Context) (absent map[string]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
-	if err := st.receiver.reach(ctx, st.http); err != nil {
+	err = st.receiver.reach(ctx, st.http)
+	for n := 0; err != nil && st.receiver.tunnel != nil && n < 8; n++ { // a tunnel may name its URL before it works
+		c := clock{}
+		if c.wait(ctx, time.Second) == nil {
+			err = st.receiver.reach(ctx, st.http)
+		}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("receiver %s cannot be reached: %w; is receiver.public_url right, and does a firewall stand before it?", st.receiver.public, err)
 	}
 	s, err := st.begin(ctx, &picked{})

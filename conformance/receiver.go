@@ -29,6 +29,7 @@ type receiver struct {
 	public  string // what targets are told
 	server  *http.Server
 	serving sync.WaitGroup
+	tunnel  *tunnel // nil unless the mode is tunnel
 
 	mu        sync.Mutex
 	endpoints map[string]*endpoint // by nonce
@@ -71,6 +72,9 @@ type received struct {
 
 // newReceiver listens as the target file wants it.
 func newReceiver(ctx context.Context, cfg ReceiverConfig) (*receiver, error) {
+	if cfg.Mode == "relay" {
+		return nil, errors.New("receiver.mode relay is not built; accepted are in-process, listen, advertised and tunnel")
+	}
 	addr := cfg.Listen
 	if addr == "" {
 		addr = "127.0.0.1:0"
@@ -91,16 +95,26 @@ func newReceiver(ctx context.Context, cfg ReceiverConfig) (*receiver, error) {
 	r.server = &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 20}
 	r.serving.Go(func() {
 		if cfg.TLS.Cert != "" {
-			err = r.server.ServeTLS(l, cfg.TLS.Cert, cfg.TLS.Key)
+			_ = r.server.ServeTLS(l, cfg.TLS.Cert, cfg.TLS.Key) // whether it serves, the preflight tells
 		} else {
-			err = r.server.Serve(l)
+			_ = r.server.Serve(l) // until it is closed
 		}
 	})
+	if cfg.Mode == "tunnel" {
+		port := l.Addr().(*net.TCPAddr).Port
+		if r.tunnel, r.public, err = dig(ctx, cfg.Tunnel.Command, cfg.Tunnel.URLPattern, port); err != nil {
+			r.close()
+			return nil, err
+		}
+	}
 	return r, nil
 }
 
-// close ends the listener and waits for it.
+// close ends the tunnel and the listener, and waits for them.
 func (r *receiver) close() {
+	if r.tunnel != nil {
+		r.tunnel.fill()
+	}
 	_ = r.server.Close() // what is still coming is late
 	r.serving.Wait()
 }

@@ -56,6 +56,7 @@ func (c *ConformCmd) Run(e *env) error {
 	if c.List || c.DryRun {
 		return c.list(e.out, cfg)
 	}
+	cfg.Progress = progress(e.err)
 	report, err := conformance.Run(e.ctx, cfg)
 	switch {
 	case errors.Is(err, conformance.ErrUsage):

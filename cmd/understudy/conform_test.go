@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -230,5 +231,24 @@ func TestConformReports(t *testing.T) {
 	}
 	if code := run(t.Context(), []string{"conform", "--report", "pdf=x"}, &out, &errs); code != conformance.ExitUsage {
 		t.Errorf("an unknown format: exit %d", code)
+	}
+}
+
+// A tunnel is any command that prints the public URL; here one that needs no
+// network.
+func TestConformThroughATunnel(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	target := ownTarget(u.Env(), true)
+	target.Receiver.Mode = "tunnel"
+	target.Receiver.Tunnel.Command = "echo connecting; echo 'your url is http://127.0.0.1:{port} - enjoy'; sleep 600"
+	target.Receiver.Tunnel.URLPattern = `http://[0-9.]+:[0-9]+`
+	report, err := conformance.Run(t.Context(), conformance.Config{Target: target, Requirements: []string{"REQ-PUB-001"}})
+	if err != nil || report.ExitCode() != 0 {
+		t.Errorf("%v %+v", err, report)
+	}
+	target.Receiver.Tunnel.Command = "echo no url {port}"
+	if _, err := conformance.Run(t.Context(), conformance.Config{Target: target}); !errors.Is(err, conformance.ErrPreflight) || !strings.Contains(err.Error(), "before it printed a URL") {
+		t.Errorf("a tunnel that ends: %v", err)
 	}
 }

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/understudy-mock/understudy/conformance"
+)
+
+// progress tells how far a run is: on a terminal one line that is written anew,
+// elsewhere a plain line for each tenth and for each scenario that does not pass.
+func progress(w io.Writer) func(done, total int, running []string, last *conformance.Result) {
+	terminal := false
+	if f, ok := w.(*os.File); ok {
+		if info, err := f.Stat(); err == nil {
+			terminal = info.Mode()&os.ModeCharDevice != 0
+		}
+	}
+	tenth := 0
+	return func(done, total int, running []string, last *conformance.Result) {
+		good := last.Verdict == conformance.Pass || last.Verdict == conformance.Observed
+		switch {
+		case terminal:
+			waiting := ""
+			if len(running) > 0 {
+				waiting = "; waiting on " + running[0]
+			}
+			line := fmt.Sprintf("%d done, %d left%s", done, total-done, waiting)
+			if done == total {
+				line = ""
+			}
+			_, _ = fmt.Fprintf(w, "\r\x1b[K%.100s", line)
+		case !good:
+			_, _ = fmt.Fprintf(w, "%d/%d %s: %s (%s)\n", done, total, strings.ToUpper(string(last.Verdict)), last.Name, last.Location)
+		case done*10/total > tenth:
+			tenth = done * 10 / total
+			_, _ = fmt.Fprintf(w, "%d/%d scenarios done\n", done, total)
+		}
+	}
+}

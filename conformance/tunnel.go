@@ -1,0 +1,75 @@
+package conformance
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// tunnelLimit is how long a tunnel may take to name its public URL and to work.
+const tunnelLimit = 60 * time.Second
+
+// tunnel is a command of the target file that makes the receiver reachable.
+type tunnel struct {
+	cmd  *exec.Cmd
+	done chan struct{} // closed when nothing more is read from it
+}
+
+// dig starts the command and waits until it prints its public URL.
+func dig(ctx context.Context, command, pattern string, port int) (*tunnel, string, error) {
+	expression, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, "", fmt.Errorf("receiver.tunnel.url_pattern: %w", err)
+	}
+	t := &tunnel{cmd: exec.CommandContext(ctx, "sh", "-c", strings.ReplaceAll(command, "{port}", strconv.Itoa(port))), done: make(chan struct{})} //nolint:gosec // the target file's own command
+	t.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, in := io.Pipe()
+	t.cmd.Stdout, t.cmd.Stderr = in, in
+	if err := t.cmd.Start(); err != nil {
+		return nil, "", fmt.Errorf("receiver.tunnel.command: %w", err)
+	}
+	found := make(chan string, 1)
+	go func() {
+		defer close(t.done)
+		lines := bufio.NewScanner(out)
+		for lines.Scan() {
+			if address := expression.FindString(lines.Text()); address != "" {
+				select {
+				case found <- address:
+				default: // it was said before
+				}
+			}
+		}
+		_, _ = io.Copy(io.Discard, out) // lines that are too long
+	}()
+	exited := make(chan error, 1)
+	go func() {
+		err := t.cmd.Wait()
+		_ = in.Close() // ends the reader
+		exited <- err
+	}()
+	limit, cancel := context.WithTimeout(ctx, tunnelLimit)
+	defer cancel()
+	select {
+	case address := <-found:
+		return t, strings.TrimRight(address, "/"), nil
+	case err := <-exited:
+		return nil, "", fmt.Errorf("the tunnel ended (%v) before it printed a URL that matches %s", err, pattern)
+	case <-limit.Done():
+		t.fill()
+		return nil, "", fmt.Errorf("the tunnel printed no URL that matches %s within %s", pattern, tunnelLimit)
+	}
+}
+
+// fill ends the command and what it has started, and waits for its output to end.
+func (t *tunnel) fill() {
+	_ = syscall.Kill(-t.cmd.Process.Pid, syscall.SIGTERM) // it may be gone
+	<-t.done
+}
