@@ -93,7 +93,7 @@ conform: ## The suite against a stand-in of its own, then against a separate pro
 
 .PHONY: mutants
 mutants: ## Every broken and every unusual implementation against the whole suite, as a table
-	MUTANTS=full $(GO) test -count=1 -parallel 8 -timeout 20m -run '^(TestMutants|TestLatitudes)' ./cmd/understudy
+	@cd cmd/understudy && MUTANTS=full $(GO) test -count=1 -parallel 8 -timeout 20m -run '^(TestMutants|TestLatitudes)' # in its folder, go test prints the table
 
 .PHONY: clients
 clients: ## The published client packages against the stand-in (needs node)

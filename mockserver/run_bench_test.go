@@ -100,10 +100,16 @@ func BenchmarkRuns(b *testing.B) {
 		w.ended.Add(n)
 		batch++
 		start := b.Elapsed()
-		for i := range n {
-			w.send("POST", "/v2/publish/"+w.url, "payload", "Svc-Workflow-Init", "true", "Svc-Workflow-RunId", fmt.Sprintf("wfr_%d_%d", batch, i),
-				"Svc-Workflow-Url", w.url, "Svc-Workflow-Sdk-Version", "1", "Svc-Forward-Svc-Workflow-Sdk-Version", "1", "Svc-Feature-Set", "InitialBody,WF_TriggerOnConfig")
+		var triggers sync.WaitGroup
+		for k := range 16 { // as many connections as the relay is loaded with
+			triggers.Go(func() {
+				for i := k; i < n; i += 16 {
+					w.send("POST", "/v2/publish/"+w.url, "payload", "Svc-Workflow-Init", "true", "Svc-Workflow-RunId", fmt.Sprintf("wfr_%d_%d", batch, i),
+						"Svc-Workflow-Url", w.url, "Svc-Workflow-Sdk-Version", "1", "Svc-Forward-Svc-Workflow-Sdk-Version", "1", "Svc-Feature-Set", "InitialBody,WF_TriggerOnConfig")
+				}
+			})
 		}
+		triggers.Wait()
 		w.ended.Wait()
 		return b.Elapsed() - start
 	}

@@ -38,6 +38,7 @@ var dlq = []Mutant{
 	})},
 	{"M41", "DLQ-003", "pages overlap by one entry", nil, overlapping(listingDLQ, "messages")},
 	{"M43", "DLQ-003", "the cursor never ends", []string{"DLQ-008", "DLQ-009"}, endless(listingDLQ)},
+	{"M45", "DLQ-003", "an entry that comes while pages are read moves the others", nil, byOffset(listingDLQ, "messages")},
 	{"M47", "DLQ-009", "the end date is exclusive", nil, shiftDate(listingDLQ, "toDate", -1)},
 	{"M49", "DLQ-008", "of two filters one is enough", nil, oneFilterOf(listingDLQ, "workflowRunId", "label")},
 	{"M51", "DLQ-012", "the callback is made, failureCallbackInfo is missing", []string{"DLQ-019"}, each(listingDLQ, "messages", func(e map[string]any) { delete(e, "failureCallbackInfo") })},

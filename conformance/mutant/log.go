@@ -146,7 +146,7 @@ var log = []Mutant{
 			info["stepId"] = number(1)
 		}
 	})},
-	{"M302", "LOG-003", "an event that comes while pages are read moves the others", nil, byOffset},
+	{"M302", "LOG-003", "an event that comes while pages are read moves the others", nil, byOffset(listingLog, "events")},
 }
 
 // failedAtOnce adds RUN_FAILED where there is an ERROR and no end.
@@ -172,30 +172,32 @@ func failedAtOnce(_ *http.Request, v map[string]any) {
 }
 
 // byOffset pages by position, so that what is new shifts what is old.
-func byOffset(hit func()) Parts {
-	return wrap(listingLog, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		q := r.URL.Query()
-		count, _ := strconv.Atoi(q.Get("count"))
-		if count == 0 {
-			next.ServeHTTP(w, r)
-			return
-		}
-		offset, _ := strconv.Atoi(q.Get("cursor"))
-		setQuery(r, func(q map[string][]string) { delete(q, "count"); delete(q, "cursor") })
-		a := call(next, r)
-		v, _ := decoded(a.body).(map[string]any)
-		items, _ := v["events"].([]any)
-		if a.status != http.StatusOK {
+func byOffset(m matching, list string) func(func()) Parts {
+	return func(hit func()) Parts {
+		return wrap(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			q := r.URL.Query()
+			count, _ := strconv.Atoi(q.Get("count"))
+			if count == 0 {
+				next.ServeHTTP(w, r)
+				return
+			}
+			offset, _ := strconv.Atoi(q.Get("cursor"))
+			setQuery(r, func(q map[string][]string) { delete(q, "count"); delete(q, "cursor") })
+			a := call(next, r)
+			v, _ := decoded(a.body).(map[string]any)
+			items, _ := v[list].([]any)
+			if a.status != http.StatusOK {
+				a.write(w)
+				return
+			}
+			end := min(offset+count, len(items))
+			v[list] = items[min(offset, end):end]
+			delete(v, "cursor")
+			if end < len(items) {
+				v["cursor"] = strconv.Itoa(end)
+			}
+			a.body = encoded(v)
 			a.write(w)
-			return
-		}
-		end := min(offset+count, len(items))
-		v["events"] = items[min(offset, end):end]
-		delete(v, "cursor")
-		if end < len(items) {
-			v["cursor"] = strconv.Itoa(end)
-		}
-		a.body = encoded(v)
-		a.write(w)
-	})
+		})
+	}
 }

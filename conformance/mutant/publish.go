@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -78,11 +79,12 @@ var publish = []Mutant{
 	})},
 	{"M207", "PUB-008", "header forwarding by a header is ignored", []string{"PUB-005"}, request(publishing, func(r *http.Request) { r.Header.Del("Svc-Header-Forward") })},
 	{"M208", "PUB-008", "only the first header is forwarded", []string{"PUB-009", "PUB-012"}, onlyTheFirst},
-	{"M209", "PUB-010", "a delay is counted in milliseconds", []string{"PUB-005"}, request(publishing, func(r *http.Request) {
-		if d := r.Header.Get("Svc-Delay"); d != "" {
-			r.Header.Del("Svc-Delay")
+	{"M209", "PUB-010", "a delay is read as half of it", []string{"PUB-005"}, request(publishing, func(r *http.Request) {
+		if seconds, ok := strings.CutSuffix(r.Header.Get("Svc-Delay"), "s"); ok {
+			if n, err := strconv.Atoi(seconds); err == nil {
+				r.Header.Set("Svc-Delay", strconv.Itoa(n/2)+"s")
+			}
 		}
-		dropQuery(r, func(name string) bool { return name == "svc-delay" })
 	})},
 	{"M210", "PUB-011", "an empty body becomes {}", nil, delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if len(body(r)) == 0 {

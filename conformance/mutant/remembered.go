@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// remembered are credentials that were right, by scenario: that of the user
-// agent of the request.
+// remembered are credentials that were right: the last one, or the last for each
+// key.
 type remembered struct {
 	by func(*http.Request) string // nil: the last one counts
 
