@@ -29,7 +29,8 @@ type receiver struct {
 	public  string // what targets are told
 	server  *http.Server
 	serving sync.WaitGroup
-	tunnel  *tunnel // nil unless the mode is tunnel
+	tunnel  *tunnel      // nil unless the mode is tunnel
+	relay   *relayClient // nil unless the mode is relay
 
 	mu        sync.Mutex
 	endpoints map[string]*endpoint // by nonce
@@ -72,9 +73,6 @@ type received struct {
 
 // newReceiver listens as the target file wants it.
 func newReceiver(ctx context.Context, cfg ReceiverConfig) (*receiver, error) {
-	if cfg.Mode == "relay" {
-		return nil, errors.New("receiver.mode relay is not built; accepted are in-process, listen, advertised and tunnel")
-	}
 	addr := cfg.Listen
 	if addr == "" {
 		addr = "127.0.0.1:0"
@@ -107,6 +105,13 @@ func newReceiver(ctx context.Context, cfg ReceiverConfig) (*receiver, error) {
 			return nil, err
 		}
 	}
+	if cfg.Mode == "relay" {
+		r.public = strings.TrimRight(cfg.Relay.URL, "/")
+		if r.relay, err = connect(ctx, cfg.Relay.URL, string(cfg.Relay.Token), r); err != nil {
+			r.close()
+			return nil, err
+		}
+	}
 	return r, nil
 }
 
@@ -114,6 +119,9 @@ func newReceiver(ctx context.Context, cfg ReceiverConfig) (*receiver, error) {
 func (r *receiver) close() {
 	if r.tunnel != nil {
 		r.tunnel.fill()
+	}
+	if r.relay != nil {
+		r.relay.close()
 	}
 	_ = r.server.Close() // what is still coming is late
 	r.serving.Wait()

@@ -33,6 +33,7 @@ type cli struct {
 	Health    HealthCmd    `cmd:"" name:"healthcheck" help:"Exit 0 when the stand-in is ready."`
 	Why       WhyCmd       `cmd:"" help:"Explain why a message or a run has not gone on yet."`
 	Proxy     ProxyCmd     `cmd:"" help:"Pass traffic through and report what breaks the document."`
+	Relay     RelayCmd     `cmd:"" help:"On a public host: hand the calls of a target to a suite that nobody can reach."`
 	Ratelimit RatelimitCmd `cmd:"" name:"ratelimit" help:"Check a rate-limit plugin configuration, or try it on."`
 	Version   VersionCmd   `cmd:"" help:"Print the version."`
 

@@ -252,3 +252,22 @@ func TestConformThroughATunnel(t *testing.T) {
 		t.Errorf("a tunnel that ends: %v", err)
 	}
 }
+
+// Through a relay, the suite is reached by nobody: it asks.
+func TestConformThroughARelay(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	relay := httptest.NewServer(&conformance.Relay{Token: "relay-secret"})
+	t.Cleanup(relay.Close)
+	target := ownTarget(u.Env(), true)
+	target.Receiver.Mode = "relay"
+	target.Receiver.Relay.URL, target.Receiver.Relay.Token = relay.URL, "relay-secret"
+	report := judge(t, conformance.Config{Target: target, Profiles: []string{"MSG", "GROUP"}, SelfTest: true})
+	if code := report.ExitCode(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	target.Receiver.Relay.Token = "wrong"
+	if _, err := conformance.Run(t.Context(), conformance.Config{Target: target}); !errors.Is(err, conformance.ErrPreflight) || !strings.Contains(err.Error(), "is its token right?") {
+		t.Errorf("a wrong token: %v", err)
+	}
+}

@@ -1,0 +1,243 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Relay stands on a public host for suites that nobody can reach: it hands the
+// calls of a target to the suite, which asks for them, and gives back what the
+// suite answers. It is an http.Handler, and safe for concurrent use.
+type Relay struct {
+	Token string // what a suite has to know
+
+	mu      sync.Mutex
+	waiting map[string]*relayed
+	calls   chan *relayed
+	once    sync.Once
+}
+
+// relayPath is below what suites ask; everything else is a target's call.
+const relayPath = "/_relay/"
+
+// Limits of a relay, in real time: how long a suite's question stays open, and
+// how long a target waits for the suite.
+const (
+	relayPoll   = 20 * time.Second
+	relayAnswer = 30 * time.Second
+)
+
+// relayed is a call on its way, and the answer to it.
+type relayed struct {
+	ID     string              `json:"id"`
+	Method string              `json:"method"`
+	URI    string              `json:"uri"`
+	Host   string              `json:"host"`
+	Header map[string][]string `json:"header"`
+	Body   []byte              `json:"body"`
+
+	answered chan relayAnswerBody
+}
+
+type relayAnswerBody struct {
+	Status int                 `json:"status"` // 0: the connection is broken off
+	Header map[string][]string `json:"header"`
+	Body   []byte              `json:"body"`
+}
+
+func (r *Relay) start() {
+	r.once.Do(func() { r.waiting, r.calls = map[string]*relayed{}, make(chan *relayed, 1024) })
+}
+
+// ServeHTTP serves both sides.
+func (r *Relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	r.start()
+	rest, asks := strings.CutPrefix(q.URL.Path, relayPath)
+	if !asks {
+		r.take(w, q)
+		return
+	}
+	if subtle.ConstantTimeCompare([]byte(q.Header.Get("Authorization")), []byte("Bearer "+r.Token)) != 1 {
+		http.Error(w, `{"error":"relay: wrong token"}`, http.StatusUnauthorized)
+		return
+	}
+	if id, ok := strings.CutPrefix(rest, "answer/"); ok {
+		r.answer(w, q, id)
+		return
+	}
+	ctx, cancel := context.WithTimeout(q.Context(), relayPoll)
+	defer cancel()
+	select {
+	case c := <-r.calls:
+		_ = json.NewEncoder(w).Encode(c) // a suite that is gone loses the call, and the target retries
+	case <-ctx.Done():
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+// take keeps a target waiting until the suite has answered.
+func (r *Relay) take(w http.ResponseWriter, q *http.Request) {
+	if q.URL.Path == "/" {
+		return // the preflight's look
+	}
+	body, err := readAll(http.MaxBytesReader(w, q.Body, maxReceivedBody))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+		return
+	}
+	c := &relayed{ID: strings.ToLower(rand.Text()), Method: q.Method, URI: q.URL.RequestURI(), Host: q.Host, Header: q.Header, Body: body, answered: make(chan relayAnswerBody, 1)}
+	r.mu.Lock()
+	r.waiting[c.ID] = c
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.waiting, c.ID)
+	}()
+	ctx, cancel := context.WithTimeout(q.Context(), relayAnswer)
+	defer cancel()
+	select {
+	case r.calls <- c:
+	default:
+		http.Error(w, "relay: too many calls wait for the suite", http.StatusServiceUnavailable)
+		return
+	}
+	select {
+	case a := <-c.answered:
+		if a.Status == 0 {
+			panic(http.ErrAbortHandler) // net/http breaks the connection
+		}
+		for name, values := range a.Header {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(a.Status)
+		_, _ = w.Write(a.Body) // the target may be gone
+	case <-ctx.Done():
+		http.Error(w, "relay: the suite did not answer", http.StatusGatewayTimeout)
+	}
+}
+
+func (r *Relay) answer(w http.ResponseWriter, q *http.Request, id string) {
+	var a relayAnswerBody
+	if err := json.NewDecoder(q.Body).Decode(&a); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	r.mu.Lock()
+	c := r.waiting[id]
+	r.mu.Unlock()
+	if c == nil {
+		http.NotFound(w, q)
+		return
+	}
+	c.answered <- a
+}
+
+// relayClient asks a relay for calls and answers them with a handler.
+type relayClient struct {
+	url     string
+	token   string
+	http    *http.Client
+	handler http.Handler
+	stop    context.CancelFunc
+	asking  sync.WaitGroup
+}
+
+// relayAskers is how many questions are open at a time.
+const relayAskers = 16
+
+// connect asks once, so that a wrong address or token is told at once, and then
+// keeps asking.
+func connect(ctx context.Context, url, token string, handler http.Handler) (*relayClient, error) {
+	c := &relayClient{url: strings.TrimRight(url, "/"), token: token, http: newHTTP(ctx, relayAskers), handler: handler}
+	ctx, c.stop = context.WithCancel(ctx)
+	probe, err := c.send(ctx, "answer/none", []byte("{}"))
+	if err != nil {
+		c.stop()
+		return nil, fmt.Errorf("relay %s: %w", c.url, err)
+	}
+	_ = probe.Body.Close()
+	if probe.StatusCode != http.StatusNotFound {
+		c.stop()
+		return nil, fmt.Errorf("relay %s answers %s: is its token right?", c.url, probe.Status)
+	}
+	for range relayAskers {
+		c.asking.Go(func() {
+			for ctx.Err() == nil {
+				if err := c.serveOne(ctx); err != nil && ctx.Err() == nil {
+					_ = (&clock{}).wait(ctx, time.Second) // the relay is away for a moment
+				}
+			}
+		})
+	}
+	return c, nil
+}
+
+func (c *relayClient) send(ctx context.Context, path string, body []byte) (*http.Response, error) {
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+relayPath+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	q.Header.Set("Authorization", "Bearer "+c.token)
+	return c.http.Do(q)
+}
+
+// serveOne asks for a call and answers it.
+func (c *relayClient) serveOne(ctx context.Context) error {
+	response, err := c.send(ctx, "next", nil)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode == http.StatusNoContent {
+		return nil
+	}
+	var call relayed
+	if response.StatusCode != http.StatusOK {
+		return errors.New(response.Status)
+	}
+	if err := json.NewDecoder(response.Body).Decode(&call); err != nil {
+		return err
+	}
+	text, err := json.Marshal(c.play(ctx, &call))
+	if err != nil {
+		return err
+	}
+	done, err := c.send(ctx, "answer/"+call.ID, text)
+	if err != nil {
+		return err
+	}
+	_, _ = io.Copy(io.Discard, done.Body)
+	return done.Body.Close()
+}
+
+// play lets the receiver answer a call as if it had come directly.
+func (c *relayClient) play(ctx context.Context, call *relayed) (a relayAnswerBody) {
+	defer func() {
+		if recover() != nil { // the receiver breaks the connection off
+			a = relayAnswerBody{}
+		}
+	}()
+	q := httptest.NewRequestWithContext(ctx, call.Method, call.URI, bytes.NewReader(call.Body))
+	q.Header, q.Host = call.Header, call.Host
+	w := httptest.NewRecorder()
+	c.handler.ServeHTTP(w, q)
+	return relayAnswerBody{w.Code, w.Header(), w.Body.Bytes()}
+}
+
+func (c *relayClient) close() {
+	c.stop()
+	c.asking.Wait()
+	c.http.CloseIdleConnections()
+}
