@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"net/http"
 	"strings"
 	"time"
 
@@ -365,36 +364,15 @@ func (s *Server) controlClearRewrites(c *call) (reply, error) {
 
 // controlEvents streams every log event as it happens.
 func (s *Server) controlEvents(c *call) (reply, error) {
-	account := c.account
-	return reply{stream: func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		w.Header().Set("Cache-Control", "no-store")
-		out := http.NewResponseController(w)
-		position := uint64(0)
-		for {
-			events, more := account.Follow(position)
-			for i := range events {
-				position = events[i].Seq
-				b, err := json.Marshal(streamed(&events[i]))
-				if err != nil {
-					return
-				}
-				if _, err := fmt.Fprintf(w, "id: %d\nevent: log\ndata: %s\n\n", position, b); err != nil {
-					return
-				}
-			}
-			if out.Flush() != nil {
-				return
-			}
-			select {
-			case <-more:
-			case <-r.Context().Done():
-				return
-			case <-s.done:
-				return
-			}
+	position := uint64(0)
+	return s.stream("log", func() (list []sent, more <-chan struct{}) {
+		events, more := c.account.Follow(position)
+		for i := range events {
+			position = events[i].Seq
+			list = append(list, sent{position, streamed(&events[i])})
 		}
-	}}, nil
+		return list, more
+	}), nil
 }
 
 // streamed is an event in the form of the log that it belongs to.

@@ -3,7 +3,6 @@ package mockserver
 import (
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -157,37 +156,15 @@ func (j *journal[T]) since(position int) (entries []T, now int, more <-chan stru
 // follow streams the entries of a journal as they come. shown is nil for those
 // that nobody asked for.
 func follow[T interface{ size() int }](s *Server, j *journal[T], shown func(T) any) reply {
-	return reply{stream: func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		w.Header().Set("Cache-Control", "no-store")
-		out := http.NewResponseController(w)
-		_, position, _ := j.since(0)
-		for {
-			entries, now, more := j.since(position)
-			position = now
-			for _, e := range entries {
-				v := shown(e)
-				if v == nil {
-					continue
-				}
-				b, err := json.Marshal(v)
-				if err != nil {
-					return
-				}
-				if _, err := fmt.Fprintf(w, "event: entry\ndata: %s\n\n", b); err != nil {
-					return
-				}
-			}
-			if out.Flush() != nil {
-				return
-			}
-			select {
-			case <-more:
-			case <-r.Context().Done():
-				return
-			case <-s.done:
-				return
+	_, position, _ := j.since(0)
+	return s.stream("entry", func() (events []sent, more <-chan struct{}) {
+		entries, now, more := j.since(position)
+		position = now
+		for _, e := range entries {
+			if v := shown(e); v != nil {
+				events = append(events, sent{0, v})
 			}
 		}
-	}}
+		return events, more
+	})
 }

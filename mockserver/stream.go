@@ -1,0 +1,49 @@
+package mockserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+// sent is one server-sent event; id 0 is not sent.
+type sent struct {
+	id uint64
+	v  any
+}
+
+// stream sends what next gives, and asks again whenever there is more, until the
+// client or the server goes. Nothing polls.
+func (s *Server) stream(name string, next func() (events []sent, more <-chan struct{})) reply {
+	return reply{stream: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Cache-Control", "no-store")
+		out := http.NewResponseController(w)
+		for {
+			events, more := next()
+			for _, e := range events {
+				b, err := json.Marshal(e.v)
+				if err != nil {
+					return
+				}
+				id := ""
+				if e.id > 0 {
+					id = fmt.Sprintf("id: %d\n", e.id)
+				}
+				if _, err := fmt.Fprintf(w, "%sevent: %s\ndata: %s\n\n", id, name, b); err != nil {
+					return
+				}
+			}
+			if out.Flush() != nil {
+				return
+			}
+			select {
+			case <-more:
+			case <-r.Context().Done():
+				return
+			case <-s.done:
+				return
+			}
+		}
+	}}
+}
