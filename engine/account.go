@@ -45,7 +45,7 @@ type Account struct {
 	skipping  bool       // the auto clock is under way
 	closed    bool
 	restored  int           // how often Restore has replaced the state
-	more      chan struct{} // closed when the log grows; nil while nobody follows it
+	more      chan struct{} // closed by the next change; nil while nobody follows
 	state
 }
 
@@ -225,11 +225,11 @@ func (a *Account) Now() time.Time {
 	return a.now
 }
 
-// NextDue is when the next timer rings.
+// NextDue is when the next timer rings that still wakes something.
 func (a *Account) NextDue() (time.Time, bool) {
 	a.lock()
 	defer a.unlock()
-	return a.timers.next()
+	return a.upcoming()
 }
 
 // Keys are the signing keys.

@@ -21,6 +21,31 @@ type Progress struct {
 func (a *Account) Advance(ctx context.Context, to time.Time) (Progress, error) {
 	a.lock()
 	defer a.unlock()
+	return a.advance(ctx, to)
+}
+
+// AdvanceUntil moves a manual clock to the next timer, or, when idle is set, from
+// timer to timer until none is left but those of schedules.
+func (a *Account) AdvanceUntil(ctx context.Context, idle bool) (Progress, error) {
+	a.lock()
+	defer a.unlock()
+	sum, err := a.advance(ctx, a.now)
+	for err == nil {
+		due, ok := a.upcoming()
+		if !ok || idle && len(a.timers.heap) <= a.timers.cron {
+			break
+		}
+		var p Progress
+		p, err = a.advance(ctx, due)
+		sum = Progress{p.Now, sum.TimersFired + p.TimersFired, sum.Attempts + p.Attempts}
+		if !idle {
+			break
+		}
+	}
+	return sum, err
+}
+
+func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
 	clock, ok := a.cfg.Clock.(*Manual)
 	if !ok {
 		return Progress{Now: a.now}, fmt.Errorf("the clock runs in real time; only a manual clock can be advanced: %w", ErrInvalid)

@@ -37,22 +37,27 @@ func (a *Account) Explain(id string) (Explanation, error) {
 		k := a.flows[id]
 		return Explanation{id, "flow-control key", fmt.Sprintf("%d waiting, %d in flight", k.Waiting, k.InFlight), a.whyKey(k)}, nil
 	}
-	if e := a.lastEvent(id); e != nil { // a message that has ended
-		x := Explanation{ID: id, Kind: "message", State: e.state}
-		text := fmt.Sprintf("it ended at %s", time.UnixMilli(e.at).UTC().Format(time.RFC3339Nano))
-		if e.detail != nil && e.err != "" {
-			text += ": " + e.err
-		}
-		x.Reasons = append(x.Reasons, Reason{Text: text})
-		for entry := range a.dlq.newest(^uint64(0)) {
-			if entry.Message.ID == id {
-				x.Reasons = append(x.Reasons, Reason{Text: "it is kept as DLQ entry " + entry.ID})
-				break
-			}
-		}
+	if x, ok := a.whyEnded(id); ok {
 		return x, nil
 	}
 	return Explanation{}, fmt.Errorf("%q is no message, run or flow-control key of this account: %w", id, ErrNotFound)
+}
+
+// whyEnded explains a message that has ended, as its last event tells it.
+func (a *Account) whyEnded(id string) (Explanation, bool) {
+	e := a.lastEvent(id)
+	if e == nil {
+		return Explanation{}, false
+	}
+	text := fmt.Sprintf("it ended at %s", time.UnixMilli(e.at).UTC().Format(time.RFC3339Nano))
+	if e.detail != nil && e.err != "" {
+		text += ": " + e.err
+	}
+	x := Explanation{ID: id, Kind: "message", State: e.state, Reasons: []Reason{{Text: text}}}
+	if entry := a.keptAs(id); entry != "" {
+		x.Reasons = append(x.Reasons, Reason{Text: "it is kept as DLQ entry " + entry})
+	}
+	return x, true
 }
 
 // lastEvent is the latest event of a message, nil when the log has none.

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -36,8 +38,9 @@ func (e *event) sequence() uint64 { return e.seq }
 
 // eventLog keeps events in the order of their sequence, without gaps.
 type eventLog struct {
-	events []*event
-	issued uint64
+	events  []*event
+	created []*event // those of them that tell of a new message
+	issued  uint64
 }
 
 // Event is one recorded state of a message or run, immutable. Outcome and
@@ -64,6 +67,7 @@ func (a *Account) move(m *Message, to MessageState, e event) {
 	if !mayFollow(m.State, to) {
 		a.cfg.Log.Error("illegal transition", "message", m.ID, "from", m.State, "to", to)
 	}
+	a.tally.message(m.State, to)
 	m.State = to
 	e.state, e.msg = string(to), m
 	if m.Role != RoleFailureCallback {
@@ -78,15 +82,42 @@ func (a *Account) append(e event) {
 	l.issued++
 	e.seq, e.at = l.issued, a.now.UnixMilli()
 	l.events = append(l.events, &e)
+	switch {
+	case e.msg == nil:
+		a.tally.run(RunState(e.state))
+	case e.state == string(Created):
+		l.created = append(l.created, &e)
+	}
 	a.usage.record(a.now, &e)
 	if len(l.events) > keepEvents {
-		kept := make([]*event, 0, keepEvents+keepEvents/4)
-		l.events = append(kept, l.events[keepEvents/4:]...)
+		l.forget(keepEvents / 4)
 	}
-	if a.more != nil {
-		close(a.more)
-		a.more = nil
+	a.changed()
+}
+
+// forget lets go of the oldest n events.
+func (l *eventLog) forget(n int) {
+	kept := make([]*event, 0, keepEvents+keepEvents/4)
+	l.events = append(kept, l.events[n:]...)
+	old := l.startCreated(l.events[0].seq)
+	l.created = append([]*event(nil), l.created[old:]...)
+}
+
+// newestCreated walks through the CREATED events below the given sequence.
+func (l *eventLog) newestCreated(below uint64) iter.Seq[*event] {
+	return func(yield func(*event) bool) {
+		for i := l.startCreated(below) - 1; i >= 0; i-- {
+			if !yield(l.created[i]) {
+				return
+			}
+		}
 	}
+}
+
+// startCreated is the index of the first CREATED event at or above the sequence.
+func (l *eventLog) startCreated(seq uint64) int {
+	i, _ := slices.BinarySearchFunc(l.created, seq, func(e *event, seq uint64) int { return cmp.Compare(e.seq, seq) })
+	return i
 }
 
 // newest walks from the newest event below the given sequence to the oldest.
@@ -128,10 +159,7 @@ func (a *Account) Follow(after uint64) ([]Event, <-chan struct{}) {
 	for i, e := range tail {
 		events[i] = e.view()
 	}
-	if a.more == nil {
-		a.more = make(chan struct{})
-	}
-	return events, a.more
+	return events, a.changes()
 }
 
 // event matches a log event.

@@ -83,6 +83,20 @@ func (a *Account) book(s *Schedule) error {
 	return nil
 }
 
+// NextTimes are the next times of a schedule, at most n of them; none while it
+// is paused.
+func (s *Schedule) NextTimes(n int) (list []time.Time) {
+	for at := s.Next; !at.IsZero() && len(list) < n; {
+		list = append(list, at)
+		next, err := gronx.NextTickAfter(s.line, at.In(s.zone), false)
+		if err != nil {
+			break
+		}
+		at = next
+	}
+	return list
+}
+
 // fireSchedule publishes and books the next time. A schedule whose request is
 // no longer acceptable, because its group is gone, skips this time.
 func (a *Account) fireSchedule(s *Schedule) {

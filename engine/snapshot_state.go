@@ -36,6 +36,7 @@ func (s *Snapshot) state(cfg Config) (state, error) {
 	l.fillSchedules()
 	l.fillTimers()
 	l.fillStores()
+	l.tallied()
 	return l.state, l.err
 }
 
@@ -268,6 +269,9 @@ func (l *loader) fillLog() {
 			e.detail = &d
 		}
 		l.log.events[i] = e
+		if e.msg != nil && e.state == string(Created) {
+			l.log.created = append(l.log.created, e)
+		}
 	}
 }
 

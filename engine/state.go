@@ -29,6 +29,7 @@ type state struct {
 	runList       ordered[*Run]
 	waiters       map[string]*waiter
 	usage         usage
+	tally         Tally
 	search        map[string]*SearchIndex
 	vectors       map[string]*vectorIndex
 	headers       interner
@@ -49,6 +50,7 @@ func newState(cfg Config) state {
 		waiters:   map[string]*waiter{},
 		search:    map[string]*SearchIndex{},
 		vectors:   map[string]*vectorIndex{},
+		tally:     newTally(),
 		current:   cfg.CurrentKey,
 		next:      cfg.NextKey,
 	}

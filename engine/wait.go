@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -185,6 +187,20 @@ func (a *Account) Waiters(eventID string) []Waiter {
 	for _, w := range a.waitersOf(eventID) {
 		list = append(list, w.Waiter)
 	}
+	return list
+}
+
+// AllWaiters lists the runs that wait for whatever event, the next to time out first.
+func (a *Account) AllWaiters() []Waiter {
+	a.lock()
+	defer a.unlock()
+	list := []Waiter{}
+	for _, w := range a.waiters {
+		list = append(list, w.Waiter)
+	}
+	slices.SortFunc(list, func(x, y Waiter) int {
+		return cmp.Or(x.Deadline.Compare(y.Deadline), strings.Compare(x.ID, y.ID), strings.Compare(x.EventID, y.EventID))
+	})
 	return list
 }
 

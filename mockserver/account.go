@@ -28,6 +28,7 @@ type world struct {
 	mode       string // of the clock; guarded by Server.mu
 	password   string // of the management API
 	attempts   outside
+	meter      meter
 	opening    sync.Mutex // guards indexes
 	indexes    []vectorAccess
 	kv         *kv.KV

@@ -24,6 +24,7 @@ type call struct {
 	account *engine.Account
 	index   string // name of the vector index that the credentials open
 	asked   string // name of the vector index in the URL, "" for none
+	byHand  bool   // a tester's, see as
 	warning string // for the answer: a name that nobody knows
 }
 

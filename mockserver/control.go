@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
 	"time"
 
@@ -45,6 +46,9 @@ func (s *Server) admitControl(c *call) error {
 	if len(c.op.Security) > 0 && !s.mayControl(c) {
 		return unauthorized(c.op, "the control API is open on loopback only; elsewhere it takes Authorization: Bearer with the token of --control-token")
 	}
+	if from := c.header.Get("Sec-Fetch-Site"); len(c.op.Security) > 0 && from != "" && from != "none" && from != "same-origin" && !c.visit() {
+		return invalid("Sec-Fetch-Site " + from + ": a page of another site must not call the control API")
+	}
 	id := c.query.Get("account")
 	if id == "" || id == "*" {
 		c.world = s.first()
@@ -55,9 +59,17 @@ func (s *Server) admitControl(c *call) error {
 	return nil
 }
 
+// visit reports whether somebody follows a link to the page.
+func (c *call) visit() bool {
+	return c.op.Method == http.MethodGet && c.op.Tag == "page" && c.header.Get("Sec-Fetch-Mode") == "navigate"
+}
+
 func (s *Server) mayControl(c *call) bool {
-	token, ok := strings.CutPrefix(c.header.Get("Authorization"), "Bearer ")
-	if ok && s.cfg.ControlToken != "" && token == s.cfg.ControlToken {
+	kind, token, _ := strings.Cut(c.header.Get("Authorization"), " ")
+	if _, password, ok := c.request.BasicAuth(); ok { // what a browser asks its user for
+		kind, token = "Bearer", password
+	}
+	if kind == "Bearer" && s.cfg.ControlToken != "" && token == s.cfg.ControlToken {
 		return true
 	}
 	ip := net.ParseIP(c.callerIP())
@@ -169,14 +181,14 @@ func (s *Server) setMode(w *world, mode string) {
 // controlAdvance moves the clock and waits until all that this causes has settled.
 func (s *Server) controlAdvance(c *call) (reply, error) {
 	var body struct {
-		By, Timeout string
-		To          *int64
+		By, Until, Timeout string
+		To                 *int64
 	}
 	if err := json.Unmarshal(c.body, &body); err != nil {
 		return reply{}, invalid("body: " + err.Error())
 	}
-	if (body.By == "") == (body.To == nil) {
-		return reply{}, invalid(`body: accepted is either {"by": "24h"} or {"to": Unix ms}`)
+	if given(body.By != "", body.To != nil, body.Until != "") != 1 {
+		return reply{}, invalid(`body: accepted is one of {"by": "24h"}, {"to": Unix ms} and {"until": "next" or "idle"}`)
 	}
 	ctx, cancel, err := limited(c.request.Context(), body.Timeout, advanceLimit)
 	if err != nil {
@@ -185,17 +197,30 @@ func (s *Server) controlAdvance(c *call) (reply, error) {
 	defer cancel()
 	var sum engine.Progress
 	for _, w := range s.chosen(c) {
-		to, err := target(w, body.By, body.To)
-		if err != nil {
-			return reply{}, err
+		var p engine.Progress
+		if body.Until != "" {
+			p, err = w.account.AdvanceUntil(ctx, body.Until == "idle")
+		} else if to, bad := target(w, body.By, body.To); bad != nil {
+			err = bad
+		} else {
+			p, err = w.account.Advance(ctx, to)
 		}
-		p, err := w.account.Advance(ctx, to)
 		if err != nil {
 			return reply{}, err
 		}
 		sum = engine.Progress{Now: p.Now, TimersFired: sum.TimersFired + p.TimersFired, Attempts: sum.Attempts + p.Attempts}
 	}
 	return reply{body: map[string]int64{"now": sum.Now.UnixMilli(), "timersFired": int64(sum.TimersFired), "attempts": int64(sum.Attempts)}}, nil
+}
+
+// given counts what is there.
+func given(there ...bool) (n int) {
+	for _, yes := range there {
+		if yes {
+			n++
+		}
+	}
+	return n
 }
 
 func target(w *world, by string, to *int64) (time.Time, error) {
@@ -365,7 +390,7 @@ func (s *Server) controlClearRewrites(c *call) (reply, error) {
 // controlEvents streams every log event as it happens.
 func (s *Server) controlEvents(c *call) (reply, error) {
 	position := uint64(0)
-	return s.stream("log", func() (list []sent, more <-chan struct{}) {
+	return s.stream("log", 0, func() (list []sent, more <-chan struct{}) {
 		events, more := c.account.Follow(position)
 		for i := range events {
 			position = events[i].Seq

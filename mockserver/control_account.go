@@ -2,9 +2,13 @@ package mockserver
 
 import (
 	"encoding/json"
+	"fmt"
+
+	"github.com/understudy-mock/understudy/engine"
 )
 
 var _ = register(map[string]handler{
+	"controlAccount":    (*Server).controlAccount,
 	"controlAccounts":   (*Server).controlAccounts,
 	"controlPutAccount": (*Server).controlPutAccount,
 })
@@ -27,10 +31,30 @@ func (s *Server) controlPutAccount(c *call) (reply, error) {
 		}
 	}
 	id := c.vars["id"]
-	w := s.world(Account{ID: id, Token: derived(id, "token"), Password: body.Password})
+	return reply{body: s.credentials(s.world(Account{ID: id, Token: derived(id, "token"), Password: body.Password}))}, nil
+}
+
+func (s *Server) credentials(w *world) map[string]any {
 	current, next := w.account.Keys()
-	return reply{body: map[string]string{
+	return map[string]any{
 		"id": w.ID, "userId": w.ID, "token": w.Token, "currentSigningKey": current, "nextSigningKey": next,
 		"managementUsername": w.username(), "managementPassword": w.password, "vectorToken": w.vectorToken(), "kvToken": w.kvToken,
-	}}, nil
+	}
+}
+
+// controlAccount tells what a client of the account needs: its credentials, the
+// environment, the prefix of configuration headers.
+func (s *Server) controlAccount(c *call) (reply, error) {
+	w := s.find(func(w *world) bool { return w.ID == c.vars["id"] })
+	if w == nil {
+		return reply{}, fmt.Errorf("account %q: no such account: %w", c.vars["id"], engine.ErrNotFound)
+	}
+	body := s.credentials(w)
+	env := []map[string]string{}
+	for _, v := range s.env(w) {
+		env = append(env, map[string]string{"name": v.Name, "value": v.Value})
+	}
+	body["vectorIndexes"] = w.indexNames()
+	body["env"], body["url"], body["headerPrefix"] = env, s.URL(), s.cfg.Dialect.HeaderPrefix
+	return reply{body: body}, nil
 }

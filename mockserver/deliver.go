@@ -87,7 +87,7 @@ func (d *deliverer) deliver(ctx context.Context, w *world, a engine.Attempt) eng
 	out.BytesUp = len(body) + headerSize(header)
 	out.BytesIn = len(out.Body) + headerSize(http.Header(out.Header))
 	w.deliveries.add(Delivery{
-		At: a.At.UnixMilli(), MessageID: m.ID, Role: string(m.Role), Attempt: a.Number, URL: m.URL, Method: m.Method,
+		At: a.At.UnixMilli(), RealAt: d.server.realTime(w), MessageID: m.ID, Role: string(m.Role), Attempt: a.Number, URL: m.URL, Method: m.Method,
 		Request:  Message{Header: header, Body: body},
 		Response: Message{Status: out.Status, Header: http.Header(out.Header), Body: out.Body},
 		Error:    out.Err, Stubbed: stubbed, NearMiss: nearMiss, DurationMs: float64(out.Took.Microseconds()) / 1000,

@@ -17,17 +17,22 @@ func (s *Server) controlExplain(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	reasons := []reasonBody{}
+	clock := s.clockBody(c.world)
+	return reply{body: map[string]any{"id": x.ID, "kind": x.Kind, "state": x.State, "now": clock.Now, "reasons": reasons(x.Reasons, clock.Mode)}}, nil
+}
+
+// reasons are those of the engine and, with a manual clock, that one.
+func reasons(list []engine.Reason, clock string) []reasonBody {
+	out := []reasonBody{}
 	waits := false
-	for _, r := range x.Reasons {
-		reasons = append(reasons, reasonBody{r.Text, r.Rule, ms(r.Until)})
+	for _, r := range list {
+		out = append(out, reasonBody{r.Text, r.Rule, ms(r.Until)})
 		waits = waits || !r.Until.IsZero()
 	}
-	clock := s.clockBody(c.world)
-	if waits && clock.Mode == "manual" {
-		reasons = append(reasons, reasonBody{Reason: "the clock is manual: it moves by `understudy ctl advance` only"})
+	if waits && clock == "manual" {
+		out = append(out, reasonBody{Reason: "the clock is manual: it moves by `understudy ctl advance` only"})
 	}
-	return reply{body: map[string]any{"id": x.ID, "kind": x.Kind, "state": x.State, "now": clock.Now, "reasons": reasons}}, nil
+	return out
 }
 
 // Explain says why a message, a run or a flow-control key of the default account

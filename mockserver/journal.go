@@ -56,7 +56,8 @@ type Exchange struct {
 
 // Delivery is one attempt, as it went over the wire.
 type Delivery struct {
-	At         int64   `json:"at"` // Unix ms, on the account's clock
+	At         int64   `json:"at"`               // Unix ms, on the account's clock
+	RealAt     int64   `json:"realAt,omitempty"` // Unix ms of the wall clock, when it was over; not in a server that repeats
 	MessageID  string  `json:"messageId"`
 	Role       string  `json:"role"`
 	Attempt    int     `json:"attempt"` // 0 for the first
@@ -157,7 +158,7 @@ func (j *journal[T]) since(position int) (entries []T, now int, more <-chan stru
 // that nobody asked for.
 func follow[T interface{ size() int }](s *Server, j *journal[T], shown func(T) any) reply {
 	_, position, _ := j.since(0)
-	return s.stream("entry", func() (events []sent, more <-chan struct{}) {
+	return s.stream("entry", 0, func() (events []sent, more <-chan struct{}) {
 		entries, now, more := j.since(position)
 		position = now
 		for _, e := range entries {

@@ -127,8 +127,9 @@ type EnvVar struct{ Name, Value string }
 
 // Env is what clients of the default account need, under our names and then
 // under those of the dialect.
-func (s *Server) Env() []EnvVar {
-	w := s.first()
+func (s *Server) Env() []EnvVar { return s.env(s.first()) }
+
+func (s *Server) env(w *world) []EnvVar {
 	current, next := w.account.Keys()
 	neutral := []EnvVar{
 		{"URL", s.URL()},

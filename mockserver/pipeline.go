@@ -22,8 +22,20 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		out = s.failed(c, err, x)
 	}
+	s.touch(c)
 	s.write(w, c, out, x)
 	s.record(c, x)
+}
+
+// touch tells whoever follows the accounts of a command that they have changed;
+// the log tells of messages itself.
+func (s *Server) touch(c *call) {
+	if c.op == nil || c.world == nil || c.op.Method == http.MethodGet || c.op.Hot {
+		return
+	}
+	for _, w := range s.chosen(c) {
+		w.account.Touch()
+	}
 }
 
 // answer finds the operation and runs its handler.
@@ -44,10 +56,12 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out reply,
 	if err := s.admit(c); err != nil {
 		return reply{}, err
 	}
-	if out, faulty := s.faulty(c); faulty {
-		return out, nil
+	if !c.byHand {
+		if out, faulty := s.faulty(c); faulty {
+			return out, nil
+		}
+		s.inTurn(c)
 	}
-	s.inTurn(c)
 	limit := s.cfg.MaxBody
 	if c.op.Large {
 		limit = max(limit, maxDocument)

@@ -25,6 +25,14 @@ func (s *Server) stamp(w *world) int64 {
 	return s.wall.Now().UnixMilli()
 }
 
+// realTime is the time of the wall in Unix ms, 0 in a server that repeats.
+func (s *Server) realTime(w *world) int64 {
+	if s.repeats(w) {
+		return 0
+	}
+	return s.wall.Now().UnixMilli()
+}
+
 // inTurn lets a server that repeats answer a request only when what the ones
 // before have caused is done. It does not wait for a call to a real
 // destination, which may be what made this request: between commands that must

@@ -13,6 +13,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/kv"
+	"github.com/understudy-mock/understudy/mockserver/ui"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -71,6 +72,7 @@ type Server struct {
 	router   *mux.Router
 	wall     *engine.Real
 	delivery *deliverer
+	page     *ui.Page
 	sinks    sinks
 	started  time.Time
 
@@ -105,6 +107,9 @@ func New(cfg Config) (*Server, error) {
 	s.started = s.wall.Now()
 	s.delivery = newDeliverer(s)
 	if s.router, err = s.routes(doc, control); err != nil {
+		return nil, err
+	}
+	if s.page, err = ui.New(s); err != nil {
 		return nil, err
 	}
 	if _, err := kv.New(kv.Config{Token: "-", URL: cfg.KVURL}); err != nil {

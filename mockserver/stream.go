@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 )
 
 // sent is one server-sent event; id 0 is not sent.
@@ -13,8 +14,8 @@ type sent struct {
 }
 
 // stream sends what next gives, and asks again whenever there is more, until the
-// client or the server goes. Nothing polls.
-func (s *Server) stream(name string, next func() (events []sent, more <-chan struct{})) reply {
+// client or the server goes. Nothing polls. Two answers are so far apart at least.
+func (s *Server) stream(name string, apart time.Duration, next func() (events []sent, more <-chan struct{})) reply {
 	return reply{stream: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("Cache-Control", "no-store")
@@ -36,6 +37,9 @@ func (s *Server) stream(name string, next func() (events []sent, more <-chan str
 			}
 			if out.Flush() != nil {
 				return
+			}
+			if apart > 0 {
+				pauseUntil(r.Context(), s.done, apart)
 			}
 			select {
 			case <-more:

@@ -107,6 +107,17 @@ func (w *world) hasIndex(name string) bool {
 	return slices.ContainsFunc(w.indexes, func(x vectorAccess) bool { return x.name == name })
 }
 
+// indexNames are the names of the account's vector indexes.
+func (w *world) indexNames() []string {
+	w.opening.Lock()
+	defer w.opening.Unlock()
+	names := make([]string, len(w.indexes))
+	for i, x := range w.indexes {
+		names[i] = x.name
+	}
+	return names
+}
+
 // namespace is the one in the path, "" for the default one. Clients write it as
 // it is, or percent-encoded.
 func (c *call) namespace() string {

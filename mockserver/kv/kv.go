@@ -37,6 +37,7 @@ type Config struct {
 type KV struct {
 	cfg     Config
 	scripts scripts
+	recent  recent
 	calls   atomic.Int64 // the sync token
 	closed  atomic.Bool
 
@@ -91,6 +92,7 @@ func (k *KV) Close() error {
 
 // Reset forgets all data of an embedded store; a real server is left alone.
 func (k *KV) Reset() {
+	k.recent.clear()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.backend != nil && k.cfg.URL == "" {
@@ -175,6 +177,7 @@ func (k *KV) perform(ctx context.Context, b backend, c call, readOnly bool) []an
 			replies[i] = failure(text)
 			continue
 		}
+		k.recent.note(command)
 		run = append(run, k.scripts.out(command))
 		place = append(place, i)
 	}

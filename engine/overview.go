@@ -1,0 +1,147 @@
+package engine
+
+import "time"
+
+// Tally counts messages and runs by the state that they are in now, those that
+// have ended included, since the account began or was reset.
+type Tally struct {
+	Messages map[MessageState]int
+	Runs     map[RunState]int
+}
+
+func newTally() Tally {
+	return Tally{Messages: map[MessageState]int{}, Runs: map[RunState]int{}}
+}
+
+// message counts a message that goes from one state to another.
+func (t *Tally) message(from, to MessageState) {
+	if from != "" {
+		t.Messages[from]--
+	}
+	t.Messages[to]++
+}
+
+// run counts a run-level event. What is only logged changes nothing.
+func (t *Tally) run(to RunState) {
+	switch to {
+	case RunStarted:
+		t.Runs[to]++
+	case RunSuccess, RunFailed, RunCanceled:
+		t.Runs[RunStarted]--
+		t.Runs[to]++
+	}
+}
+
+// tallied counts anew, after a snapshot was read.
+func (s *state) tallied() {
+	s.tally = newTally()
+	seen := map[*Message]bool{}
+	for _, e := range s.log.created {
+		if !seen[e.msg] {
+			seen[e.msg] = true
+			s.tally.Messages[e.msg.State]++
+		}
+	}
+	for _, m := range s.messages {
+		if !seen[m] {
+			s.tally.Messages[m.State]++
+		}
+	}
+	for r := range s.runList.newest(^uint64(0)) {
+		s.tally.Runs[r.State]++
+	}
+}
+
+// Overview is an account at a glance.
+type Overview struct {
+	Tally
+	Now       time.Time
+	NextDue   time.Time // when the next timer rings; zero for never
+	InFlight  int       // attempts
+	Parallel  int       // most of them at once
+	Attempts  int       // ever begun by this process
+	DLQ       int       // entries
+	FlowKeys  int
+	Paused    int // flow-control keys that are paused
+	Groups    int
+	Queues    int
+	Schedules int
+	Waiters   int // of events
+}
+
+// Overview tells how things stand, and gives a channel that is closed when
+// that may have changed. It costs the same however many messages there are.
+func (a *Account) Overview() (Overview, <-chan struct{}) {
+	a.lock()
+	defer a.unlock()
+	o := Overview{
+		Tally: newTally(), Now: a.now, InFlight: a.running, Parallel: a.cfg.Parallel, Attempts: a.attempts,
+		DLQ: a.dlq.len(), FlowKeys: len(a.flows), Groups: len(a.groups), Queues: len(a.queues),
+		Schedules: len(a.schedules), Waiters: len(a.waiters),
+	}
+	for state, n := range a.tally.Messages {
+		o.Messages[state] = n
+	}
+	for state, n := range a.tally.Runs {
+		o.Runs[state] = n
+	}
+	for _, k := range a.flows {
+		if k.Paused {
+			o.Paused++
+		}
+	}
+	o.NextDue, _ = a.upcoming()
+	return o, a.changes()
+}
+
+// Touch tells whoever follows the account that something has changed that the
+// log does not show.
+func (a *Account) Touch() {
+	a.lock()
+	defer a.unlock()
+	a.changed()
+}
+
+// changes is closed by the next change.
+func (a *Account) changes() <-chan struct{} {
+	if a.more == nil {
+		a.more = make(chan struct{})
+	}
+	return a.more
+}
+
+func (a *Account) changed() {
+	if a.more != nil {
+		close(a.more)
+		a.more = nil
+	}
+}
+
+// upcoming is when the next timer rings that still wakes something.
+func (a *Account) upcoming() (time.Time, bool) {
+	for {
+		due, ok := a.timers.next()
+		if !ok || !a.stale(a.timers.heap[0]) {
+			return due, ok
+		}
+		a.timers.pop()
+	}
+}
+
+// stale reports whether a timer wakes nothing any more.
+func (a *Account) stale(t timer) bool {
+	switch t.kind {
+	case wakeMessage, wakeOutcome:
+		m := a.messages[t.subject]
+		return m == nil || m.timer != t.seq
+	case wakeFlow:
+		k := a.flows[t.subject]
+		return k == nil || k.timer != t.seq
+	case wakeSchedule:
+		s := a.schedules[t.subject]
+		return s == nil || s.timer != t.seq
+	case wakeWaiter:
+		return a.waiters[t.subject] == nil
+	}
+	return false
+}

@@ -1,0 +1,254 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// maxRunList is the largest and the default page of RunList (extension).
+const maxRunList = 100
+
+// RunList lists runs without their steps, newest first.
+func (a *Account) RunList(f Filter) (Page[Run], error) {
+	a.lock()
+	defer a.unlock()
+	return page(a, "run", f, maxRunList, a.runList.newest, f.wholeRun, func(r *Run) Run { return *r })
+}
+
+// RunTrace is a run on a time axis.
+type RunTrace struct {
+	Run    RunView
+	Spans  []Span
+	Events []Event // oldest first, as far back as the log goes
+	Waits  []Waiter
+	Why    []Reason
+}
+
+// Span is the time that a step took, from the call of the endpoint in which it
+// ran to its result.
+type Span struct {
+	Step    Step   // its name is empty for the call that goes on now
+	Message string // the message whose delivery ran it, "" for none
+	From    time.Time
+	To      time.Time // zero: it is not over
+	Parts   []Part
+}
+
+// Part is what happened during a part of a span.
+type Part struct {
+	Kind string // running, failed, retrying, sleeping, waiting
+	From time.Time
+	To   time.Time // zero: until now
+}
+
+// RunTrace follows a run through its steps.
+func (a *Account) RunTrace(id string) (RunTrace, error) {
+	a.lock()
+	defer a.unlock()
+	run := a.runs[id]
+	if run == nil {
+		return RunTrace{}, unknownRun(id)
+	}
+	t := RunTrace{Run: a.viewRun(run), Why: a.whyRun(run)}
+	g := tracing{run: run, steps: map[int]*Span{}, plans: map[int]*carrier{}, carriers: map[*Message]*carrier{}}
+	for _, e := range a.runEvents(run) {
+		t.Events = append(t.Events, e.view())
+		g.follow(e)
+	}
+	t.Spans = g.close()
+	for _, w := range a.waiters {
+		if w.run == run {
+			t.Waits = append(t.Waits, w.Waiter)
+		}
+	}
+	slices.SortFunc(t.Waits, func(x, y Waiter) int { return x.Deadline.Compare(y.Deadline) })
+	return t, nil
+}
+
+// runEvents are the events of a run, oldest first.
+func (a *Account) runEvents(run *Run) []*event {
+	var list []*event
+	for _, e := range slices.Backward(a.log.events) {
+		if e.at < run.CreatedAt.UnixMilli() {
+			break
+		}
+		if e.run == run {
+			list = append(list, e)
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// carrier is a message that calls the endpoint: what runs during its delivery is
+// known only when the endpoint reports it.
+type carrier struct {
+	message *Message
+	parts   []Part
+}
+
+// tracing turns the events of a run into spans.
+type tracing struct {
+	run      *Run
+	spans    []*Span
+	steps    map[int]*Span    // by the id of the step
+	plans    map[int]*carrier // the call that runs a parallel step, by its id
+	carriers map[*Message]*carrier
+	last     *carrier // the call that goes on with the sequence, nil when it has
+}
+
+func (g *tracing) follow(e *event) {
+	at := time.UnixMilli(e.at)
+	if e.msg == nil {
+		if it := e.stepItem(); it != nil { // a wait or an invocation begins
+			s := g.begin(it, g.take(it.step.ID))
+			s.Parts = append(s.Parts, Part{Kind: "waiting", From: at})
+		}
+		return
+	}
+	it := e.msg.step
+	if it == nil {
+		return
+	}
+	if e.state == string(Created) {
+		g.created(e.msg, it, at)
+	}
+	if c := g.carriers[e.msg]; c != nil {
+		c.parts = grown(c.parts, MessageState(e.state), at)
+		if s := g.steps[it.step.ID]; e.msg.Role == RoleCall && s != nil {
+			s.Parts = c.parts
+		}
+	}
+}
+
+// stepItem is the wait or the invocation that a run-level event tells of.
+func (e *event) stepItem() *item {
+	if e.detail == nil || e.state != string(WaiterAdded) && e.state != string(Invoked) {
+		return nil
+	}
+	return e.step
+}
+
+// created follows a new message: it carries a result, a plan, or a call of a
+// third party.
+func (g *tracing) created(m *Message, it *item, at time.Time) {
+	c := &carrier{message: m}
+	g.carriers[m] = c
+	switch {
+	case m.Role == RoleCall:
+		if g.steps[it.step.ID] == nil {
+			g.begin(it, g.take(it.step.ID)).From = at
+		}
+	case it.step.TargetStep > 0:
+		if g.last != nil {
+			g.add(Step{Name: "plan", Type: "Plan"}, g.last).To = at
+			g.last = nil
+		}
+		g.plans[it.step.TargetStep] = c
+	default:
+		g.result(it, at, m)
+		g.last = c
+	}
+}
+
+// result ends the span of a step; that of a sleep goes on until the next call.
+func (g *tracing) result(it *item, at time.Time, m *Message) {
+	s := g.steps[it.step.ID]
+	if s == nil {
+		s = g.begin(it, g.take(it.step.ID))
+	}
+	s.Step = it.step
+	if len(s.Parts) == 0 {
+		s.From = at
+	}
+	shut(s.Parts, at)
+	s.To = at
+	if it.step.SleepFor > 0 || !it.step.SleepUntil.IsZero() {
+		until := m.NotBefore
+		s.Parts, s.To = append(s.Parts, Part{Kind: "sleeping", From: at, To: until}), until
+	}
+}
+
+// take is the call in which a step ran.
+func (g *tracing) take(id int) *carrier {
+	if c := g.plans[id]; c != nil {
+		delete(g.plans, id)
+		return c
+	}
+	c := g.last
+	g.last = nil
+	return c
+}
+
+func (g *tracing) begin(it *item, c *carrier) *Span {
+	s := g.add(it.step, c)
+	g.steps[it.step.ID] = s
+	return s
+}
+
+func (g *tracing) add(step Step, c *carrier) *Span {
+	s := &Span{Step: step}
+	if c != nil {
+		s.Message, s.Parts = c.message.ID, c.parts
+	}
+	if len(s.Parts) > 0 {
+		s.From = s.Parts[0].From
+	}
+	g.spans = append(g.spans, s)
+	return s
+}
+
+// close adds the calls that have not led to a step, and copies the spans.
+func (g *tracing) close() []Span {
+	open := []*carrier{}
+	for _, id := range slices.Sorted(maps.Keys(g.plans)) {
+		open = append(open, g.plans[id])
+	}
+	if g.last != nil {
+		open = append(open, g.last)
+	}
+	for _, c := range open {
+		if len(c.parts) > 0 {
+			s := g.add(Step{MessageID: c.message.ID}, c)
+			s.To = c.parts[len(c.parts)-1].To
+		}
+	}
+	out := make([]Span, len(g.spans))
+	for i, s := range g.spans {
+		if g.run.ended() {
+			shut(s.Parts, g.run.EndedAt)
+			if s.To.IsZero() {
+				s.To = g.run.EndedAt
+			}
+		}
+		out[i] = *s
+		out[i].Parts = slices.Clone(s.Parts)
+	}
+	slices.SortStableFunc(out, func(x, y Span) int { return x.From.Compare(y.From) })
+	return out
+}
+
+// grown are the parts of a call after one more state of its message.
+func grown(parts []Part, state MessageState, at time.Time) []Part {
+	shut(parts, at)
+	switch state {
+	case Created:
+		return append(parts, Part{Kind: "waiting", From: at})
+	case Active:
+		return append(parts, Part{Kind: "running", From: at})
+	case Errored:
+		parts[len(parts)-1].Kind = "failed"
+	case Retry:
+		return append(parts, Part{Kind: "retrying", From: at})
+	}
+	return parts
+}
+
+// shut ends the last part if it is open; one that took no time stays, since
+// the clock may stand still.
+func shut(parts []Part, at time.Time) {
+	if n := len(parts); n > 0 && parts[n-1].To.IsZero() {
+		parts[n-1].To = at
+	}
+}

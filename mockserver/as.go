@@ -1,0 +1,75 @@
+package mockserver
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+var _ = register(map[string]handler{
+	"asDelete": (*Server).as,
+	"asGet":    (*Server).as,
+	"asPatch":  (*Server).as,
+	"asPost":   (*Server).as,
+	"asPut":    (*Server).as,
+})
+
+// as calls an operation of the interface as an account, by a tester's hand: no
+// credentials are needed, faults leave it alone, and the journal of requests,
+// which is for what clients do, does not see it.
+func (s *Server) as(c *call) (reply, error) {
+	w := s.find(func(w *world) bool { return w.ID == c.vars["account"] })
+	if w == nil {
+		return reply{}, fmt.Errorf("account %q: no such account: %w", c.vars["account"], engine.ErrNotFound)
+	}
+	r := c.request.Clone(c.request.Context())
+	escaped := r.URL.EscapedPath()
+	_, escaped, _ = strings.Cut(strings.TrimPrefix(escaped, "/_understudy/as/"), "/")
+	u := url.URL{RawPath: "/" + escaped, RawQuery: r.URL.RawQuery}
+	var err error
+	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
+		return reply{}, invalid("path " + shorten(escaped) + ": accepted is the path of an operation, such as v2/dlq")
+	}
+	r.URL, r.Body, r.ContentLength = &u, io.NopCloser(bytes.NewReader(c.body)), int64(len(c.body))
+	inner := &call{request: r, byHand: true}
+	s.neutralise(inner)
+	found, _, err := s.match(inner.request)
+	if err != nil {
+		return reply{}, err
+	}
+	if found.op.Area == "control_url" {
+		return reply{}, invalid("path " + shorten(u.Path) + ": an operation of the control API; it takes ?account=" + w.ID)
+	}
+	for name := range inner.request.Header {
+		if strings.HasPrefix(name, "Hx-") || strings.HasPrefix(name, "Sec-") {
+			inner.request.Header.Del(name)
+		}
+	}
+	inner.request.Header.Set("Authorization", w.authorization(found.op.Area, inner.asked))
+	out, err := s.answer(nil, inner, &Exchange{})
+	if inner.op != nil && out.status == 0 {
+		out.status = inner.op.Success
+	}
+	return out, err
+}
+
+// authorization is the credential of an account on a host of the interface.
+func (w *world) authorization(area, index string) string {
+	switch area {
+	case "dev_api_url":
+		return "Basic " + base64.StdEncoding.EncodeToString([]byte(w.username()+":"+w.password))
+	case "kv_url":
+		return "Bearer " + w.kvToken
+	case "vector_url":
+		if index == "" {
+			return "Bearer " + w.vectorToken()
+		}
+		return "Bearer " + vectorToken(w.Token, index)
+	}
+	return "Bearer " + w.Token
+}

@@ -1,0 +1,202 @@
+package mockserver
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine/ratelimit"
+	"github.com/understudy-mock/understudy/mockserver/kv"
+)
+
+var _ = register(map[string]handler{
+	"controlClearLimits": (*Server).controlClearLimits,
+	"controlLimits":      (*Server).controlLimits,
+})
+
+// limitBody is one key of a rate limiter.
+type limitBody struct {
+	Key       string              `json:"key"` // without the number of its window
+	Algorithm ratelimit.Algorithm `json:"algorithm"`
+	Limit     int64               `json:"limit"`
+	WindowMs  int64               `json:"windowMs"`
+	Left      int64               `json:"left"`
+	ResetAt   int64               `json:"resetAt"` // Unix ms
+	store     []string            // keys in the store
+}
+
+// controlLimits lists what rate limiters count in the account's key-value store,
+// the latest first. The store knows counters only, so the limits are those that
+// a limiter last told; one that has told none is not listed.
+func (s *Server) controlLimits(c *call) (reply, error) {
+	list, err := s.limits(c.request.Context(), c.world)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{body: map[string]any{"limits": list}}, nil
+}
+
+// maxLimits is how many keys are listed.
+const maxLimits = 500
+
+func (s *Server) limits(ctx context.Context, w *world) ([]limitBody, error) {
+	list, seen := []limitBody{}, map[string]bool{}
+	now := s.wall.Now()
+	for _, run := range w.kv.ScriptRuns() {
+		for _, asked := range askedLimits(run) {
+			if seen[asked.key] || len(list) == maxLimits {
+				continue
+			}
+			seen[asked.key] = true
+			one, err := asked.look(ctx, w.kv, now)
+			if err != nil {
+				return nil, fmt.Errorf("key-value store: %w", err)
+			}
+			list = append(list, one)
+		}
+	}
+	return list, nil
+}
+
+// askedLimit is a limit as a limiter told it, and where its counters are.
+type askedLimit struct {
+	ratelimit.Limit
+	key string
+}
+
+// askedLimits reads the arguments of a limiter's script: those of the plugin
+// begin with a time and name their algorithms, those of the client libraries are
+// told apart by their number.
+func askedLimits(run kv.ScriptRun) []askedLimit {
+	numbers := make([]int64, len(run.Args))
+	for i, text := range run.Args {
+		numbers[i], _ = strconv.ParseInt(text, 10, 64)
+	}
+	if len(run.Args) > 6 && len(run.Args)%6 == 1 {
+		return pluginLimits(run, numbers)
+	}
+	var l ratelimit.Limit
+	switch {
+	case len(numbers) == 3:
+		l = ratelimit.Limit{Algorithm: ratelimit.Fixed, Tokens: numbers[0], Window: millis(numbers[1])}
+	case len(numbers) == 4 && len(run.Keys) >= 2:
+		l = ratelimit.Limit{Algorithm: ratelimit.Sliding, Tokens: numbers[0], Window: millis(numbers[2])}
+	case len(numbers) == 5:
+		l = ratelimit.Limit{Algorithm: ratelimit.Bucket, Tokens: numbers[0], Window: millis(numbers[1]), RefillRate: numbers[2]}
+	}
+	if l.Check() != nil {
+		return nil // another script
+	}
+	return []askedLimit{{l, baseKey(l, run.Keys[0])}}
+}
+
+func millis(n int64) time.Duration { return time.Duration(min(n, 1<<40)) * time.Millisecond }
+
+func pluginLimits(run kv.ScriptRun, numbers []int64) (list []askedLimit) {
+	used := 0
+	for a := 1; a < len(run.Args) && used < len(run.Keys); a += 6 {
+		l := ratelimit.Limit{Algorithm: ratelimit.Algorithm(run.Args[a]), Tokens: numbers[a+1], Window: millis(numbers[a+2]), RefillRate: numbers[a+3]}
+		if l.Algorithm != ratelimit.Bucket {
+			l.RefillRate = 0
+		}
+		if l.Check() != nil {
+			return nil
+		}
+		list = append(list, askedLimit{l, baseKey(l, run.Keys[used])})
+		used++
+		if l.Algorithm == ratelimit.Sliding {
+			used++
+		}
+		if run.Args[a+4] != "" { // it counts
+			used++
+		}
+	}
+	return list
+}
+
+// baseKey is a key without the number of its window.
+func baseKey(l ratelimit.Limit, key string) string {
+	if before, _, ok := cutLast(key, ":"); ok && l.Algorithm != ratelimit.Bucket {
+		return before
+	}
+	return key
+}
+
+// keys are those in the store at a time: of this window and of the one before.
+func (l askedLimit) keys(now time.Time) []string {
+	if l.Algorithm == ratelimit.Bucket {
+		return []string{l.key}
+	}
+	n := now.UnixMilli() / l.Window.Milliseconds()
+	return []string{l.key + ":" + strconv.FormatInt(n, 10), l.key + ":" + strconv.FormatInt(n-1, 10)}
+}
+
+// look reads the counters and asks the algorithm what they leave.
+func (l askedLimit) look(ctx context.Context, store *kv.KV, now time.Time) (limitBody, error) {
+	keys := l.keys(now)
+	command := append([]string{"MGET"}, keys...)
+	if l.Algorithm == ratelimit.Bucket {
+		command = []string{"HMGET", l.key, "tokens", "refilledAt"}
+	}
+	got, err := store.Do(ctx, command)
+	if err != nil {
+		return limitBody{}, err
+	}
+	first, second, kept := pair(got[0])
+	var d ratelimit.Decision
+	switch l.Algorithm {
+	case ratelimit.Fixed:
+		d = ratelimit.FixedWindow(l.Limit, now, first)
+	case ratelimit.Sliding:
+		d = ratelimit.SlidingWindow(l.Limit, now, first, second)
+	default:
+		level := ratelimit.Full(l.Limit, now)
+		if kept {
+			level = ratelimit.Level{Tokens: first, RefilledAt: second}
+		}
+		d, _ = ratelimit.TokenBucket(l.Limit, now, level)
+	}
+	left := d.Remaining
+	if d.Allowed {
+		left++ // the decision is on one more request
+	}
+	return limitBody{Key: l.key, Algorithm: l.Algorithm, Limit: l.Tokens, WindowMs: l.Window.Milliseconds(), Left: left, ResetAt: d.Reset.UnixMilli(), store: keys}, nil
+}
+
+// pair reads a reply of two numbers; what is not there is 0.
+func pair(reply any) (first, second int64, there bool) {
+	list, ok := reply.([]any)
+	if !ok || len(list) != 2 {
+		return 0, 0, false
+	}
+	read := func(v any) int64 {
+		if v == nil {
+			return 0
+		}
+		there = true
+		n, _ := strconv.ParseInt(strings.TrimSpace(fmt.Sprint(v)), 10, 64)
+		return n
+	}
+	return read(list[0]), read(list[1]), there
+}
+
+// controlClearLimits gives back what limiters have taken, of one key or of all.
+func (s *Server) controlClearLimits(c *call) (reply, error) {
+	list, err := s.limits(c.request.Context(), c.world)
+	if err != nil {
+		return reply{}, err
+	}
+	wanted := c.query["key"]
+	for _, l := range list {
+		if len(wanted) > 0 && !slices.Contains(wanted, l.Key) {
+			continue
+		}
+		if _, err := c.world.kv.Do(c.request.Context(), append([]string{"DEL"}, l.store...)); err != nil {
+			return reply{}, fmt.Errorf("key-value store: %w", err)
+		}
+	}
+	return empty, nil
+}

@@ -1,0 +1,328 @@
+package mockserver
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec/api"
+)
+
+var _ = register(map[string]handler{
+	"controlDLQ":       (*Server).controlDLQ,
+	"controlLog":       (*Server).controlLog,
+	"controlMessage":   (*Server).controlMessage,
+	"controlMessages":  (*Server).controlMessages,
+	"controlRun":       (*Server).controlRun,
+	"controlRuns":      (*Server).controlRuns,
+	"controlSchedules": (*Server).controlSchedules,
+	"controlWaiters":   (*Server).controlWaiters,
+})
+
+// messageRow is a message in a list: without its body and headers, which may be
+// large.
+type messageRow struct {
+	ID         string              `json:"messageId"`
+	Role       engine.Role         `json:"role"`
+	State      engine.MessageState `json:"state"`
+	Method     string              `json:"method"`
+	URL        string              `json:"url"`
+	CreatedAt  int64               `json:"createdAt"`                  // Unix ms
+	NextAt     *int64              `json:"nextDeliveryTime,omitempty"` // Unix ms
+	Retried    int                 `json:"retried"`
+	MaxRetries int                 `json:"maxRetries"`
+	Bytes      int                 `json:"bytes"` // of its body
+	Labels     []string            `json:"labels,omitempty"`
+	FlowKey    string              `json:"flowControlKey,omitempty"`
+	Group      string              `json:"topicName,omitempty"`
+	Queue      string              `json:"queueName,omitempty"`
+	Schedule   string              `json:"scheduleId,omitempty"`
+	RunID      string              `json:"workflowRunId,omitempty"`
+	Source     string              `json:"sourceMessageId,omitempty"` // the message that a callback reports on
+}
+
+func rowOf(m *engine.Message) messageRow {
+	return messageRow{
+		ID: m.ID, Role: m.Role, State: m.State, Method: m.Method, URL: m.URL, CreatedAt: m.CreatedAt.UnixMilli(), NextAt: ms(m.NextAt),
+		Retried: m.Retried, MaxRetries: m.MaxRetries, Bytes: len(m.Body), Labels: m.Labels(), FlowKey: m.FlowKey(),
+		Group: m.Group, Queue: m.Queue(), Schedule: m.ScheduleID, RunID: m.RunID, Source: m.SourceID,
+	}
+}
+
+// rows makes a page of an account into one on the wire.
+func rows[T, R any](p engine.Page[T], name string, row func(*T) R) reply {
+	list := make([]R, len(p.Items))
+	for i := range p.Items {
+		list[i] = row(&p.Items[i])
+	}
+	body := map[string]any{name: list}
+	if p.Cursor != "" {
+		body["cursor"] = p.Cursor
+	}
+	return reply{body: body}
+}
+
+// controlMessages lists messages in the state that they are in, ended ones too.
+func (s *Server) controlMessages(c *call) (reply, error) {
+	f, err := c.logFilter(messageStates)
+	if err != nil {
+		return reply{}, err
+	}
+	f.URLPrefix = true
+	f.MessagesOnly = c.query.Get("source") == "message"
+	f.WorkflowOnly = c.query.Get("source") == "workflow"
+	p, err := c.account.Messages(f)
+	return rows(p, "messages", rowOf), err
+}
+
+// controlMessage tells all that is known of a message: the log's events, the
+// attempts as they went over the wire, its callbacks, and why it is as it is.
+func (s *Server) controlMessage(c *call) (reply, error) {
+	id := c.vars["messageId"]
+	t, err := c.account.Trace(id)
+	if err != nil {
+		return reply{}, err
+	}
+	events := make([]api.LogEvent, len(t.Events))
+	for i := range t.Events {
+		events[i] = logBody(&t.Events[i])
+		events[i].Body, events[i].BodyBase64, events[i].Header = nil, nil, nil // they stand in the message
+	}
+	reports := make([]messageRow, len(t.Reports))
+	for i := range t.Reports {
+		reports[i] = rowOf(&t.Reports[i])
+	}
+	deliveries, _ := c.world.deliveries.list(0, func(d *Delivery) bool { return d.MessageID == id })
+	clock := s.clockBody(c.world)
+	state := api.MessageState(t.Message.State)
+	m := api.Message{State: &state, Retried: &t.Message.Retried, NextDeliveryTime: ms(t.Message.NextAt)}
+	fill(messageFields(&t.Message), &m)
+	m.NextDeliveryTime = ms(t.Message.NextAt)
+	return reply{body: map[string]any{
+		"message": m, "row": rowOf(&t.Message), "published": headerMap(t.Message.Header), "events": events, "deliveries": deliveries,
+		"callbacks": reports, "reasons": reasons(t.Reasons, clock.Mode), "dlqId": t.DLQID, "now": clock.Now,
+	}}, nil
+}
+
+// runRow is a run in a list.
+type runRow struct {
+	ID        string          `json:"workflowRunId"`
+	URL       string          `json:"workflowUrl"`
+	State     engine.RunState `json:"workflowState"`
+	CreatedAt int64           `json:"workflowRunCreatedAt"`             // Unix ms
+	EndedAt   *int64          `json:"workflowRunCompletedAt,omitempty"` // Unix ms
+	Labels    []string        `json:"labels,omitempty"`
+	FlowKey   string          `json:"flowControlKey,omitempty"`
+	DLQID     string          `json:"dlqId,omitempty"`
+	Invoker   string          `json:"invokerWorkflowRunId,omitempty"`
+}
+
+func runRowOf(r *engine.Run) runRow {
+	row := runRow{ID: r.ID, URL: r.URL, State: r.State, CreatedAt: r.CreatedAt.UnixMilli(), EndedAt: ms(r.EndedAt), Labels: r.Options.Labels, DLQID: r.DLQID}
+	if r.Options.Flow != nil {
+		row.FlowKey = r.Options.Flow.Key
+	}
+	if r.Invoker != nil {
+		row.Invoker = r.Invoker.ID
+	}
+	return row
+}
+
+func (s *Server) controlRuns(c *call) (reply, error) {
+	f, err := c.logFilter(runStates)
+	if err != nil {
+		return reply{}, err
+	}
+	f.URLPrefix = true
+	p, err := c.account.RunList(f)
+	return rows(p, "runs", runRowOf), err
+}
+
+// spanBody is a step of a run on the time axis.
+type spanBody struct {
+	Step    api.StepInfo `json:"step"`
+	Type    string       `json:"type"`
+	Message string       `json:"messageId,omitempty"` // whose delivery ran it
+	Invoked string       `json:"invokedWorkflowRunId,omitempty"`
+	From    int64        `json:"from"`         // Unix ms
+	To      *int64       `json:"to,omitempty"` // Unix ms
+	Parts   []partBody   `json:"parts"`
+}
+
+type partBody struct {
+	Kind string `json:"kind"`
+	From int64  `json:"from"`         // Unix ms
+	To   *int64 `json:"to,omitempty"` // Unix ms
+}
+
+func spanOf(s *engine.Span) spanBody {
+	out := spanBody{Step: stepBody(&s.Step), Type: s.Step.Type, Message: s.Message, From: s.From.UnixMilli(), To: ms(s.To), Parts: []partBody{}}
+	if s.Step.Invoked != nil {
+		out.Invoked = s.Step.Invoked.ID
+	}
+	for _, p := range s.Parts {
+		out.Parts = append(out.Parts, partBody{p.Kind, p.From.UnixMilli(), ms(p.To)})
+	}
+	return out
+}
+
+// controlRun tells all that is known of a run: its steps, when each of them ran,
+// the log's events, what it waits for.
+func (s *Server) controlRun(c *call) (reply, error) {
+	t, err := c.account.RunTrace(c.vars["workflowRunId"])
+	if err != nil {
+		return reply{}, err
+	}
+	spans := make([]spanBody, len(t.Spans))
+	for i := range t.Spans {
+		spans[i] = spanOf(&t.Spans[i])
+	}
+	type eventRow struct {
+		api.WorkflowEvent
+		MessageID string `json:"messageId,omitempty"`
+	}
+	events := make([]eventRow, len(t.Events))
+	for i := range t.Events {
+		events[i].WorkflowEvent = eventBody(&t.Events[i])
+		if m := t.Events[i].Message; m != nil {
+			events[i].MessageID = m.ID
+		}
+	}
+	waits := make([]waitBody, len(t.Waits))
+	for i := range t.Waits {
+		waits[i] = waitOf(&t.Waits[i])
+	}
+	run, clock := t.Run.Run, s.clockBody(c.world)
+	payload, payloadBase64 := bodyText(run.Payload)
+	return reply{body: map[string]any{
+		"run": runBody(&t.Run), "row": runRowOf(&run), "payload": payload, "payloadBase64": payloadBase64, "headers": headerMap(run.Header),
+		"spans": spans, "events": events, "waiters": waits, "reasons": reasons(t.Why, clock.Mode), "now": clock.Now,
+	}}, nil
+}
+
+// waitBody is a run that waits for an event.
+type waitBody struct {
+	EventID  string `json:"eventId"`
+	RunID    string `json:"workflowRunId"`
+	Deadline int64  `json:"deadline"` // Unix ms
+}
+
+func waitOf(w *engine.Waiter) waitBody { return waitBody{w.EventID, w.ID, w.Deadline.UnixMilli()} }
+
+// controlWaiters lists what waits for whatever event.
+func (s *Server) controlWaiters(c *call) (reply, error) {
+	return rows(engine.Page[engine.Waiter]{Items: c.account.AllWaiters()}, "waiters", waitOf), nil
+}
+
+// dlqRow is a DLQ entry in a list.
+type dlqRow struct {
+	ID       string   `json:"dlqId"`
+	At       int64    `json:"failedAt"` // Unix ms
+	Message  string   `json:"messageId"`
+	RunID    string   `json:"workflowRunId,omitempty"`
+	URL      string   `json:"url"`
+	Retried  int      `json:"retried"`
+	Status   int      `json:"responseStatus,omitempty"`
+	Answer   string   `json:"answer,omitempty"` // what it answered or the error, the beginning of it
+	Labels   []string `json:"labels,omitempty"`
+	FlowKey  string   `json:"flowControlKey,omitempty"`
+	Callback string   `json:"failureFunctionState,omitempty"`
+}
+
+// answerShown is how much of an answer a list shows, in bytes.
+const answerShown = 200
+
+func dlqRowOf(e *engine.DLQEntry) dlqRow {
+	m := &e.Message
+	row := dlqRow{
+		ID: e.ID, At: e.At.UnixMilli(), Message: m.ID, RunID: m.RunID, URL: m.URL, Retried: m.Retried, Status: e.Last.Status,
+		Labels: m.Labels(), FlowKey: m.FlowKey(),
+	}
+	answer, _ := json.Marshal(cmp.Or(e.Last.Err, string(e.Last.Body[:min(len(e.Last.Body), answerShown)])))
+	_ = json.Unmarshal(answer, &row.Answer) // makes bytes that are no text harmless
+	if e.Callback != nil {
+		row.Callback = e.Callback.State
+	}
+	return row
+}
+
+// controlDLQ lists the DLQ without bodies and headers.
+func (s *Server) controlDLQ(c *call) (reply, error) {
+	f := c.filter()
+	f.URLPrefix = true
+	f.WorkflowOnly = c.query.Get("source") == "workflow"
+	f.MessagesOnly = c.query.Get("source") == "message"
+	p, err := c.account.DLQ(f)
+	return rows(p, "entries", dlqRowOf), err
+}
+
+// logRow is an event of a message or a run in a list.
+type logRow struct {
+	Seq     uint64 `json:"sequence"`
+	At      int64  `json:"time"` // Unix ms
+	State   string `json:"state"`
+	Message string `json:"messageId,omitempty"`
+	URL     string `json:"url"`
+	RunID   string `json:"workflowRunId,omitempty"`
+	Step    string `json:"stepName,omitempty"`
+	Status  int    `json:"responseStatus,omitempty"`
+	Error   string `json:"error,omitempty"`
+	NextAt  *int64 `json:"nextDeliveryTime,omitempty"` // Unix ms
+}
+
+func logRowOf(e *engine.Event) logRow {
+	row := logRow{Seq: e.Seq, At: e.Time.UnixMilli(), State: e.State, Error: strings.ToValidUTF8(e.Error[:min(len(e.Error), answerShown)], "?"), NextAt: ms(e.NextAt)}
+	if e.Message != nil {
+		row.Message, row.URL = e.Message.ID, e.Message.URL
+	}
+	if e.Run != nil {
+		row.RunID, row.URL = e.Run.ID, e.Run.URL
+	}
+	if e.Step != nil {
+		row.Step = e.Step.Name
+	}
+	if e.Outcome != nil {
+		row.Status = e.Outcome.Status
+	}
+	return row
+}
+
+// controlLog lists the events of messages and runs without bodies and headers.
+func (s *Server) controlLog(c *call) (reply, error) {
+	f, err := c.logFilter(append(slices.Clone(messageStates), runStates...))
+	if err != nil {
+		return reply{}, err
+	}
+	f.URLPrefix = true
+	p, err := c.account.Events(f)
+	return rows(p, "events", logRowOf), err
+}
+
+// scheduleTimes is how many times of a schedule are told in advance.
+const scheduleTimes = 5
+
+// scheduleRow is a schedule in a list.
+type scheduleRow struct {
+	ID          string            `json:"scheduleId"`
+	Cron        string            `json:"cron"`
+	Destination string            `json:"destination"`
+	Paused      bool              `json:"isPaused"`
+	NextTimes   []int64           `json:"nextTimes"` // Unix ms
+	LastAt      *int64            `json:"lastScheduleTime,omitempty"`
+	LastStates  map[string]string `json:"lastScheduleStates,omitempty"` // message id -> its state
+}
+
+func scheduleRowOf(s *engine.Schedule) scheduleRow {
+	row := scheduleRow{ID: s.ID, Cron: s.Cron, Destination: cmp.Or(s.Request.URL, s.Request.Group), Paused: s.Paused, NextTimes: []int64{}, LastAt: ms(s.Last), LastStates: s.LastStates}
+	for _, t := range s.NextTimes(scheduleTimes) {
+		row.NextTimes = append(row.NextTimes, t.UnixMilli())
+	}
+	return row
+}
+
+// controlSchedules lists the schedules with their next times.
+func (s *Server) controlSchedules(c *call) (reply, error) {
+	return rows(engine.Page[engine.Schedule]{Items: c.account.Schedules()}, "schedules", scheduleRowOf), nil
+}

@@ -1,0 +1,211 @@
+package ui
+
+import (
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// action is what a button does: one call of the API, made of the fields of its
+// form. Names in braces stand for fields.
+type action struct {
+	method, path string
+	body         func(form) any                // nil: none
+	header       func(form, http.Header) error // nil: none
+	query        []string                      // fields that go into the query when they are there
+	run          func(*visit, form) error      // instead of one call
+	said         string
+}
+
+// form is what a button sends.
+type form struct{ url.Values }
+
+// fields takes the named fields that are there into a JSON object.
+func fields(names ...string) func(form) any {
+	return func(f form) any {
+		body := doc{}
+		for _, name := range names {
+			if v := f.Get(name); v != "" {
+				body[name] = v
+			}
+		}
+		return body
+	}
+}
+
+// actions by name. Sorted.
+var actions map[string]action
+
+func init() {
+	actions = map[string]action{
+		"account.put":     {method: "PUT", path: "accounts/{id}", said: "The account {id} is there."},
+		"clock.advance":   {method: "POST", path: "clock/advance", body: fields("by", "until"), said: "Time has moved."},
+		"clock.mode":      {method: "PUT", path: "clock", body: fields("mode"), said: "The clock is {mode} now."},
+		"dlq.callback":    {method: "POST", path: "v2/workflows/dlq/callback/{id}", said: "The failure callback of {id} is made again."},
+		"dlq.delete":      {method: "DELETE", path: "v2/dlq/{id}", said: "DLQ entry {id} is deleted."},
+		"dlq.deleteAll":   {method: "DELETE", path: "v2/dlq", query: dlqFilters, said: "The entries are deleted."},
+		"dlq.restart":     {method: "POST", path: "v2/workflows/dlq/restart/{id}", header: overrides, said: "The run starts again from its beginning."},
+		"dlq.resume":      {method: "POST", path: "v2/workflows/dlq/resume/{id}", header: overrides, said: "The run goes on from the step that failed."},
+		"dlq.retry":       {method: "POST", path: "v2/dlq/retry/{id}", header: overrides, said: "The message of {id} is delivered again."},
+		"dlq.retryAll":    {method: "POST", path: "v2/dlq/retry", query: dlqFilters, said: "The messages are delivered again."},
+		"event.notify":    {method: "POST", path: "v2/notify/{event}", body: raw("data"), said: "The runs that waited for {event} go on."},
+		"fault.add":       {run: addFault, said: "The fault is in force."},
+		"fault.clear":     {method: "DELETE", path: "faults", said: "No fault is in force."},
+		"fault.remove":    {run: removing("faults"), said: "The fault is switched off."},
+		"flow.pause":      {method: "POST", path: "v2/flowControl/{key}/pause", said: "The key {key} is paused."},
+		"flow.pin":        {method: "POST", path: "v2/flowControl/{key}/pin", query: []string{"parallelism", "rate", "period"}, said: "The key {key} is pinned."},
+		"flow.reset":      {method: "POST", path: "v2/flowControl/{key}/resetRate", said: "The rate of {key} begins anew."},
+		"flow.resume":     {method: "POST", path: "v2/flowControl/{key}/resume", said: "The key {key} goes on."},
+		"flow.unpin":      {method: "POST", path: "v2/flowControl/{key}/unpin", query: []string{"parallelism", "rate"}, said: "The key {key} is unpinned."},
+		"group.add":       {method: "POST", path: "v2/topics/{name}/endpoints", body: endpoint, said: "The group {name} has the endpoint {url}."},
+		"group.delete":    {method: "DELETE", path: "v2/topics/{name}", said: "The group {name} is deleted."},
+		"group.remove":    {method: "DELETE", path: "v2/topics/{name}/endpoints", body: endpoint, said: "The endpoint {url} is removed."},
+		"limit.clear":     {method: "DELETE", path: "limits", query: []string{"key"}, said: "Nothing is counted any more."},
+		"message.cancel":  {method: "DELETE", path: "v2/messages/{id}", said: "Message {id} is cancelled."},
+		"message.publish": {run: publish},
+		"queue.delete":    {method: "DELETE", path: "v2/queues/{name}", said: "The queue {name} is deleted."},
+		"queue.pause":     {method: "POST", path: "v2/queues/{name}/pause", said: "The queue {name} is paused."},
+		"queue.put":       {run: putQueue, said: "The queue {name} is there."},
+		"queue.resume":    {method: "POST", path: "v2/queues/{name}/resume", said: "The queue {name} goes on."},
+		"requests.clear":  {method: "DELETE", path: "requests", said: "The journal is empty."},
+		"reset":           {method: "POST", path: "reset", said: "The account is as new."},
+		"rewrite.add":     {run: addRewrite, said: "Deliveries to {from} go to {to}."},
+		"rewrite.remove":  {run: removeRewrite, said: "Deliveries to {from} go there again."},
+		"run.cancel":      {method: "DELETE", path: "v2/workflows/runs/{id}", said: "The run is cancelled."},
+		"run.notify":      {method: "POST", path: "v2/notify/{id}/{event}", body: raw("data"), said: "The run was told of {event}."},
+		"schedule.delete": {method: "DELETE", path: "v2/schedules/{id}", said: "The schedule {id} is deleted."},
+		"schedule.pause":  {method: "POST", path: "v2/schedules/{id}/pause", said: "The schedule {id} is paused."},
+		"schedule.put":    {run: putSchedule, said: "The schedule is there."},
+		"schedule.resume": {method: "POST", path: "v2/schedules/{id}/resume", said: "The schedule {id} goes on."},
+		"search.create":   {method: "POST", path: "v2/search", body: fields("name", "region", "type"), said: "The search index {name} is there."},
+		"search.delete":   {method: "DELETE", path: "v2/search/{id}", said: "The search index is deleted."},
+		"stub.add":        {run: addStub, said: "The stub answers {url}."},
+		"stub.clear":      {method: "DELETE", path: "stubs", said: "No stub answers any more."},
+		"stub.remove":     {run: removing("stubs"), said: "The stub is switched off."},
+		"vector.reset":    {method: "DELETE", path: "index/{name}/reset", query: []string{"all"}, said: "The index {name} is empty."},
+	}
+}
+
+// dlqFilters are those of the list of DLQ entries that bulk buttons keep.
+var dlqFilters = []string{"url", "label", "flowControlKey", "workflowRunId", "source"}
+
+// raw sends a field as it is.
+func raw(name string) func(form) any {
+	return func(f form) any { return []byte(f.Get(name)) }
+}
+
+func endpoint(f form) any {
+	one := doc{"url": f.Get("url")}
+	if name := f.Get("endpoint"); name != "" {
+		one["name"] = name
+	}
+	return doc{"endpoints": []any{one}}
+}
+
+// overrides reads the fields that a restart lays over the original configuration.
+func overrides(f form, h http.Header) error {
+	for field, name := range map[string]string{"retries": "Retries", "retryDelay": "Retry-Delay", "flowKey": "Flow-Control-Key", "flowValue": "Flow-Control-Value", "label": "Label"} {
+		if v := f.Get(field); v != "" {
+			h.Set(neutral+name, v)
+		}
+	}
+	return nil
+}
+
+// neutral begins the names of configuration headers, whatever the dialect.
+const neutral = "Svc-"
+
+// braces stand for fields in paths and texts.
+var braces = regexp.MustCompile(`\{(\w+)\}`)
+
+// act does what a button says, then shows the view that it stood in.
+func (p *Page) act(w http.ResponseWriter, r *http.Request, name string) {
+	const most = 64 << 20 // the API has a limit of its own
+	r.Body = http.MaxBytesReader(w, r.Body, most)
+	back := root
+	err := r.ParseForm()
+	f := form{r.PostForm}
+	if to := f.Get("back"); strings.HasPrefix(to, root) && !strings.ContainsAny(to, "\\\r\n") {
+		back = to
+	}
+	v := &visit{api: api{handler: p.api, ctx: r.Context(), account: r.URL.Query().Get("account")}, query: r.URL.Query()}
+	a, known := actions[name]
+	switch {
+	case err != nil:
+	case !known:
+		err = fmt.Errorf("no such button: %s", name)
+	default:
+		err = a.do(v, f)
+	}
+	if err != nil {
+		say(w, err.Error(), true)
+	} else if text := braces.ReplaceAllStringFunc(a.said, func(s string) string { return f.Get(s[1 : len(s)-1]) }); text != "" {
+		say(w, text, false)
+	}
+	if to := f.Get("then"); to != "" && err == nil && strings.HasPrefix(to, root) {
+		back = to
+	}
+	http.Redirect(w, r, back, http.StatusSeeOther)
+}
+
+func (a *action) do(v *visit, f form) error {
+	if v.account == "" {
+		var now overview
+		if err := v.get(&now, "overview", nil); err != nil {
+			return err
+		}
+		v.account = now.Account
+	}
+	if a.run != nil {
+		return a.run(v, f)
+	}
+	missing := ""
+	path := braces.ReplaceAllStringFunc(a.path, func(s string) string {
+		value := f.Get(s[1 : len(s)-1])
+		if value == "" {
+			missing = s[1 : len(s)-1]
+		}
+		return url.PathEscape(value)
+	})
+	if missing != "" {
+		return fmt.Errorf("%s is missing", missing)
+	}
+	if strings.HasPrefix(path, "v2/") || strings.HasPrefix(path, "index/") {
+		path = v.as(path)
+	}
+	r := request{method: a.method, path: path, header: http.Header{}, query: url.Values{}}
+	for _, name := range a.query {
+		if value := f.Get(name); value != "" {
+			r.query.Set(name, value)
+		}
+	}
+	if a.body != nil {
+		r.body = a.body(f)
+	}
+	if a.header != nil {
+		if err := a.header(f, r.header); err != nil {
+			return err
+		}
+	}
+	return v.do(nil, r)
+}
+
+// headerLines reads "Name: value", a line each.
+func headerLines(text string, h http.Header) error {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(line, ":")
+		if !ok || strings.TrimSpace(name) == "" || strings.ContainsAny(name, " \t") {
+			return fmt.Errorf("header %.80q: accepted is Name: value, a line each", line)
+		}
+		name = textproto.CanonicalMIMEHeaderKey(name)
+		h[name] = append(h[name], strings.TrimSpace(value))
+	}
+	return nil
+}

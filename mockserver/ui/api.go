@@ -1,0 +1,123 @@
+package ui
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// root is the path of the control API.
+const root = "/_understudy/"
+
+// doc is a JSON object.
+type doc = map[string]any
+
+// api calls the control API in the same process.
+type api struct {
+	handler http.Handler
+	ctx     context.Context
+	account string
+}
+
+// request is one call; a body that is not bytes is sent as JSON.
+type request struct {
+	method string // "": GET
+	path   string // below root
+	query  url.Values
+	raw    string // a query as it stands, instead
+	header http.Header
+	body   any
+}
+
+// failure is an answer that says no.
+type failure struct {
+	status int
+	text   string
+}
+
+func (f *failure) Error() string { return f.text }
+
+// get reads a document of the account.
+func (a api) get(to any, path string, query url.Values) error {
+	return a.do(to, request{path: path, query: query})
+}
+
+// as is the path of an operation of the interface, as the account.
+func (a api) as(operation string) string {
+	return "as/" + url.PathEscape(a.account) + "/" + operation
+}
+
+// do makes a call and reads its answer; to may be nil.
+func (a api) do(to any, r request) error {
+	u := url.URL{Path: root + r.path}
+	if plain, err := url.PathUnescape(u.Path); err == nil {
+		u.RawPath, u.Path = u.Path, plain
+	}
+	query := url.Values{}
+	for name, values := range r.query {
+		query[name] = values
+	}
+	if a.account != "" && !strings.HasPrefix(r.path, "as/") {
+		query.Set("account", a.account)
+	}
+	u.RawQuery = cmp.Or(r.raw, query.Encode())
+	text, isBytes := r.body.([]byte)
+	if !isBytes && r.body != nil {
+		var err error
+		if text, err = json.Marshal(r.body); err != nil {
+			return fmt.Errorf("page: %w", err)
+		}
+	}
+	asked, err := http.NewRequestWithContext(a.ctx, cmp.Or(r.method, http.MethodGet), u.String(), bytes.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("page: %w", err)
+	}
+	if r.header != nil {
+		asked.Header = r.header
+	}
+	if r.body != nil && !isBytes {
+		asked.Header.Set("Content-Type", "application/json")
+	}
+	asked.Host, asked.RemoteAddr = "localhost", "127.0.0.1:0" // whoever may see the page may ask
+	answer := recorder{header: http.Header{}}
+	a.handler.ServeHTTP(&answer, asked)
+	if answer.status >= http.StatusBadRequest {
+		return answer.failure()
+	}
+	if to == nil || answer.body.Len() == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(answer.body.Bytes(), to); err != nil {
+		return fmt.Errorf("page: %s: %w", r.path, err)
+	}
+	return nil
+}
+
+// recorder is an answer that stays here.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (r *recorder) Header() http.Header { return r.header }
+
+func (r *recorder) WriteHeader(status int) { r.status = cmp.Or(r.status, status) }
+
+func (r *recorder) Write(p []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	return r.body.Write(p)
+}
+
+func (r *recorder) failure() error {
+	var said struct{ Error string }
+	if json.Unmarshal(r.body.Bytes(), &said) != nil || said.Error == "" {
+		said.Error = fmt.Sprintf("%d %s", r.status, http.StatusText(r.status))
+	}
+	return &failure{r.status, said.Error}
+}

@@ -1,0 +1,177 @@
+package ui
+
+import (
+	"fmt"
+	"html/template"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// periods of the statistics ("Get usage statistics").
+var periods = []string{"1h", "3h", "12h", "1d", "3d", "7d", "30d"}
+
+// point is one value of a series, at a UTC time.
+type point struct {
+	X string
+	Y float64
+}
+
+// series is a named line of a chart.
+type series struct {
+	Name   string
+	Points []point
+}
+
+// chart is a picture of some series.
+type chart struct {
+	Title  string
+	Unit   string
+	Total  string
+	Series []series
+}
+
+// statistics charts the usage of a period.
+func statistics(v *visit) (any, error) {
+	period := v.query.Get("period")
+	if !slices.Contains(periods, period) {
+		period = periods[0]
+	}
+	var u map[string]any
+	if err := v.get(&u, v.as("v2/qstash/stats/"+url.PathEscape(v.account)), url.Values{"period": {period}}); err != nil {
+		return nil, err
+	}
+	charts := []chart{
+		newChart("Delivery attempts", "", one("attempts", u["daily_used"])),
+		newChart("Messages", "", many(messageSeries(u))),
+		newChart("Workflow runs", "", many(u["daily_workflow_messages"])),
+		newChart("Workflow messages", "", one("messages", u["daily_used_workflow"])),
+		newChart("Bandwidth", "bytes", one("bytes", u["daily_bandwidth_used"])),
+		newChart("Attempts a day, this month", "", one("attempts", u["daily_requests"])),
+		newChart("Cost a day, this month", "$", one("cost", u["daily_billings"])),
+	}
+	return doc{"period": period, "periods": periods, "charts": charts, "dlq": u["dlq_message_count"], "bill": u["total_monthly_billing"]}, nil
+}
+
+// messageSeries is the one field that brands call otherwise.
+func messageSeries(u map[string]any) any {
+	for name, v := range u {
+		if strings.HasPrefix(name, "daily_") && strings.HasSuffix(name, "_messages") && !strings.Contains(name, "workflow") {
+			return v
+		}
+	}
+	return nil
+}
+
+func one(name string, v any) []series { return []series{{name, points(v)}} }
+
+func many(v any) (out []series) {
+	list, _ := v.([]any)
+	for _, one := range list {
+		d, _ := one.(doc)
+		name, _ := d["id"].(string)
+		out = append(out, series{name, points(d["data_points"])})
+	}
+	return out
+}
+
+func points(v any) (out []point) {
+	list, _ := v.([]any)
+	for _, one := range list {
+		d, _ := one.(doc)
+		x, _ := d["x"].(string)
+		y, _ := d["y"].(float64)
+		out = append(out, point{x, y})
+	}
+	return out
+}
+
+func newChart(title, unit string, s []series) chart {
+	c := chart{Title: title, Unit: unit, Series: s}
+	sum := 0.0
+	for _, one := range s {
+		for _, p := range one.Points {
+			sum += p.Y
+		}
+	}
+	c.Total = c.number(sum)
+	return c
+}
+
+func (c *chart) number(n float64) string {
+	switch c.Unit {
+	case "bytes":
+		return size(n)
+	case "$":
+		return "$" + strconv.FormatFloat(n, 'f', -1, 32)
+	}
+	return grouped(n)
+}
+
+// The chart, in the units of its view box.
+const (
+	chartWidth  = 480
+	chartHeight = 130
+	chartFoot   = 18
+	chartHead   = 16
+)
+
+// Draw draws bars: of several series, one upon the other.
+func (c chart) Draw() template.HTML {
+	d := drawing{}
+	n := 0
+	for _, s := range c.Series {
+		n = max(n, len(s.Points))
+	}
+	sums := make([]float64, n)
+	for _, s := range c.Series {
+		for i, p := range s.Points {
+			sums[i] += p.Y
+		}
+	}
+	most := 0.0
+	if n > 0 {
+		most = slices.Max(sums)
+	}
+	d.open("chart", chartWidth, chartHeight, fmt.Sprintf("%s: %s in all, at most %s at once", c.Title, c.Total, c.number(most)))
+	base := chartHeight - chartFoot
+	d.printf(`<line class="grid" x1="0" x2="%d" y1="%d" y2="%d"/>`, chartWidth, base, base)
+	if most > 0 {
+		d.printf(`<line class="grid" x1="0" x2="%d" y1="%d" y2="%d"/><text class="axis" x="2" y="%d">%s</text>`, chartWidth, chartHead, chartHead, chartHead-4, escaped(c.number(most)))
+		c.bars(&d, n, most)
+	}
+	if n > 0 {
+		x := c.Series[0].Points
+		d.printf(`<text class="axis" x="2" y="%d">%s</text><text class="axis end" x="%d" y="%d">%s</text>`, chartHeight-5, escaped(when(x[0].X)), chartWidth-2, chartHeight-5, escaped(when(x[len(x)-1].X)))
+	}
+	return d.close()
+}
+
+func (c *chart) bars(d *drawing, n int, most float64) {
+	width := float64(chartWidth) / float64(n)
+	height := float64(chartHeight - chartFoot - chartHead)
+	for i := range n {
+		y := float64(chartHeight - chartFoot)
+		for k, s := range c.Series {
+			if i >= len(s.Points) || s.Points[i].Y <= 0 {
+				continue
+			}
+			h := height * s.Points[i].Y / most
+			y -= h
+			d.printf(`<rect class="series s%d" x="%.2f" y="%.2f" width="%.2f" height="%.2f"><title>%s</title></rect>`,
+				k, float64(i)*width, y, max(0.5, width-0.6), h, escaped(when(s.Points[i].X)+": "+c.number(s.Points[i].Y)+" "+s.Name))
+		}
+	}
+}
+
+// when is a time of the statistics, short.
+func when(x string) string {
+	const form = "2006-01-02 15:04:05.000000000 +0000 UTC"
+	t, err := time.Parse(form, x)
+	if err != nil {
+		return x
+	}
+	return t.Format("02 Jan 15:04")
+}

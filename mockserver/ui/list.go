@@ -1,0 +1,293 @@
+package ui
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func dlq(v *visit) (any, error) { return v.list("dlq") }
+
+func dlqEntry(v *visit, id string) (any, error) {
+	var e doc
+	return e, v.get(&e, v.as("v2/dlq/"+url.PathEscape(id)), nil)
+}
+
+func flowKeys(v *visit) (any, error) {
+	var keys []doc
+	if err := v.get(&keys, v.as("v2/flowControl"), nil); err != nil {
+		return nil, err
+	}
+	var all doc
+	if err := v.get(&all, v.as("v2/globalParallelism"), nil); err != nil {
+		return nil, err
+	}
+	search := strings.TrimSpace(v.query.Get("key"))
+	kept := slices.DeleteFunc(keys, func(k doc) bool {
+		name, _ := k["flowControlKey"].(string)
+		return !strings.Contains(name, search)
+	})
+	slices.SortStableFunc(kept, func(x, y doc) int { return cmp.Compare(held(y), held(x)) })
+	hidden := max(0, len(kept)-mostCards)
+	return doc{"keys": kept[:len(kept)-hidden], "hidden": hidden, "all": all}, nil
+}
+
+// mostCards is how many cards a view shows.
+const mostCards = 200
+
+// held sorts what holds something back to the front.
+func held(k doc) float64 {
+	n, _ := k["waitListSize"].(float64)
+	if k["isPaused"] == true {
+		n += 1e9
+	}
+	return n
+}
+
+func groups(v *visit) (any, error) {
+	var list []doc
+	err := v.get(&list, v.as("v2/topics"), nil)
+	return list, err
+}
+
+func queues(v *visit) (any, error) {
+	var list []doc
+	err := v.get(&list, v.as("v2/queues"), nil)
+	return list, err
+}
+
+// putQueue makes a queue or sets its parallelism.
+func putQueue(v *visit, f form) error {
+	n, err := strconv.Atoi(cmp.Or(f.Get("parallelism"), "1"))
+	if err != nil {
+		return fmt.Errorf("parallelism %q: accepted is a whole number from 1 up", f.Get("parallelism"))
+	}
+	return v.do(nil, request{method: http.MethodPost, path: v.as("v2/queues"), body: doc{"queueName": f.Get("name"), "parallelism": n}})
+}
+
+func schedules(v *visit) (any, error) {
+	var d doc
+	err := v.get(&d, "schedules", nil)
+	return d["schedules"], err
+}
+
+func putSchedule(v *visit, f form) error {
+	h := http.Header{neutral + "Cron": {f.Get("cron")}}
+	if id := f.Get("id"); id != "" {
+		h.Set(neutral+"Schedule-Id", id)
+	}
+	destination, query, _ := strings.Cut(strings.TrimSpace(f.Get("destination")), "?")
+	return v.do(nil, request{method: http.MethodPost, path: v.as("v2/schedules/" + destination), raw: query, header: h, body: []byte(f.Get("body"))})
+}
+
+func indexes(v *visit) (any, error) {
+	var search []doc
+	if err := v.get(&search, v.as("v2/search"), nil); err != nil {
+		return nil, err
+	}
+	var account struct{ VectorIndexes []string }
+	if err := v.get(&account, "accounts/"+url.PathEscape(v.account), nil); err != nil {
+		return nil, err
+	}
+	vectors := []doc{}
+	for _, name := range account.VectorIndexes {
+		var answer struct{ Result doc }
+		if err := v.get(&answer, v.as("index/"+url.PathEscape(name)+"/info"), nil); err != nil {
+			return nil, err
+		}
+		if answer.Result == nil {
+			answer.Result = doc{}
+		}
+		answer.Result["name"] = name
+		vectors = append(vectors, answer.Result)
+	}
+	return doc{"search": search, "vectors": vectors}, nil
+}
+
+func limits(v *visit) (any, error) {
+	var d doc
+	if err := v.get(&d, "limits", nil); err != nil {
+		return nil, err
+	}
+	var account doc
+	err := v.get(&account, "accounts/"+url.PathEscape(v.account), nil)
+	d["access"] = account
+	return d, err
+}
+
+// called is a request in the journal.
+type called struct {
+	At          int64 // Unix ms of the wall
+	OperationID string
+	Method      string
+	Path        string
+	Request     exchange
+	Response    exchange
+	Problems    []string
+}
+
+// requests shows the refused ones first; each half newest first.
+func requests(v *visit) (any, error) {
+	var journal struct {
+		Dropped int
+		Entries []called
+	}
+	query := url.Values{"limit": {"1000"}}
+	for _, name := range []string{"operationId", "status", "path"} {
+		if value := strings.TrimSpace(v.query.Get(name)); value != "" {
+			query.Set(name, value)
+		}
+	}
+	if err := v.get(&journal, "requests", query); err != nil {
+		return nil, err
+	}
+	slices.Reverse(journal.Entries)
+	var refused, fine []called
+	for _, e := range journal.Entries {
+		if len(e.Problems) > 0 {
+			refused = append(refused, e)
+		} else {
+			fine = append(fine, e)
+		}
+	}
+	const most = 50
+	return doc{"refused": refused[:min(len(refused), most)], "fine": fine[:min(len(fine), most)], "allRefused": len(refused), "allFine": len(fine), "dropped": journal.Dropped}, nil
+}
+
+func stubs(v *visit) (any, error) {
+	d := doc{}
+	for _, name := range []string{"stubs", "faults"} {
+		var list []json.RawMessage
+		if err := v.get(&list, name, nil); err != nil {
+			return nil, err
+		}
+		d[name] = list
+	}
+	var rewrites map[string]string
+	err := v.get(&rewrites, "rewrites", nil)
+	d["rewrites"] = rewrites
+	return d, err
+}
+
+// changed puts a changed list of rules into force.
+func (v *visit) changed(list string, change func([]json.RawMessage) ([]json.RawMessage, error)) error {
+	var rules []json.RawMessage
+	if err := v.get(&rules, list, nil); err != nil {
+		return err
+	}
+	rules, err := change(rules)
+	if err != nil {
+		return err
+	}
+	if rules == nil {
+		rules = []json.RawMessage{}
+	}
+	return v.do(nil, request{method: http.MethodPut, path: list, body: rules})
+}
+
+// removing switches off the rule that a button stands beside; if the rules have
+// changed meanwhile, nothing happens.
+func removing(list string) func(*visit, form) error {
+	return func(v *visit, f form) error {
+		return v.changed(list, func(rules []json.RawMessage) ([]json.RawMessage, error) {
+			for i, rule := range rules {
+				if string(rule) == f.Get("rule") {
+					return slices.Delete(rules, i, i+1), nil
+				}
+			}
+			return nil, fmt.Errorf("that rule is no longer there")
+		})
+	}
+}
+
+// rule makes a rule of the fields of a form. Numbers stay numbers.
+func (f form) rule(texts, numbers, flags []string) (doc, error) {
+	out := doc{}
+	for _, name := range texts {
+		if v := f.Get(name); v != "" {
+			out[name] = v
+		}
+	}
+	for _, name := range numbers {
+		if v := f.Get(name); v != "" {
+			n, err := strconv.ParseFloat(v, 64)
+			if err != nil {
+				return nil, fmt.Errorf("%s %q: accepted is a number", name, v)
+			}
+			out[name] = n
+		}
+	}
+	for _, name := range flags {
+		if f.Get(name) != "" {
+			out[name] = true
+		}
+	}
+	return out, nil
+}
+
+// adding puts a rule before all others.
+func (v *visit) adding(list string, rule doc) error {
+	text, err := json.Marshal(rule)
+	if err != nil {
+		return fmt.Errorf("page: %w", err)
+	}
+	return v.changed(list, func(rules []json.RawMessage) ([]json.RawMessage, error) {
+		return append([]json.RawMessage{text}, rules...), nil
+	})
+}
+
+func addStub(v *visit, f form) error {
+	stub, err := f.rule([]string{"url", "method"}, nil, []string{"perMessage"})
+	if err != nil {
+		return err
+	}
+	var answers []doc
+	for status := range strings.FieldsFuncSeq(cmp.Or(f.Get("status"), "200"), func(r rune) bool { return r == ' ' || r == ',' }) {
+		answer, err := f.rule([]string{"body", "delay"}, nil, nil)
+		if err != nil {
+			return err
+		}
+		if _, err := strconv.Atoi(status); err != nil {
+			answer = doc{"fail": status}
+		} else {
+			answer["status"] = json.Number(status)
+		}
+		answers = append(answers, answer)
+	}
+	stub["answers"] = answers
+	return v.adding("stubs", stub)
+}
+
+func addFault(v *visit, f form) error {
+	texts, numbers, flags := []string{"on", "url", "delay"}, []string{"times", "probability"}, []string{"drop", "duplicate", "reorder"}
+	if f.Get("on") == "api" {
+		texts, numbers, flags = []string{"on", "preset", "operation", "body", "delay"}, append(numbers, "status"), []string{"drop"}
+	}
+	fault, err := f.rule(texts, numbers, flags)
+	if err != nil {
+		return err
+	}
+	return v.adding("faults", fault)
+}
+
+func addRewrite(v *visit, f form) error {
+	return v.rewrite(func(m map[string]string) { m[f.Get("from")] = f.Get("to") })
+}
+
+func removeRewrite(v *visit, f form) error {
+	return v.rewrite(func(m map[string]string) { delete(m, f.Get("from")) })
+}
+
+func (v *visit) rewrite(change func(map[string]string)) error {
+	m := map[string]string{}
+	if err := v.get(&m, "rewrites", nil); err != nil {
+		return err
+	}
+	change(m)
+	return v.do(nil, request{method: http.MethodPut, path: "rewrites", body: m})
+}

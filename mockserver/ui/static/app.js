@@ -1,0 +1,174 @@
+// What the page does beyond links and forms: it follows the account, copies
+// texts, switches the theme, and listens to keys. Everything works without it.
+"use strict";
+
+const find = (selector) => document.querySelector(selector);
+
+// Following: whenever the overview of the account changes, the view is fetched
+// anew, and what is different in it is changed.
+const follower = {
+  stream: null,
+  account: null,
+  paused: sessionStorage.getItem("understudy-paused") === "yes",
+  busy: false,
+  again: false,
+
+  connect() {
+    const account = find("#live").dataset.account;
+    const wanted = !this.paused && !document.hidden;
+    if (this.stream && wanted && account === this.account) return;
+    this.stream?.close();
+    this.stream = null;
+    if (!wanted) return;
+    this.account = account;
+    this.stream = new EventSource("/_understudy/overview?follow=true&account=" + encodeURIComponent(account));
+    this.stream.addEventListener("overview", () => this.refresh());
+  },
+
+  async refresh() {
+    if (this.busy) {
+      this.again = true;
+      return;
+    }
+    this.busy = true;
+    const address = location.href;
+    try {
+      const answer = await fetch(address, { headers: { Follow: "true" } });
+      const text = await answer.text();
+      if (address === location.href && !selecting()) {
+        await htmx.swap({ text, target: find("#live"), select: "#live", swap: "outerMorph", sourceElement: document.body });
+      }
+    } catch {
+      // the server is gone; the stream tells when it is back
+    }
+    this.busy = false;
+    if (this.again) {
+      this.again = false;
+      this.refresh();
+    }
+  },
+
+  toggle() {
+    this.paused = !this.paused;
+    sessionStorage.setItem("understudy-paused", this.paused ? "yes" : "no");
+    show();
+    this.connect();
+  },
+};
+
+// selecting tells whether somebody marks a text, which a change would undo.
+function selecting() {
+  const selection = getSelection();
+  return selection && !selection.isCollapsed && find("#view")?.contains(selection.anchorNode);
+}
+
+// show brings what only the browser knows into a page that has come anew.
+function show() {
+  const live = find("[data-live]");
+  if (live) {
+    live.setAttribute("aria-pressed", String(!follower.paused));
+    live.textContent = follower.paused ? "Paused" : "Live";
+  }
+}
+
+const units = [["d", 86400], ["h", 3600], ["m", 60], ["s", 1]];
+
+// away writes how far an instant is from now, as the server does.
+function away(ms) {
+  const seconds = Math.round(Math.abs(ms) / 1000);
+  if (seconds < 1) return "now";
+  const i = units.findIndex(([, length]) => seconds >= length);
+  const [unit, length] = units[i];
+  let text = Math.floor(seconds / length) + " " + unit;
+  const rest = i + 1 < units.length ? Math.floor((seconds % length) / units[i + 1][1]) : 0;
+  if (rest > 0) text += " " + rest + " " + units[i + 1][0];
+  return ms > 0 ? "in " + text : text + " ago";
+}
+
+// tick keeps distances true while nothing happens; a manual clock stands still.
+function tick() {
+  if (document.hidden) return;
+  const { mode, now, real } = find("#live").dataset;
+  const skew = Number(now) - Number(real);
+  for (const part of document.querySelectorAll("small[data-at]")) {
+    if (part.dataset.of === "clock" && mode !== "real") continue;
+    const at = Number(part.dataset.at) - (part.dataset.of === "clock" ? skew : 0);
+    const text = away(at - Date.now());
+    if (part.textContent !== text) part.textContent = text;
+  }
+}
+
+async function copy(button) {
+  const source = document.getElementById(button.dataset.copy);
+  const text = source.textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  } catch {
+    source.closest("details")?.setAttribute("open", "");
+    getSelection().selectAllChildren(source);
+    button.textContent = "Press Ctrl+C";
+  }
+}
+
+function switchTheme() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  localStorage.setItem("understudy-theme", root.dataset.theme);
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (!button) return;
+  if (button.dataset.copy) copy(button);
+  if ("live" in button.dataset) follower.toggle();
+  if ("themeSwitch" in button.dataset) switchTheme();
+  if ("keys" in button.dataset) find("#keys").showModal();
+});
+
+// Keys.
+let going = false;
+
+function row(step) {
+  const rows = [...document.querySelectorAll("[data-rows] [data-open]")];
+  if (rows.length === 0) return;
+  const at = rows.indexOf(document.activeElement);
+  rows[Math.min(rows.length - 1, Math.max(0, at + step))].focus();
+}
+
+const keys = {
+  j: () => row(1),
+  k: () => row(-1),
+  p: () => follower.toggle(),
+  "/": () => find(".filter input:not([type=hidden]), .filter select")?.focus(),
+  "?": () => find("#keys").showModal(),
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
+  if (going) {
+    going = false;
+    find(`nav a[data-key="${CSS.escape(event.key)}"]`)?.click();
+    return;
+  }
+  if (event.key === "g") {
+    going = true;
+    setTimeout(() => (going = false), 1500);
+    return;
+  }
+  if (keys[event.key]) {
+    event.preventDefault();
+    keys[event.key]();
+  }
+});
+
+document.addEventListener("visibilitychange", () => follower.connect());
+document.addEventListener("htmx:after:swap", () => {
+  show();
+  follower.connect();
+});
+addEventListener("pagehide", () => follower.stream?.close());
+show();
+follower.connect();
+setInterval(tick, 1000);

@@ -1,0 +1,132 @@
+package ui
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+//go:embed static templates
+var files embed.FS
+
+// Page is the web page. It is an http.Handler for /_understudy/ and what is
+// below /_understudy/ui/.
+type Page struct {
+	api       http.Handler
+	static    http.Handler
+	templates *template.Template
+}
+
+// New makes the page of a control API.
+func New(api http.Handler) (*Page, error) {
+	templates, err := template.New("").Funcs(functions).ParseFS(files, "templates/*.html")
+	if err != nil {
+		return nil, fmt.Errorf("page: %w", err)
+	}
+	static, err := fs.Sub(files, "static")
+	if err != nil {
+		return nil, fmt.Errorf("page: %w", err)
+	}
+	for _, v := range views {
+		if templates.Lookup(v.name) == nil || v.one != nil && templates.Lookup(v.name+".one") == nil {
+			return nil, fmt.Errorf("page: view %s has no template", v.name)
+		}
+	}
+	return &Page{api: api, templates: templates, static: http.StripPrefix(root+"ui/static", http.FileServerFS(static))}, nil
+}
+
+// policy forbids everything that does not come from this server, and whatever
+// stands inside the page itself.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// ServeHTTP shows a view, does what a button says, or gives a file.
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	name, id, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.EscapedPath(), root), "ui/"), "/")
+	switch {
+	case name == "static":
+		h.Set("Cache-Control", "no-cache") // it changes with the server
+		p.static.ServeHTTP(w, r)
+	case name == "do" && r.Method == http.MethodPost:
+		p.act(w, r, id)
+	default:
+		p.view(w, r, name, id)
+	}
+}
+
+// visit is one request for a view.
+type visit struct {
+	api
+	query url.Values
+}
+
+// view shows a view. What the API refuses is said on the page.
+func (p *Page) view(w http.ResponseWriter, r *http.Request, name, id string) {
+	f := &frame{Name: name, Origin: "http://" + r.Host, query: r.URL.Query(), path: r.URL.EscapedPath()}
+	if name == "" {
+		f.Name = "now"
+	}
+	err := p.fill(f, r, id)
+	status := http.StatusOK
+	if err != nil {
+		f.Fault, f.template, status = err.Error(), "fault", http.StatusInternalServerError
+		if said, ok := errors.AsType[*failure](err); ok {
+			status = said.status
+		}
+	}
+	f.Said = said(w, r)
+	var body, page bytes.Buffer
+	if err := p.templates.ExecuteTemplate(&body, f.template, f); err != nil {
+		http.Error(w, "page: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	f.Body = template.HTML(body.String()) //nolint:gosec // html/template has made it
+	if err := p.templates.ExecuteTemplate(&page, "layout", f); err != nil {
+		http.Error(w, "page: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = page.WriteTo(w) // the browser may be gone
+}
+
+// fill asks the API for what a view shows.
+func (p *Page) fill(f *frame, r *http.Request, id string) error {
+	v := &visit{api: api{handler: p.api, ctx: r.Context(), account: f.query.Get("account")}, query: f.query}
+	if err := v.get(&f.Now, "overview", nil); err != nil {
+		return err
+	}
+	v.account, f.Account = f.Now.Account, f.Now.Account
+	var known struct{ Accounts []string }
+	if err := v.get(&known, "accounts", nil); err != nil {
+		return err
+	}
+	f.Accounts = known.Accounts
+	at := viewNamed(f.Name)
+	if at == nil {
+		return &failure{http.StatusNotFound, "no view " + f.Name + "; those that there are stand on the left"}
+	}
+	f.Title, f.template = at.title, at.name
+	var err error
+	if id == "" {
+		f.Data, err = at.load(v)
+		return err
+	}
+	if id, err = url.PathUnescape(id); err != nil || at.one == nil {
+		return &failure{http.StatusNotFound, "no such page; the views stand on the left"}
+	}
+	f.Title, f.ID, f.template = at.title+" · "+id, id, at.name+".one"
+	f.Data, err = at.one(v, id)
+	return err
+}

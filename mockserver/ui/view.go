@@ -1,0 +1,254 @@
+package ui
+
+import (
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// view is one view: what it asks for, and what one of its things asks for. Its
+// templates are called as it is, and with .one behind it.
+type view struct {
+	name, title string
+	key         string // behind g on the keyboard
+	load        func(*visit) (any, error)
+	one         func(*visit, string) (any, error)
+}
+
+// views in the order of the navigation; empty lines there are between groups.
+var views []view
+
+// The functions of the table look at the table, so it is made at the start.
+func init() {
+	views = []view{
+		{"now", "Now", "n", now, nil},
+		{"messages", "Messages", "m", messages, message},
+		{"runs", "Runs", "r", runs, run},
+		{"dlq", "DLQ", "d", dlq, dlqEntry},
+		{"flow", "Flow control", "f", flowKeys, nil},
+		{"groups", "URL groups", "g", groups, nil},
+		{"queues", "Queues", "q", queues, nil},
+		{"schedules", "Schedules", "s", schedules, nil},
+		{"statistics", "Statistics", "t", statistics, nil},
+		{"indexes", "Search & vector", "i", indexes, nil},
+		{"limits", "Rate limits", "l", limits, nil},
+		{"requests", "Requests", "a", requests, nil},
+		{"stubs", "Stubs & faults", "b", stubs, nil},
+	}
+}
+
+func viewNamed(name string) *view {
+	for i := range views {
+		if views[i].name == name {
+			return &views[i]
+		}
+	}
+	return nil
+}
+
+// overview is what the control API says of an account at a glance.
+type overview struct {
+	Account   string
+	Prefix    string `json:"headerPrefix"` // of configuration headers
+	Clock     clock
+	Real      int64 // Unix ms
+	NextDue   int64 // Unix ms, 0 for never
+	Messages  map[string]int
+	Runs      map[string]int
+	PerSecond float64
+	InFlight  int
+	Parallel  int
+	DLQ       int
+	FlowKeys  int
+	Paused    int
+	Groups    int
+	Queues    int
+	Schedules int
+	Waiters   int
+	Stubs     int
+	Faults    int
+}
+
+type clock struct {
+	Mode string
+	Now  int64 // Unix ms
+}
+
+// frame is what the layout shows around a view.
+type frame struct {
+	Name     string // of the view
+	ID       string // of the thing that it shows, "" for a list
+	Title    string
+	Account  string
+	Accounts []string
+	Now      overview
+	Said     *saying
+	Fault    string // why there is nothing to see
+	Data     any
+
+	Origin string        // of the server, as the browser sees it
+	Body   template.HTML // the view
+
+	template string
+	path     string // of the view, escaped
+	query    url.Values
+}
+
+// Views are those of the navigation.
+func (f *frame) Views() []navigation {
+	counts := map[string]int{
+		"dlq": f.Now.DLQ, "flow": f.Now.FlowKeys, "groups": f.Now.Groups, "queues": f.Now.Queues, "schedules": f.Now.Schedules,
+		"runs": f.Now.Runs["RUN_STARTED"], "stubs": f.Now.Stubs + f.Now.Faults,
+	}
+	for _, state := range []string{"CREATED", "ACTIVE", "RETRY", "ERROR"} {
+		counts["messages"] += f.Now.Messages[state]
+	}
+	list := make([]navigation, len(views))
+	for i, v := range views {
+		list[i] = navigation{v.title, f.Link(v.name), v.key, counts[v.name], v.name == f.Name}
+	}
+	return list
+}
+
+// navigation is a link to a view. Of messages and runs it counts those under way.
+type navigation struct {
+	Title, Link, Key string
+	Count            int
+	Here             bool
+}
+
+// Link is the address of a view, or of one of its things, in the same account;
+// pairs are its query.
+func (f *frame) Link(view string, pairs ...string) string {
+	path := root + "ui/" + view
+	if view == "now" {
+		path = root
+	}
+	return path + f.search(pairs)
+}
+
+// Of is the address of one thing.
+func (f *frame) Of(view, id string) string { return f.Link(view + "/" + url.PathEscape(id)) }
+
+// Do is the address of a button.
+func (f *frame) Do(action string) string { return f.Link("do/" + action) }
+
+func (f *frame) search(pairs []string) string {
+	query := url.Values{}
+	if f.query.Get("account") != "" {
+		query.Set("account", f.Account)
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			query.Set(pairs[i], pairs[i+1])
+		}
+	}
+	if len(query) == 0 {
+		return ""
+	}
+	return "?" + query.Encode()
+}
+
+// Here is the address of the view that is shown.
+func (f *frame) Here() string {
+	if len(f.query) == 0 {
+		return f.path
+	}
+	return f.path + "?" + f.query.Encode()
+}
+
+// Bare is the address of the view without a query, for filters.
+func (f *frame) Bare() string { return f.path }
+
+// Switch is the address of the view for another account: of the list, since its
+// things are those of this one.
+func (f *frame) Switch() string {
+	if f.Name == "now" {
+		return root
+	}
+	return root + "ui/" + f.Name
+}
+
+// SomeAccounts are enough of them to choose from.
+func (f *frame) SomeAccounts() []string { return f.Accounts[:min(len(f.Accounts), 200)] }
+
+// Raw is the address of what the view shows in the control API.
+func (f *frame) Raw(list string) string {
+	return root + list + "/" + url.PathEscape(f.ID) + f.search(nil)
+}
+
+// Blank is a message that nobody has written yet.
+func (f *frame) Blank() *publishForm { return &publishForm{} }
+
+// Prefix begins the names of configuration headers.
+func (f *frame) Prefix() string { return f.Now.Prefix }
+
+// More is the address of the view's next page.
+func (f *frame) More(cursor any) string {
+	query := url.Values{}
+	for name, values := range f.query {
+		query[name] = values
+	}
+	text, _ := cursor.(string)
+	query.Set("cursor", text)
+	return f.path + "?" + query.Encode()
+}
+
+// Asked is what the query says of a filter.
+func (f *frame) Asked(name string) string { return f.query.Get(name) }
+
+// Filtered reports whether the list is narrowed down.
+func (f *frame) Filtered() bool {
+	for name, values := range f.query {
+		if name != "account" && len(values) > 0 && values[0] != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Manual reports whether the clock moves by hand.
+func (f *frame) Manual() bool { return f.Now.Clock.Mode == "manual" }
+
+// Time shows an instant of the account's clock in Unix ms, and how far it is from now.
+func (f *frame) Time(ms any) template.HTML {
+	return stamped(ms, f.Now.Clock.Now, "clock")
+}
+
+// Real shows an instant of the wall clock in Unix ms.
+func (f *frame) Real(ms any) template.HTML { return stamped(ms, f.Now.Real, "real") }
+
+// saying is what the page says of the last button.
+type saying struct {
+	Text string
+	Bad  bool
+}
+
+const cookie = "understudy-said"
+
+// say keeps a text for the next view; a bad one begins with an exclamation mark.
+func say(w http.ResponseWriter, text string, bad bool) {
+	const most = 1000 // a cookie holds 4 KB, and escaping trebles
+	text = clipped(text, most)
+	if bad {
+		text = "!" + text
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookie, Value: url.QueryEscape(text), Path: root, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+}
+
+// said takes the text that was kept. A view that only follows the account leaves
+// it: the text stands outside of what is followed.
+func said(w http.ResponseWriter, r *http.Request) *saying {
+	kept, err := r.Cookie(cookie)
+	if err != nil || r.Header.Get("Follow") != "" {
+		return nil
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookie, Path: root, MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	text, err := url.QueryUnescape(kept.Value)
+	if err != nil || text == "" {
+		return nil
+	}
+	plain, bad := strings.CutPrefix(text, "!")
+	return &saying{plain, bad}
+}
