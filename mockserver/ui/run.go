@@ -187,8 +187,9 @@ func (d *drawing) row(i int, s *span, now int64) {
 
 func escaped(text string) string { return template.HTMLEscapeString(text) }
 
-// cut shortens a text to so many characters.
-func cut(text string, most int) string {
+// cut shortens a text to so many characters; what is not there is empty.
+func cut(v any, most int) string {
+	text, _ := v.(string)
 	runes := []rune(text)
 	if len(runes) <= most {
 		return text

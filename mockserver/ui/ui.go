@@ -87,8 +87,9 @@ func (p *Page) view(w http.ResponseWriter, r *http.Request, name, id string) {
 	f.Said = said(w, r)
 	var body, page bytes.Buffer
 	if err := p.templates.ExecuteTemplate(&body, f.template, f); err != nil {
-		http.Error(w, "page: "+err.Error(), http.StatusInternalServerError)
-		return
+		f.Fault, status = "page: "+err.Error(), http.StatusInternalServerError
+		body.Reset()
+		_ = p.templates.ExecuteTemplate(&body, "fault", f) // has nothing that can fail
 	}
 	f.Body = template.HTML(body.String()) //nolint:gosec // html/template has made it
 	if err := p.templates.ExecuteTemplate(&page, "layout", f); err != nil {

@@ -1,0 +1,263 @@
+package ui_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// patience is the real time that one thing on the page may take.
+const patience = 20 * time.Second
+
+// skipLoud skips what a missing tool makes impossible; in continuous
+// integration that is a failure.
+func skipLoud(t testing.TB, why string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(why)
+	}
+	fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
+	t.Skip(why)
+}
+
+// browser is one headless browser for all tests; each has a tab of its own.
+var browser struct {
+	sync.Once
+	context.Context
+	stop []context.CancelFunc
+	why  string
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, stop := range browser.stop {
+		stop()
+	}
+	os.Exit(code)
+}
+
+func startBrowser() {
+	path := ""
+	for _, name := range []string{"chromium", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		browser.why = "chromium is not installed: the page is NOT tested in a browser"
+		return
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("disable-dev-shm-usage", true))
+	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	browser.stop = append(browser.stop, stop)
+	browser.Context, stop = chromedp.NewContext(ctx)
+	browser.stop = append([]context.CancelFunc{stop}, browser.stop...)
+	if err := chromedp.Do(browser.Context); err != nil {
+		browser.why = "chromium does not start: " + err.Error()
+	}
+}
+
+// tab is a page that somebody looks at. What the console says is wrong fails
+// the test: errors, and what the content security policy has stopped.
+type tab struct {
+	t   testing.TB
+	ctx context.Context
+	url string
+
+	listening sync.WaitGroup
+	mu        sync.Mutex
+	faults    []string
+}
+
+// look opens a view in a tab of its own.
+func look(t testing.TB, u *mockserver.TestServer, path string) *tab {
+	t.Helper()
+	browser.Do(startBrowser)
+	if browser.why != "" {
+		skipLoud(t, browser.why)
+	}
+	ctx, closeTab := chromedp.NewContext(browser.Context)
+	b := &tab{t: t, ctx: ctx, url: u.URL()}
+	t.Cleanup(func() {
+		closeTab()
+		b.listening.Wait()
+		for _, fault := range b.faults {
+			t.Errorf("the console says: %s", fault)
+		}
+	})
+	if err := chromedp.Do(ctx, chromedp.Func(b.listen)); err != nil { // the tab lives as long as this context
+		t.Fatalf("open a tab: %v", err)
+	}
+	b.size(1280, 900)
+	b.visit(path)
+	return b
+}
+
+// listen collects what the console says until the tab is closed.
+func (b *tab) listen(_ context.Context, target *chromedp.Target) error {
+	thrown := cdp.Events(b.ctx, target, runtime.ExceptionThrown)
+	logged := cdp.Events(b.ctx, target, cdplog.EntryAdded)
+	b.listening.Go(func() {
+		for event, err := range thrown {
+			if err != nil {
+				return
+			}
+			b.fault(event.ExceptionDetails.Text + " " + event.ExceptionDetails.URL)
+		}
+	})
+	b.listening.Go(func() {
+		for event, err := range logged {
+			if err != nil {
+				return
+			}
+			if event.Entry.Level == "error" && !strings.Contains(event.Entry.Text, "status of 4") {
+				b.fault(event.Entry.Text + " " + event.Entry.URL)
+			}
+		}
+	})
+	_, err := cdp.Call(b.ctx, target, cdplog.Enable, cdp.Empty{})
+	return err
+}
+
+func (b *tab) fault(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.faults = append(b.faults, text)
+}
+
+// do runs actions, and says what was asked for when that fails.
+func (b *tab) do(what string, actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body?.innerText ?? ""`))
+		b.t.Fatalf("%s: %v; the page shows:\n%.3000s", what, err, text)
+	}
+}
+
+// ask evaluates an expression.
+func ask[T any](b *tab, expression string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.t.Fatalf("%.200s: %v", expression, err)
+	}
+	return value
+}
+
+func (b *tab) visit(path string) {
+	b.t.Helper()
+	b.do("open "+path, chromedp.Navigate(b.url+"/_understudy/"+path), chromedp.WaitReady(chromedp.CSS("#view")))
+}
+
+func (b *tab) size(width, height int64) {
+	b.t.Helper()
+	b.do("size", chromedp.EmulateViewport(width, height))
+}
+
+func (b *tab) theme(name string) {
+	b.t.Helper()
+	b.do("theme "+name, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+		return err
+	}))
+}
+
+// named finds what has a text and can be clicked.
+func named(text string) string {
+	quoted := strconv.Quote(text)
+	return fmt.Sprintf(`(//button[normalize-space()=%[1]s] | //a[normalize-space()=%[1]s] | //summary[normalize-space()=%[1]s])`, quoted)
+}
+
+// click clicks the first button, link or heading of that name, with the mouse.
+func (b *tab) click(text string) {
+	b.t.Helper()
+	b.do("click "+text, chromedp.Click(named(text)+"[1]", chromedp.NodeVisible))
+}
+
+// clickIn clicks inside the element with a selector.
+func (b *tab) clickIn(selector, text string) {
+	b.t.Helper()
+	b.do("click "+text+" in "+selector, chromedp.Click(fmt.Sprintf(`//*[@id=%q]//button[normalize-space()=%q]`, selector, text), chromedp.NodeVisible))
+}
+
+// clickRow opens what the first row of a list shows.
+func clickRow() chromedp.Action[chromedp.Void] {
+	return chromedp.Click(chromedp.CSS("[data-rows] [data-open]"), chromedp.NodeVisible)
+}
+
+// fill types into the first visible field of a label.
+func (b *tab) fill(label, value string) {
+	b.t.Helper()
+	found := ask[bool](b, `(() => {
+		const labels = [...document.querySelectorAll("label")].filter((l) => l.textContent.trim().startsWith(`+quote(label)+`));
+		const field = labels.map((l) => l.querySelector("input, textarea")).find((f) => f && f.checkVisibility());
+		field?.focus();
+		field?.select();
+		return !!field;
+	})()`)
+	if !found {
+		b.t.Fatalf("no visible field is called %s", label)
+	}
+	b.do("type into "+label, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, input.InsertText, input.InsertTextParams{Text: value})
+		return err
+	}))
+}
+
+// see waits until the page shows a text.
+func (b *tab) see(text string) {
+	b.t.Helper()
+	b.holds("see "+text, fmt.Sprintf(`document.body.innerText.replace(/\s+/g, " ").includes(%s)`, quote(text)))
+}
+
+// holds waits until an expression holds.
+func (b *tab) holds(what, expression string) {
+	b.t.Helper()
+	b.do(what, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(patience)))
+}
+
+func quote(text string) string {
+	b, _ := json.Marshal(text) // a string always encodes
+	return string(b)
+}
+
+// shoot takes a picture; those of a run lie in the folder that SHOTS names.
+func (b *tab) shoot(name string) {
+	b.t.Helper()
+	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err != nil || len(picture) < 1000 {
+		b.t.Errorf("the picture %s has %d bytes: %v", name, len(picture), err)
+	}
+	dir := os.Getenv("SHOTS")
+	if dir == "" {
+		return
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}

@@ -1,0 +1,100 @@
+package ui_test
+
+import (
+	"testing"
+
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// TestJourney does what a person does: publish, watch it fail, see why, move the
+// clock, see it reach the DLQ, restart it, pause and resume a key.
+func TestJourney(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("https://app.test/*", 503, 503, 200)
+	b := look(t, u, "")
+	b.see("Nothing has happened yet")
+
+	b.click("Messages")
+	b.see("No message yet")
+	b.click("Publish a message")
+	b.fill("Destination", "https://app.test/hook")
+	b.fill("Headers", "Svc-Retries: 1\nSvc-Flow-Control-Key: customer-7\nSvc-Flow-Control-Value: parallelism=1")
+	b.fill("Body", `{"order":7}`)
+	b.click("Publish")
+
+	b.see("Why is it waiting?")
+	b.see("attempt 2 of 2 is not due yet; the last one was answered 503")
+	b.see("Attempt 1")
+	b.click("Request and response")
+	b.see("Svc-Signature")
+	b.see(`"order": 7`)
+	b.click("Signature")
+	b.see(`"alg": "HS256"`)
+	b.see(`"iss"`)
+
+	b.click("+1 m")
+	b.see("FAILED")
+	b.see("How it ended")
+	b.see("kept as DLQ entry")
+	b.click("DLQ 1")
+	b.see("https://app.test/hook")
+	b.click("Retry")
+	b.see("is delivered again")
+	b.see("Nothing has failed for good")
+	b.click("Messages")
+	b.see("DELIVERED")
+
+	b.click("Flow control 1")
+	b.clickIn("key-customer-7", "Pause")
+	b.see("The key customer-7 is paused.")
+	u.Publish("https://app.test/hook", []byte("held"), "Svc-Flow-Control-Key: customer-7", "Svc-Flow-Control-Value: parallelism=1")
+	b.see("1 waiting") // without a reload
+	b.click("1 waiting")
+	b.see("CREATED")
+	b.do("open the first row", clickRow())
+	b.see(`flow-control key "customer-7" is paused since`)
+	b.click("Flow control 1")
+	b.clickIn("key-customer-7", "Resume")
+	b.see("The key customer-7 goes on.")
+	b.see("0 waiting")
+	if n := len(u.Deliveries()); n != 4 {
+		t.Errorf("%d deliveries, want 4: two that failed, the retry, and the one that was held", n)
+	}
+}
+
+// TestRunOnThePage follows a run through its steps, lets it fail, and restarts it.
+func TestRunOnThePage(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	w := runOrders(t, u)
+	w.broken.Store(true)
+	b := look(t, u, "ui/runs")
+	b.see("No workflow has run yet")
+	w.trigger("wfr_order-7")
+	b.see("wfr_order-7")
+	b.click("wfr_order-7")
+	b.see("check the order")
+	b.see("cool down")
+	b.see("What does it wait for?")
+	b.click("+1 h")
+	b.see("charge")
+	b.see("reserve")
+	b.see("waits for the event")
+	b.fill("Data", `{"paid":true}`)
+	b.click("Notify")
+	b.see("was told of paid-wfr_order-7")
+	b.click("Until idle")
+	b.see("RUN_FAILED")
+	b.see("Open the DLQ entry")
+	b.shoot("run-failed")
+
+	w.broken.Store(false)
+	b.click("Resume")
+	b.see("goes on from the step that failed")
+	b.click("Runs")
+	b.see("RUN_SUCCESS")
+	b.do("open the first row", clickRow())
+	b.see(`"shipped"`)
+	b.shoot("run")
+}
