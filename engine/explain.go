@@ -93,7 +93,7 @@ func (a *Account) whyMessage(m *Message) (why []Reason) {
 				r.Rule = e.rule
 			}
 			if m.last != nil {
-				r.Text += fmt.Sprintf("; the last one was answered %d %s", m.last.Status, m.last.Err)
+				r.Text += "; the last one " + m.last.said()
 			}
 		}
 		why = append(why, r)
@@ -105,6 +105,14 @@ func (a *Account) whyMessage(m *Message) (why []Reason) {
 		why = append(why, Reason{Text: fmt.Sprintf("it is ready, and starts when one of the %d attempts in flight ends", a.running)})
 	}
 	return why
+}
+
+// said is what an attempt that failed was answered, or why it was not.
+func (o *Outcome) said() string {
+	if o.Status > 0 {
+		return fmt.Sprintf("was answered %d", o.Status)
+	}
+	return "was not answered: " + o.Err
 }
 
 // whyKey says what holds the messages of a key.

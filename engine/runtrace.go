@@ -56,6 +56,7 @@ func (a *Account) RunTrace(id string) (RunTrace, error) {
 		t.Events = append(t.Events, e.view())
 		g.follow(e)
 	}
+	g.inherit()
 	t.Spans = g.close()
 	for _, w := range a.waiters {
 		if w.run == run {
@@ -114,7 +115,8 @@ func (g *tracing) follow(e *event) {
 	if e.state == string(Created) {
 		g.created(e.msg, it, at)
 	}
-	if c := g.carriers[e.msg]; c != nil {
+	asleep := e.state == string(Created) && (it.step.SleepFor > 0 || !it.step.SleepUntil.IsZero()) // that time is the sleep's
+	if c := g.carriers[e.msg]; c != nil && !asleep {
 		c.parts = grown(c.parts, MessageState(e.state), at)
 		if s := g.steps[it.step.ID]; e.msg.Role == RoleCall && s != nil {
 			s.Parts = c.parts
@@ -197,6 +199,16 @@ func (g *tracing) add(step Step, c *carrier) *Span {
 	}
 	g.spans = append(g.spans, s)
 	return s
+}
+
+// inherit adds the steps that a resumed run has from the one that failed.
+func (g *tracing) inherit() {
+	for _, it := range g.run.items {
+		if it.step.TargetStep == 0 && g.steps[it.step.ID] == nil {
+			s := g.begin(it, nil)
+			s.From, s.To = g.run.CreatedAt, g.run.CreatedAt
+		}
+	}
 }
 
 // close adds the calls that have not led to a step, and copies the spans.

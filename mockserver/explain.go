@@ -30,7 +30,7 @@ func reasons(list []engine.Reason, clock string) []reasonBody {
 		waits = waits || !r.Until.IsZero()
 	}
 	if waits && clock == "manual" {
-		out = append(out, reasonBody{Reason: "the clock is manual: it moves by `understudy ctl advance` only"})
+		out = append(out, reasonBody{Reason: "the clock is manual: it moves by `understudy ctl advance` or the buttons of the page only"})
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -191,6 +192,7 @@ func (s *Server) write(w http.ResponseWriter, c *call, out reply, x *Exchange) {
 	if out.status == 0 && c.op != nil {
 		out.status = c.op.Success
 	}
+	out.status = cmp.Or(out.status, http.StatusOK) // the document names none
 	body, err := encode(out.body)
 	if err != nil {
 		s.cfg.Log.Error("answer cannot be encoded", "operation", x.OperationID, "error", err)

@@ -135,7 +135,7 @@ func (c chart) Draw() template.HTML {
 	if n > 0 {
 		most = slices.Max(sums)
 	}
-	d.open("chart", chartWidth, chartHeight, fmt.Sprintf("%s: %s in all, at most %s at once", c.Title, c.Total, c.number(most)))
+	d.open("chart", "img", chartWidth, chartHeight, fmt.Sprintf("%s: %s in all, at most %s at once", c.Title, c.Total, c.number(most)))
 	base := chartHeight - chartFoot
 	d.printf(`<line class="grid" x1="0" x2="%d" y1="%d" y2="%d"/>`, chartWidth, base, base)
 	if most > 0 {

@@ -26,6 +26,7 @@ var functions = template.FuncMap{
 	"headers": headers,
 	"json":    asJSON,
 	"lower":   strings.ToLower,
+	"later":   later,
 	"list":    func(items ...string) []string { return items },
 	"match":   func(text, pattern string) (bool, error) { return regexp.MatchString(pattern, text) },
 	"ms":      duration,
@@ -115,6 +116,13 @@ func between(from, to any) string {
 		return ""
 	}
 	return duration(b - a)
+}
+
+// later reports whether an instant lies behind another.
+func later(a, b any) bool {
+	x, _ := number(a)
+	y, _ := number(b)
+	return x > y
 }
 
 // tries says how many attempts a message has had, and how many it may have.

@@ -52,6 +52,8 @@ func (s *span) Name() string {
 	switch {
 	case s.Step.StepName != "":
 		return s.Step.StepName
+	case len(s.Parts) > 0 && s.Parts[len(s.Parts)-1].Kind == "failed":
+		return "the step that failed"
 	case s.To != 0:
 		return "end of the workflow"
 	}
@@ -132,8 +134,11 @@ func (f *flow) Waterfall() template.HTML {
 	}
 	d := drawing{first: first, length: max(1, last-first)}
 	height := axisHeight + rowHeight*len(f.Spans)
-	d.open("waterfall", labelWidth+axisWidth+10, height, fmt.Sprintf("Waterfall of %d steps over %s", len(f.Spans), duration(d.length)))
+	d.open("waterfall", "group", labelWidth+axisWidth+10, height, fmt.Sprintf("Waterfall of %d steps over %s", len(f.Spans), duration(d.length)))
 	for i := range 5 {
+		if d.length < 5 && i > 0 { // the clock stood still
+			break
+		}
 		x := labelWidth + axisWidth*i/4
 		d.printf(`<line class="grid" x1="%d" x2="%d" y1="%d" y2="%d"/><text class="axis%s" x="%d" y="14">%s</text>`, x, x, axisHeight, height,
 			[]string{"", " middle", " middle", " middle", " end"}[i], x, escaped("+"+duration(d.length*int64(i)/4)))
@@ -152,8 +157,9 @@ type drawing struct {
 
 func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(d, format, args...) }
 
-func (d *drawing) open(class string, width, height int, title string) {
-	d.printf(`<svg class="%s" viewBox="0 0 %d %d" role="img" aria-label="%s"><title>%s</title>`, class, width, height, escaped(title), escaped(title))
+// open begins a picture; one with links in it is a group to those who cannot see it.
+func (d *drawing) open(class, role string, width, height int, title string) {
+	d.printf(`<svg class="%s" viewBox="0 0 %d %d" role="%s" aria-label="%s">`, class, width, height, role, escaped(title))
 }
 
 func (d *drawing) close() template.HTML {

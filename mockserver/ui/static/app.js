@@ -14,7 +14,7 @@ const follower = {
   again: false,
 
   connect() {
-    const account = find("#live").dataset.account;
+    const account = find("#live")?.dataset.account;
     const wanted = !this.paused && !document.hidden;
     if (this.stream && wanted && account === this.account) return;
     this.stream?.close();
@@ -88,7 +88,7 @@ function away(ms) {
 // tick keeps distances true while nothing happens; a manual clock stands still.
 function tick() {
   if (document.hidden) return;
-  const { mode, now, real } = find("#live").dataset;
+  const { mode, now, real } = find("#live")?.dataset ?? {};
   const skew = Number(now) - Number(real);
   for (const part of document.querySelectorAll("small[data-at]")) {
     if (part.dataset.of === "clock" && mode !== "real") continue;

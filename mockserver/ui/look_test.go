@@ -1,0 +1,171 @@
+package ui_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// busy is an account in which something has happened everywhere.
+func busy(t testing.TB) *mockserver.TestServer {
+	t.Helper()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	w := runOrders(t, u)
+	u.Stub("https://app.test/*", 200)
+	u.Stub("https://down.test/*", 503)
+	for _, label := range []string{"order", "invoice", "mail"} {
+		u.Publish("https://app.test/"+label, []byte(`{"kind":"`+label+`","lines":[1,2,3]}`), "Svc-Label: "+label, "Svc-Callback: https://app.test/back", "Content-Type: application/json")
+	}
+	u.Publish("https://down.test/hook", []byte("gone"), "Svc-Retries: 0", "Svc-Failure-Callback: https://app.test/failed")
+	u.Publish("https://down.test/hook", []byte("again"), "Svc-Retries: 5")
+	u.Publish("https://app.test/later", nil, "Svc-Delay: 1h", "Svc-Label: reminder")
+	for range 4 {
+		u.Publish("https://app.test/paced", []byte("x"), "Svc-Flow-Control-Key: customer-7", "Svc-Flow-Control-Value: rate=2, period=10m, parallelism=3")
+	}
+	w.send(http.MethodPost, "/v2/flowControl/customer-9/pause", nil)
+	u.Publish("https://app.test/held", []byte("x"), "Svc-Flow-Control-Key: customer-9", "Svc-Flow-Control-Value: parallelism=2")
+	w.send(http.MethodPost, "/v2/topics/team/endpoints", map[string]any{"endpoints": []map[string]string{{"url": "https://app.test/a", "name": "a"}, {"url": "https://app.test/b"}}})
+	request(t, u, http.MethodPost, "/v2/publish/team", "to all")
+	w.send(http.MethodPost, "/v2/queues", map[string]any{"queueName": "mails", "parallelism": 2})
+	w.send(http.MethodPost, "/v2/schedules/https://app.test/tick", "tick", "Svc-Cron", "*/15 * * * *", "Svc-Schedule-Id", "every-quarter")
+	w.trigger("wfr_order-1")
+	u.Advance(time.Hour + time.Minute)
+	w.trigger("wfr_order-2")
+	w.send(http.MethodPost, "/v2/notify/paid-wfr_order-1", map[string]bool{"paid": true})
+	u.Settle()
+	request(t, u, http.MethodPost, "/v2/publish/https://app.test/x", "x", "Svc-Retries", "many")
+	request(t, u, http.MethodPut, "/_understudy/faults", `[{"on":"delivery","url":"https://slow.test/*","delay":"30s"}]`)
+	request(t, u, http.MethodPut, "/_understudy/rewrites", `{"https://shop.example.com":"http://localhost:3000"}`)
+	request(t, u, http.MethodPost, "/_understudy/as/"+account(t, u)+"/v2/search", `{"name":"products","region":"eu-west-1","type":"free"}`)
+	request(t, u, http.MethodPost, "/_understudy/as/"+account(t, u)+"/index/default/upsert", `{"id":"1","vector":[0.1,0.2]}`)
+	request(t, u, http.MethodPost, "/_understudy/as/"+account(t, u)+"/kv", `["EVAL","return {1,10}","1","api:alice:29000000","10","60000","1"]`)
+	return u
+}
+
+// account is the id of the default account.
+func account(t testing.TB, u *mockserver.TestServer) string {
+	t.Helper()
+	var o struct{ Account string }
+	if err := json.Unmarshal([]byte(request(t, u, http.MethodGet, "/_understudy/overview", "")), &o); err != nil || o.Account == "" {
+		t.Fatalf("overview: %+v, %v", o, err)
+	}
+	return o.Account
+}
+
+// views are all addresses that the page has, with an account that is busy.
+func addresses(t testing.TB, u *mockserver.TestServer) map[string]string {
+	t.Helper()
+	var list struct {
+		Messages []struct{ MessageID, URL string }
+		Entries  []struct{ DlqID string }
+	}
+	for _, path := range []string{"messages", "dlq"} {
+		if err := json.Unmarshal([]byte(request(t, u, http.MethodGet, "/_understudy/"+path, "")), &list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	retried := ""
+	for _, m := range list.Messages {
+		if strings.HasPrefix(m.URL, "https://down.test") {
+			retried = m.MessageID
+			break
+		}
+	}
+	return map[string]string{
+		"now": "", "messages": "ui/messages", "message": "ui/messages/" + retried, "runs": "ui/runs", "run": "ui/runs/wfr_order-1",
+		"dlq": "ui/dlq", "dlq-entry": "ui/dlq/" + list.Entries[0].DlqID, "flow": "ui/flow", "groups": "ui/groups", "queues": "ui/queues",
+		"schedules": "ui/schedules", "statistics": "ui/statistics?period=3h", "indexes": "ui/indexes", "limits": "ui/limits",
+		"requests": "ui/requests", "stubs": "ui/stubs", "nothing": "ui/nothing",
+	}
+}
+
+// sizes are those that the page is looked at in: a telephone, a notebook, a wide screen.
+var sizes = []struct {
+	name          string
+	width, height int64
+}{{"360", 360, 740}, {"1280", 1280, 900}, {"1920", 1920, 1080}}
+
+// TestLooks looks at each view in each size and theme: nothing is wider than the
+// screen, the axe finds no serious fault, and there is a picture.
+func TestLooks(t *testing.T) {
+	t.Parallel()
+	axe := axeSource(t)
+	u := busy(t)
+	b := look(t, u, "")
+	for name, path := range addresses(t, u) {
+		b.visit(path)
+		for _, size := range sizes {
+			b.size(size.width, size.height)
+			if width := ask[int64](b, `document.documentElement.scrollWidth`); width > size.width {
+				t.Errorf("%s is %d wide on a screen of %d", name, width, size.width)
+			}
+			for _, theme := range []string{"light", "dark"} {
+				b.theme(theme)
+				b.shoot(name + "-" + size.name + "-" + theme)
+				if size.name == "1920" {
+					continue // as the notebook, for an axe
+				}
+				for _, fault := range judged(b, axe) {
+					t.Errorf("%s in %s, %s: %s", name, size.name, theme, fault)
+				}
+			}
+		}
+		b.theme("light")
+	}
+}
+
+// judged are the serious faults that the axe finds.
+func judged(b *tab, axe string) []string {
+	b.t.Helper()
+	if !ask[bool](b, `typeof axe === "object"`) {
+		ask[any](b, axe+"; null")
+	}
+	return ask[[]string](b, `axe.run(document, {resultTypes: ["violations"]}).then((found) => found.violations
+		.filter((v) => v.impact === "serious" || v.impact === "critical")
+		.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" ") + ": " + n.failureSummary.replace(/\s+/g, " ") + " " + n.html.slice(0, 200))))`)
+}
+
+// axeSource is the text of the axe, from its published package.
+func axeSource(t *testing.T) string {
+	t.Helper()
+	const dir = "testdata/axe"
+	file := filepath.Join(dir, "node_modules/axe-core/axe.min.js")
+	if _, err := os.Stat(file); err != nil {
+		if _, err := exec.LookPath("npm"); err != nil {
+			skipLoud(t, "npm is not installed: the page is NOT checked for accessibility")
+		}
+		npm := exec.CommandContext(t.Context(), "npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error")
+		npm.Dir = dir
+		if out, err := npm.CombinedOutput(); err != nil {
+			skipLoud(t, "npm install of the axe: "+err.Error()+": "+string(out))
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// request calls the server and returns what it answers, whatever the status.
+func request(t testing.TB, u *mockserver.TestServer, method, path, body string, header ...string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, u.URL()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(path, "/_understudy") {
+		r.Header.Set("Authorization", "Bearer "+u.Token())
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	return text(t, r)
+}
