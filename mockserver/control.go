@@ -188,7 +188,7 @@ func (s *Server) controlAdvance(c *call) (reply, error) {
 		return reply{}, invalid("body: " + err.Error())
 	}
 	if given(body.By != "", body.To != nil, body.Until != "") != 1 {
-		return reply{}, invalid(`body: accepted is one of {"by": "24h"}, {"to": Unix ms} and {"until": "next" or "idle"}`)
+		return reply{}, invalid(`body: accepted is either {"by": "24h"}, {"to": Unix ms} or {"until": "next" or "idle"}`)
 	}
 	ctx, cancel, err := limited(c.request.Context(), body.Timeout, advanceLimit)
 	if err != nil {

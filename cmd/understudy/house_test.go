@@ -44,6 +44,7 @@ var importRules = []importRule{
 	{"mockserver", []string{"conformance", "features", "fixtures"}},
 	{"mockserver/kv", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/ratelimit", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"mockserver/ui", []string{"engine", "spec", "mockserver", "mockserver/kv", "conformance", "features", "fixtures"}},
 	{"spec", []string{"spec/api", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"spec/api", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"spec/compact", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},

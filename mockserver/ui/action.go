@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// action is what a button does: one call of the API, made of the fields of its
-// form. Names in braces stand for fields.
+// action is what a button does: one call, made of the fields of its form. Names
+// in braces stand for fields. A path that begins with a slash is an operation of
+// the interface, another one of the control API.
 type action struct {
 	method, path string
 	body         func(form) any                // nil: none
@@ -44,48 +45,48 @@ func init() {
 		"account.put":     {method: "PUT", path: "accounts/{id}", said: "The account {id} is there."},
 		"clock.advance":   {method: "POST", path: "clock/advance", body: fields("by", "until"), said: "Time has moved."},
 		"clock.mode":      {method: "PUT", path: "clock", body: fields("mode"), said: "The clock is {mode} now."},
-		"dlq.callback":    {method: "POST", path: "v2/workflows/dlq/callback/{id}", said: "The failure callback of {id} is made again."},
-		"dlq.delete":      {method: "DELETE", path: "v2/dlq/{id}", said: "DLQ entry {id} is deleted."},
-		"dlq.deleteAll":   {method: "DELETE", path: "v2/dlq", query: dlqFilters, said: "The entries are deleted."},
-		"dlq.restart":     {method: "POST", path: "v2/workflows/dlq/restart/{id}", header: overrides, said: "The run starts again from its beginning."},
-		"dlq.resume":      {method: "POST", path: "v2/workflows/dlq/resume/{id}", header: overrides, said: "The run goes on from the step that failed."},
-		"dlq.retry":       {method: "POST", path: "v2/dlq/retry/{id}", header: overrides, said: "The message of {id} is delivered again."},
-		"dlq.retryAll":    {method: "POST", path: "v2/dlq/retry", query: dlqFilters, said: "The messages are delivered again."},
-		"event.notify":    {method: "POST", path: "v2/notify/{event}", body: raw("data"), said: "The runs that waited for {event} go on."},
+		"dlq.callback":    {method: "POST", path: "/v2/workflows/dlq/callback/{id}", said: "The failure callback of {id} is made again."},
+		"dlq.delete":      {method: "DELETE", path: "/v2/dlq/{id}", said: "DLQ entry {id} is deleted."},
+		"dlq.deleteAll":   {method: "DELETE", path: "/v2/dlq", query: dlqFilters, said: "The entries are deleted."},
+		"dlq.restart":     {method: "POST", path: "/v2/workflows/dlq/restart/{id}", header: overrides, said: "The run starts again from its beginning."},
+		"dlq.resume":      {method: "POST", path: "/v2/workflows/dlq/resume/{id}", header: overrides, said: "The run goes on from the step that failed."},
+		"dlq.retry":       {method: "POST", path: "/v2/dlq/retry/{id}", header: overrides, said: "The message of {id} is delivered again."},
+		"dlq.retryAll":    {method: "POST", path: "/v2/dlq/retry", query: dlqFilters, said: "The messages are delivered again."},
+		"event.notify":    {method: "POST", path: "/v2/notify/{event}", body: raw("data"), said: "The runs that waited for {event} go on."},
 		"fault.add":       {run: addFault, said: "The fault is in force."},
 		"fault.clear":     {method: "DELETE", path: "faults", said: "No fault is in force."},
 		"fault.remove":    {run: removing("faults"), said: "The fault is switched off."},
-		"flow.pause":      {method: "POST", path: "v2/flowControl/{key}/pause", said: "The key {key} is paused."},
-		"flow.pin":        {method: "POST", path: "v2/flowControl/{key}/pin", query: []string{"parallelism", "rate", "period"}, said: "The key {key} is pinned."},
-		"flow.reset":      {method: "POST", path: "v2/flowControl/{key}/resetRate", said: "The rate of {key} begins anew."},
-		"flow.resume":     {method: "POST", path: "v2/flowControl/{key}/resume", said: "The key {key} goes on."},
-		"flow.unpin":      {method: "POST", path: "v2/flowControl/{key}/unpin", query: []string{"parallelism", "rate"}, said: "The key {key} is unpinned."},
-		"group.add":       {method: "POST", path: "v2/topics/{name}/endpoints", body: endpoint, said: "The group {name} has the endpoint {url}."},
-		"group.delete":    {method: "DELETE", path: "v2/topics/{name}", said: "The group {name} is deleted."},
-		"group.remove":    {method: "DELETE", path: "v2/topics/{name}/endpoints", body: endpoint, said: "The endpoint {url} is removed."},
+		"flow.pause":      {method: "POST", path: "/v2/flowControl/{key}/pause", said: "The key {key} is paused."},
+		"flow.pin":        {method: "POST", path: "/v2/flowControl/{key}/pin", query: []string{"parallelism", "rate", "period"}, said: "The key {key} is pinned."},
+		"flow.reset":      {method: "POST", path: "/v2/flowControl/{key}/resetRate", said: "The rate of {key} begins anew."},
+		"flow.resume":     {method: "POST", path: "/v2/flowControl/{key}/resume", said: "The key {key} goes on."},
+		"flow.unpin":      {method: "POST", path: "/v2/flowControl/{key}/unpin", query: []string{"parallelism", "rate"}, said: "The key {key} is unpinned."},
+		"group.add":       {method: "POST", path: "/v2/topics/{name}/endpoints", body: endpoint, said: "The group {name} has the endpoint {url}."},
+		"group.delete":    {method: "DELETE", path: "/v2/topics/{name}", said: "The group {name} is deleted."},
+		"group.remove":    {method: "DELETE", path: "/v2/topics/{name}/endpoints", body: endpoint, said: "The endpoint {url} is removed."},
 		"limit.clear":     {method: "DELETE", path: "limits", query: []string{"key"}, said: "Nothing is counted any more."},
-		"message.cancel":  {method: "DELETE", path: "v2/messages/{id}", said: "Message {id} is cancelled."},
+		"message.cancel":  {method: "DELETE", path: "/v2/messages/{id}", said: "Message {id} is cancelled."},
 		"message.publish": {run: publish},
-		"queue.delete":    {method: "DELETE", path: "v2/queues/{name}", said: "The queue {name} is deleted."},
-		"queue.pause":     {method: "POST", path: "v2/queues/{name}/pause", said: "The queue {name} is paused."},
+		"queue.delete":    {method: "DELETE", path: "/v2/queues/{name}", said: "The queue {name} is deleted."},
+		"queue.pause":     {method: "POST", path: "/v2/queues/{name}/pause", said: "The queue {name} is paused."},
 		"queue.put":       {run: putQueue, said: "The queue {name} is there."},
-		"queue.resume":    {method: "POST", path: "v2/queues/{name}/resume", said: "The queue {name} goes on."},
+		"queue.resume":    {method: "POST", path: "/v2/queues/{name}/resume", said: "The queue {name} goes on."},
 		"requests.clear":  {method: "DELETE", path: "requests", said: "The journal is empty."},
 		"reset":           {method: "POST", path: "reset", said: "The account is as new."},
 		"rewrite.add":     {run: addRewrite, said: "Deliveries to {from} go to {to}."},
 		"rewrite.remove":  {run: removeRewrite, said: "Deliveries to {from} go there again."},
-		"run.cancel":      {method: "DELETE", path: "v2/workflows/runs/{id}", said: "The run is cancelled."},
-		"run.notify":      {method: "POST", path: "v2/notify/{id}/{event}", body: raw("data"), said: "The run was told of {event}."},
-		"schedule.delete": {method: "DELETE", path: "v2/schedules/{id}", said: "The schedule {id} is deleted."},
-		"schedule.pause":  {method: "POST", path: "v2/schedules/{id}/pause", said: "The schedule {id} is paused."},
+		"run.cancel":      {method: "DELETE", path: "/v2/workflows/runs/{id}", said: "The run is cancelled."},
+		"run.notify":      {method: "POST", path: "/v2/notify/{id}/{event}", body: raw("data"), said: "The run was told of {event}."},
+		"schedule.delete": {method: "DELETE", path: "/v2/schedules/{id}", said: "The schedule {id} is deleted."},
+		"schedule.pause":  {method: "POST", path: "/v2/schedules/{id}/pause", said: "The schedule {id} is paused."},
 		"schedule.put":    {run: putSchedule, said: "The schedule is there."},
-		"schedule.resume": {method: "POST", path: "v2/schedules/{id}/resume", said: "The schedule {id} goes on."},
-		"search.create":   {method: "POST", path: "v2/search", body: fields("name", "region", "type"), said: "The search index {name} is there."},
-		"search.delete":   {method: "DELETE", path: "v2/search/{id}", said: "The search index is deleted."},
+		"schedule.resume": {method: "POST", path: "/v2/schedules/{id}/resume", said: "The schedule {id} goes on."},
+		"search.create":   {method: "POST", path: "/v2/search", body: fields("name", "region", "type"), said: "The search index {name} is there."},
+		"search.delete":   {method: "DELETE", path: "/v2/search/{id}", said: "The search index is deleted."},
 		"stub.add":        {run: addStub, said: "The stub answers {url}."},
 		"stub.clear":      {method: "DELETE", path: "stubs", said: "No stub answers any more."},
 		"stub.remove":     {run: removing("stubs"), said: "The stub is switched off."},
-		"vector.reset":    {method: "DELETE", path: "index/{name}/reset", query: []string{"all"}, said: "The index {name} is empty."},
+		"vector.reset":    {method: "DELETE", path: "/index/{name}/reset", query: []string{"all"}, said: "The index {name} is empty."},
 	}
 }
 
@@ -173,7 +174,7 @@ func (a *action) do(v *visit, f form) error {
 	if missing != "" {
 		return fmt.Errorf("%s is missing", missing)
 	}
-	if strings.HasPrefix(path, "v2/") || strings.HasPrefix(path, "index/") {
+	if strings.HasPrefix(path, "/") {
 		path = v.as(path)
 	}
 	r := request{method: a.method, path: path, header: http.Header{}, query: url.Values{}}

@@ -47,9 +47,9 @@ func (a api) get(to any, path string, query url.Values) error {
 	return a.do(to, request{path: path, query: query})
 }
 
-// as is the path of an operation of the interface, as the account.
+// as is the path of an operation of the interface, such as /v2/dlq, as the account.
 func (a api) as(operation string) string {
-	return "as/" + url.PathEscape(a.account) + "/" + operation
+	return "as/" + url.PathEscape(a.account) + operation
 }
 
 // do makes a call and reads its answer; to may be nil.

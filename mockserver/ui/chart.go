@@ -40,7 +40,7 @@ func statistics(v *visit) (any, error) {
 		period = periods[0]
 	}
 	var u map[string]any
-	if err := v.get(&u, v.as("v2/qstash/stats/"+url.PathEscape(v.account)), url.Values{"period": {period}}); err != nil {
+	if err := v.get(&u, v.as("/v2/qstash/stats/"+url.PathEscape(v.account)), url.Values{"period": {period}}); err != nil {
 		return nil, err
 	}
 	charts := []chart{

@@ -15,16 +15,16 @@ func dlq(v *visit) (any, error) { return v.list("dlq") }
 
 func dlqEntry(v *visit, id string) (any, error) {
 	var e doc
-	return e, v.get(&e, v.as("v2/dlq/"+url.PathEscape(id)), nil)
+	return e, v.get(&e, v.as("/v2/dlq/"+url.PathEscape(id)), nil)
 }
 
 func flowKeys(v *visit) (any, error) {
 	var keys []doc
-	if err := v.get(&keys, v.as("v2/flowControl"), nil); err != nil {
+	if err := v.get(&keys, v.as("/v2/flowControl"), nil); err != nil {
 		return nil, err
 	}
 	var all doc
-	if err := v.get(&all, v.as("v2/globalParallelism"), nil); err != nil {
+	if err := v.get(&all, v.as("/v2/globalParallelism"), nil); err != nil {
 		return nil, err
 	}
 	search := strings.TrimSpace(v.query.Get("key"))
@@ -51,13 +51,13 @@ func held(k doc) float64 {
 
 func groups(v *visit) (any, error) {
 	var list []doc
-	err := v.get(&list, v.as("v2/topics"), nil)
+	err := v.get(&list, v.as("/v2/topics"), nil)
 	return list, err
 }
 
 func queues(v *visit) (any, error) {
 	var list []doc
-	err := v.get(&list, v.as("v2/queues"), nil)
+	err := v.get(&list, v.as("/v2/queues"), nil)
 	return list, err
 }
 
@@ -67,7 +67,7 @@ func putQueue(v *visit, f form) error {
 	if err != nil {
 		return fmt.Errorf("parallelism %q: accepted is a whole number from 1 up", f.Get("parallelism"))
 	}
-	return v.do(nil, request{method: http.MethodPost, path: v.as("v2/queues"), body: doc{"queueName": f.Get("name"), "parallelism": n}})
+	return v.do(nil, request{method: http.MethodPost, path: v.as("/v2/queues"), body: doc{"queueName": f.Get("name"), "parallelism": n}})
 }
 
 func schedules(v *visit) (any, error) {
@@ -82,12 +82,12 @@ func putSchedule(v *visit, f form) error {
 		h.Set(neutral+"Schedule-Id", id)
 	}
 	destination, query, _ := strings.Cut(strings.TrimSpace(f.Get("destination")), "?")
-	return v.do(nil, request{method: http.MethodPost, path: v.as("v2/schedules/" + destination), raw: query, header: h, body: []byte(f.Get("body"))})
+	return v.do(nil, request{method: http.MethodPost, path: v.as("/v2/schedules/" + destination), raw: query, header: h, body: []byte(f.Get("body"))})
 }
 
 func indexes(v *visit) (any, error) {
 	var search []doc
-	if err := v.get(&search, v.as("v2/search"), nil); err != nil {
+	if err := v.get(&search, v.as("/v2/search"), nil); err != nil {
 		return nil, err
 	}
 	var account struct{ VectorIndexes []string }
@@ -97,7 +97,7 @@ func indexes(v *visit) (any, error) {
 	vectors := []doc{}
 	for _, name := range account.VectorIndexes {
 		var answer struct{ Result doc }
-		if err := v.get(&answer, v.as("index/"+url.PathEscape(name)+"/info"), nil); err != nil {
+		if err := v.get(&answer, v.as("/index/"+url.PathEscape(name)+"/info"), nil); err != nil {
 			return nil, err
 		}
 		if answer.Result == nil {

@@ -317,7 +317,7 @@ func publish(v *visit, f form) error {
 		return fmt.Errorf("destination is missing: accepted is a URL, or the name of a URL group")
 	}
 	destination, query, _ := strings.Cut(destination, "?")
-	r := request{method: http.MethodPost, path: v.as("v2/publish/" + destination), raw: query, header: http.Header{}, body: []byte(f.Get("body"))}
+	r := request{method: http.MethodPost, path: v.as("/v2/publish/" + destination), raw: query, header: http.Header{}, body: []byte(f.Get("body"))}
 	if err := headerLines(f.Get("headers"), r.header); err != nil {
 		return err
 	}
