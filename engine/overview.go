@@ -1,6 +1,9 @@
 package engine
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // Tally counts messages and runs by the state that they are in now, those that
 // have ended included, since the account began or was reset.
@@ -30,6 +33,14 @@ func (t *Tally) run(to RunState) {
 		t.Runs[RunStarted]--
 		t.Runs[to]++
 	}
+}
+
+// clone leaves out the states that nothing is in.
+func (t *Tally) clone() Tally {
+	c := Tally{maps.Clone(t.Messages), maps.Clone(t.Runs)}
+	maps.DeleteFunc(c.Messages, func(_ MessageState, n int) bool { return n == 0 })
+	maps.DeleteFunc(c.Runs, func(_ RunState, n int) bool { return n == 0 })
+	return c
 }
 
 // tallied counts anew, after a snapshot was read.
@@ -75,16 +86,11 @@ func (a *Account) Overview() (Overview, <-chan struct{}) {
 	a.lock()
 	defer a.unlock()
 	o := Overview{
-		Tally: newTally(), Now: a.now, InFlight: a.running, Parallel: a.cfg.Parallel, Attempts: a.attempts,
+		Now: a.now, InFlight: a.running, Parallel: a.cfg.Parallel, Attempts: a.attempts,
 		DLQ: a.dlq.len(), FlowKeys: len(a.flows), Groups: len(a.groups), Queues: len(a.queues),
 		Schedules: len(a.schedules), Waiters: len(a.waiters),
 	}
-	for state, n := range a.tally.Messages {
-		o.Messages[state] = n
-	}
-	for state, n := range a.tally.Runs {
-		o.Runs[state] = n
-	}
+	o.Tally = a.tally.clone()
 	for _, k := range a.flows {
 		if k.Paused {
 			o.Paused++

@@ -303,6 +303,7 @@ func TestRandomWorkflowsFollowTheStateTable(t *testing.T) {
 		id := e.trigger("", engine.Options{Retries: &retries})
 		e.advance(30 * 24 * time.Hour)
 		legal(t, e.log(id))
+		traced(t, e, id)
 		r, err := e.account.Run(id)
 		if err != nil {
 			t.Fatal(err)
@@ -334,6 +335,7 @@ func TestRandomWorkflowsFollowTheStateTable(t *testing.T) {
 		e.advance(30 * 24 * time.Hour)
 		fresh := e.trigger("", engine.Options{Retries: &retries})
 		e.advance(30 * 24 * time.Hour)
+		traced(t, e, ref.ID)
 		got, want := slices.Sorted(slices.Values(e.executed[ref.ID])), slices.Sorted(slices.Values(e.executed[fresh]))
 		if ref.ID == id || !slices.Equal(got, want) {
 			t.Fatalf("restart executed %v, a first run %v", got, want)

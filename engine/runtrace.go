@@ -115,7 +115,7 @@ func (g *tracing) follow(e *event) {
 	if e.state == string(Created) {
 		g.created(e.msg, it, at)
 	}
-	asleep := e.state == string(Created) && (it.step.SleepFor > 0 || !it.step.SleepUntil.IsZero()) // that time is the sleep's
+	asleep := e.state == string(Created) && e.msg.NotBefore.After(at) // that time is the sleep's
 	if c := g.carriers[e.msg]; c != nil && !asleep {
 		c.parts = grown(c.parts, MessageState(e.state), at)
 		if s := g.steps[it.step.ID]; e.msg.Role == RoleCall && s != nil {
@@ -166,9 +166,8 @@ func (g *tracing) result(it *item, at time.Time, m *Message) {
 	}
 	shut(s.Parts, at)
 	s.To = at
-	if it.step.SleepFor > 0 || !it.step.SleepUntil.IsZero() {
-		until := m.NotBefore
-		s.Parts, s.To = append(s.Parts, Part{Kind: "sleeping", From: at, To: until}), until
+	if m.NotBefore.After(at) {
+		s.Parts, s.To = append(s.Parts, Part{Kind: "sleeping", From: at, To: m.NotBefore}), m.NotBefore
 	}
 }
 

@@ -186,7 +186,14 @@ func (w *world) everything() map[string]any {
 	w.must(err)
 	current, next := w.Keys()
 	due, timers := w.NextDue()
+	overview, _ := w.Overview()
+	overview.Attempts = 0 // those of this process
+	messages := walk(w.t, engine.Filter{}, w.Messages)
+	for i := range messages {
+		messages[i] = engine.Message{ID: messages[i].ID, State: messages[i].State}
+	}
 	return map[string]any{
+		"overview": overview, "messages": messages,
 		"events": events, "dlq": ids, "runs": runs, "flow": w.FlowKeys(), "queues": w.Queues(), "groups": w.Groups(), "usage": usage,
 		"search": w.SearchIndexes(), "vectors": info, "waiters": w.Waiters("e0"), "keys": current + next, "now": w.Now(), "due": due, "timers": timers, "cursor": page.Cursor,
 	}

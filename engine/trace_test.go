@@ -1,0 +1,151 @@
+package engine_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+// traced holds the time axis of a run to what has happened: each step that was
+// executed has one span, and its parts follow each other inside of the run.
+func traced(t interface{ Fatalf(string, ...any) }, e *endpoint, id string) {
+	trace, err := e.account.RunTrace(id)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	names := map[string]int{}
+	for _, s := range trace.Spans {
+		names[s.Step.Name]++
+		if s.From.Before(trace.Run.CreatedAt) || s.To.Before(s.From) {
+			t.Fatalf("%s: span of %q from %s to %s, the run began %s", id, s.Step.Name, s.From, s.To, trace.Run.CreatedAt)
+		}
+		at := s.From
+		for _, p := range s.Parts {
+			if p.From.Before(at) || p.To.Before(p.From) || p.To.IsZero() {
+				t.Fatalf("%s: part of %q: %+v after %s", id, s.Step.Name, p, at)
+			}
+			at = p.To
+		}
+	}
+	for _, name := range e.executed[id] {
+		if names[name] < 1 && trace.Run.State == engine.RunSuccess { // else its result may have come too late
+			t.Fatalf("%s: %q was executed, and has no span: %v", id, name, names)
+		}
+		if names[name] > 1 {
+			t.Fatalf("%s: %q has %d spans", id, name, names[name])
+		}
+	}
+}
+
+// TestRunTrace looks at each kind of part.
+func TestRunTrace(t *testing.T) {
+	t.Parallel()
+	e := workflow(t, node{name: "a"}, node{name: "nap", sleep: time.Hour}, node{name: "b", failures: 1})
+	retries := 2
+	id := e.trigger("wfr_1", engine.Options{Retries: &retries})
+	e.advance(0)
+	trace, err := e.account.RunTrace(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := trace.Spans[len(trace.Spans)-1]; last.Step.Name != "nap" || last.To.Sub(last.From) != time.Hour {
+		t.Errorf("asleep: %+v", last)
+	}
+	e.advance(2 * time.Hour)
+	if trace, err = e.account.RunTrace(id); err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string][]string{}
+	for _, s := range trace.Spans {
+		for _, p := range s.Parts {
+			kinds[s.Step.Name] = append(kinds[s.Step.Name], p.Kind)
+		}
+	}
+	for name, want := range map[string][]string{"a": {"waiting", "running"}, "nap": {"waiting", "running", "sleeping"}, "b": {"failed", "retrying", "running"}} {
+		if !slices.Equal(kinds[name], want) {
+			t.Errorf("parts of %s: %v, want %v", name, kinds[name], want)
+		}
+	}
+}
+
+// TestTrace follows a message that fails once, and its callback.
+func TestTrace(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.answer = func(at engine.Attempt) engine.Outcome {
+		if at.Number == 0 && at.Message.Role == engine.RoleMessage {
+			return engine.Outcome{Status: 503}
+		}
+		return engine.Outcome{Status: 200}
+	}
+	id := w.publish(engine.Options{Callback: &engine.Callback{URL: "https://app.test/back"}})
+	w.publish(engine.Options{})
+	w.advance(time.Hour)
+	trace, err := w.Trace(id)
+	w.must(err)
+	states := []string{}
+	for _, e := range trace.Events {
+		states = append(states, e.State)
+	}
+	if want := []string{"CREATED", "ACTIVE", "ERROR", "RETRY", "ACTIVE", "DELIVERED"}; !slices.Equal(states, want) {
+		t.Errorf("events %v, want %v", states, want)
+	}
+	if len(trace.Reports) != 2 || trace.Reports[0].SourceID != id || len(trace.Reasons) == 0 {
+		t.Errorf("%d callbacks, want one for each attempt; reasons %v", len(trace.Reports), trace.Reasons)
+	}
+	if _, err := w.Trace("msg_none"); err == nil {
+		t.Error("a message that is not there has a trace")
+	}
+}
+
+// TestOverviewTellsOfChanges: a change is told, looking is none.
+func TestOverviewTellsOfChanges(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	_, more := w.Overview()
+	_, _ = w.Overview()
+	_, _ = w.Messages(engine.Filter{})
+	select {
+	case <-more:
+		t.Fatal("looking is no change")
+	default:
+	}
+	w.publish(engine.Options{Delay: time.Hour})
+	<-more
+	o, more := w.Overview()
+	if o.Messages[engine.Created] != 1 || !o.NextDue.Equal(epoch.Add(time.Hour)) {
+		t.Errorf("%+v", o)
+	}
+	w.Touch()
+	<-more
+	w.advance(time.Hour)
+	if o, _ = w.Overview(); o.Messages[engine.Created] != 0 || o.Messages[engine.Delivered] != 1 || !o.NextDue.IsZero() || o.Attempts != 1 {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestAdvanceUntil moves to the next timer, and until only schedules are left.
+func TestAdvanceUntil(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.answer = always(503)
+	_, err := w.PutSchedule("s", "0 0 1 1 *", engine.PublishRequest{URL: sink})
+	w.must(err)
+	w.publish(engine.Options{Delay: time.Hour, Retries: number(2)})
+	w.publish(engine.Options{Delay: 3 * time.Hour, Retries: number(0)})
+	p, err := w.AdvanceUntil(t.Context(), false)
+	w.must(err)
+	if !p.Now.Equal(epoch.Add(time.Hour)) || p.Attempts != 1 {
+		t.Errorf("next: %+v", p)
+	}
+	p, err = w.AdvanceUntil(t.Context(), true)
+	w.must(err)
+	if !p.Now.Equal(epoch.Add(3*time.Hour)) || p.Attempts != 3 || len(w.dlq()) != 2 {
+		t.Errorf("idle: %+v, %d in the DLQ", p, len(w.dlq()))
+	}
+	if p, err = w.AdvanceUntil(t.Context(), true); err != nil || p.TimersFired != 0 {
+		t.Errorf("idle already: %+v, %v", p, err)
+	}
+}
