@@ -1,0 +1,233 @@
+package mockserver_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// TestOverview looks at an account at a glance, once and following.
+func TestOverview(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("https://e.test/*", 200)
+	c := newClient(t, u)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, "GET", u.URL()+"/_understudy/overview?follow=true", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := c.http.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }() // it never ends
+	lines := bufio.NewScanner(response.Body)
+	next := func(text string) {
+		t.Helper()
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), text) {
+				return
+			}
+		}
+		t.Fatalf("the stream ended before %s: %v", text, lines.Err())
+	}
+	next(`"messages":{}`)
+	u.Publish("https://e.test/a", nil, "Svc-Delay: 1h")
+	next(`"messages":{"CREATED":1}`)
+	c.do("POST", "/v2/flowControl/k/pause", "").ok()
+	next(`"paused":1`)
+	c.do("POST", "/_understudy/clock/advance", `{"until":"idle"}`).ok()
+	next(`"messages":{"DELIVERED":1}`)
+	if a := c.do("GET", "/_understudy/overview", "").ok(); a.number("attempts") != 1 || a.text("clock", "mode") != "manual" || a.text("headerPrefix") != "Svc-" {
+		t.Errorf("%s", a.raw)
+	}
+}
+
+// TestMessagesOfTheControlAPI lists and traces what has ended as well.
+func TestMessagesOfTheControlAPI(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("https://down.test/*", 503)
+	u.Stub("https://e.test/*", 200)
+	c := newClient(t, u)
+	fine := u.Publish("https://e.test/a", []byte("hello"), "Svc-Label: x", "Svc-Callback: https://e.test/back")
+	failed := u.Publish("https://down.test/b", []byte("no"), "Svc-Retries: 0")
+	waits := u.Publish("https://e.test/c", nil, "Svc-Delay: 1h", "Svc-Flow-Control-Key: k", "Svc-Flow-Control-Value: rate=1")
+	u.Settle()
+	for query, want := range map[string]string{
+		"?state=FAILED": failed, "?state=CREATED": waits, "?url=https://down.test/": failed, "?label=x&url=https://e.test/a": fine, "?flowControlKey=k": waits, "?messageId=" + fine: fine,
+	} {
+		a := c.do("GET", "/_understudy/messages"+query, "").ok()
+		if strings.Count(string(a.raw), `"messageId"`) != 1 || !strings.Contains(string(a.raw), want) {
+			t.Errorf("%s: %s", query, a.raw)
+		}
+	}
+	a := c.do("GET", "/_understudy/messages?count=2", "").ok()
+	b := c.do("GET", "/_understudy/messages?count=2&cursor="+a.text("cursor"), "").ok()
+	if strings.Count(string(a.raw), `"messageId"`) != 2 || strings.Count(string(b.raw), `"messageId"`) != 2 || strings.Contains(string(b.raw), "cursor") {
+		t.Errorf("pages %s and %s: four messages, the callback is one", a.raw, b.raw)
+	}
+	a = c.do("GET", "/_understudy/messages/"+fine, "").ok()
+	for _, text := range []string{`"body":"hello"`, `"state":"DELIVERED"`, `"role":"callback"`, `"Svc-Signature"`, "it ended at"} {
+		if !strings.Contains(string(a.raw), text) {
+			t.Errorf("no %s in %s", text, a.raw)
+		}
+	}
+	if a = c.do("GET", "/_understudy/messages/"+failed, "").ok(); a.text("dlqId") == "" {
+		t.Errorf("%s", a.raw)
+	}
+	c.do("GET", "/_understudy/messages/msg_none", "").refused(404, "msg_none")
+	c.do("GET", "/_understudy/messages?state=LOST", "").refused(400, "LOST", "DELIVERED")
+	c.do("GET", "/_understudy/runs/wfr_none", "").refused(404, "wfr_none")
+	if a = c.do("GET", "/_understudy/dlq", "").ok(); !strings.Contains(string(a.raw), `"responseStatus":503`) {
+		t.Errorf("%s", a.raw)
+	}
+	if a = c.do("GET", "/_understudy/log?state=FAILED", "").ok(); strings.Count(string(a.raw), `"sequence"`) != 1 {
+		t.Errorf("%s", a.raw)
+	}
+}
+
+// TestAs calls operations by hand: without credentials, without the faults that
+// are meant for clients, and unseen by the journal.
+func TestAs(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Accounts: []mockserver.Account{{ID: "one", Token: "t1"}, {ID: "two/x", Token: "t2"}}})
+	u.Stub("https://e.test/*", 200)
+	c := newClient(t, u)
+	c.do("PUT", "/_understudy/faults", `[{"on":"api","status":503}]`).ok()
+	a := c.do("POST", "/_understudy/as/one/v2/publish/https://e.test/a%2Fb?x=1&x=2", "hi", "Authorization:", "Svc-Label: by-hand").ok()
+	u.Settle()
+	if d := u.Deliveries(); len(d) != 1 || d[0].URL != "https://e.test/a%2Fb?x=1&x=2" || d[0].MessageID != a.text("messageId") {
+		t.Errorf("deliveries %+v", d)
+	}
+	for path, text := range map[string]string{
+		"two%2Fx/v2/dlq": `"messages":[]`, "one/v2/search": "[]", "one/index/default/info": "vectorCount", "one/v2/qstash/stats/one": "daily_used",
+	} {
+		if a := c.do("GET", "/_understudy/as/"+path, "", "Authorization:").ok(); !strings.Contains(string(a.raw), text) {
+			t.Errorf("%s: %s", path, a.raw)
+		}
+	}
+	if a := c.do("POST", "/_understudy/as/one/kv", `["SET","a","b"]`, "Authorization:").ok(); a.text("result") != "OK" {
+		t.Errorf("%s", a.raw)
+	}
+	if r := u.Requests(); len(r) != 0 {
+		t.Errorf("the journal has %+v", r)
+	}
+	c.do("GET", "/_understudy/as/three/v2/dlq", "").refused(404, "three")
+	c.do("GET", "/_understudy/as/one/v2/nothing", "").refused(404, "v2/nothing")
+	c.do("GET", "/_understudy/as/one/_understudy/as/one/v2/dlq", "").refused(400, "control API")
+	c.do("POST", "/_understudy/as/one/v2/publish/https://e.test/", "x", "Svc-Retries: many").refused(400, "many")
+}
+
+// TestLimits: what the limiters of clients and of the plugin have left.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Clock: "real"})
+	c := newClient(t, u)
+	kv := func(command string) { c.do("POST", "/_understudy/as/svcUser/kv", command).ok() }
+	const script = `return redis.call('HMSET', KEYS[1], 'refilledAt', ARGV[4], 'tokens', 3)`
+	const window = 1_000_000_000_000 // ms, thirty years: it does not end meanwhile
+	now := time.Now().UnixMilli()
+	kv(fmt.Sprintf(`["EVAL","return redis.call('INCRBY', KEYS[1], 4)","1","fixed:alice:%d","10","%d","1"]`, now/window, window))
+	kv(fmt.Sprintf(`["EVAL","%s","1","bucket:bob","5","%d","1","%d","1"]`, script, window, now))
+	kv(`["EVAL","return 1","1","nothing of a limiter","x"]`)
+	a := c.do("GET", "/_understudy/limits", "").ok()
+	for _, text := range []string{`"key":"fixed:alice","algorithm":"fixed-window","limit":10,"windowMs":1000000000000,"left":6`, `"key":"bucket:bob","algorithm":"token-bucket","limit":5,"windowMs":1000000000000,"left":3`} {
+		if !strings.Contains(string(a.raw), text) {
+			t.Errorf("no %s in %s", text, a.raw)
+		}
+	}
+	if strings.Contains(string(a.raw), "nothing") {
+		t.Errorf("%s", a.raw)
+	}
+	c.do("DELETE", "/_understudy/limits?key=fixed:alice", "").ok()
+	if a = c.do("GET", "/_understudy/limits", "").ok(); !strings.Contains(string(a.raw), `"left":10`) || !strings.Contains(string(a.raw), `"left":3`) {
+		t.Errorf("%s", a.raw)
+	}
+}
+
+// TestThePageIsClosedOff: outside loopback it asks for the control token, and
+// pages of other sites cannot press its buttons.
+func TestThePageIsClosedOff(t *testing.T) {
+	t.Parallel()
+	s, err := mockserver.New(mockserver.Config{ControlToken: "secret", Clock: "manual"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() }) // it never listened
+	ask := func(method, path, from string, change func(*http.Request)) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(method, "http://understudy.example"+path, strings.NewReader(""))
+		r.RemoteAddr, r.Host = from, "localhost:8080"
+		if change != nil {
+			change(r)
+		}
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		return w
+	}
+	password := func(p string) func(*http.Request) {
+		return func(r *http.Request) { r.SetBasicAuth("anybody", p) }
+	}
+	site := func(from, mode string) func(*http.Request) {
+		return func(r *http.Request) {
+			r.Header.Set("Sec-Fetch-Site", from)
+			r.Header.Set("Sec-Fetch-Mode", mode)
+		}
+	}
+	foreign := func(r *http.Request) { r.Host = "rebound.example" }
+	const near, far = "127.0.0.1:5000", "192.0.2.7:5000"
+	for _, c := range []struct {
+		name, method, path, from string
+		change                   func(*http.Request)
+		want                     int
+	}{
+		{"loopback", "GET", "/_understudy/", near, nil, 200},
+		{"far away", "GET", "/_understudy/", far, nil, 401},
+		{"far away, a view", "GET", "/_understudy/ui/messages", far, nil, 401},
+		{"far away, a button", "POST", "/_understudy/ui/do/reset", far, nil, 401},
+		{"far away, by hand", "GET", "/_understudy/as/svcUser/v2/dlq", far, nil, 401},
+		{"the token as the password", "GET", "/_understudy/", far, password("secret"), 200},
+		{"and for the stream", "GET", "/_understudy/overview", far, password("secret"), 200},
+		{"a wrong password", "GET", "/_understudy/", far, password("guess"), 401},
+		{"a name of another site", "GET", "/_understudy/", near, foreign, 401},
+		{"a button from another site", "POST", "/_understudy/ui/do/reset", near, site("cross-site", "navigate"), 400},
+		{"a command from another site", "POST", "/_understudy/reset", near, site("cross-site", "no-cors"), 400},
+		{"a picture from another site", "GET", "/_understudy/as/svcUser/v2/publish/https://e.test/", near, site("cross-site", "no-cors"), 400},
+		{"a link from another site", "GET", "/_understudy/", near, site("cross-site", "navigate"), 200},
+		{"itself", "POST", "/_understudy/ui/do/reset", near, site("same-origin", "cors"), 303},
+	} {
+		w := ask(c.method, c.path, c.from, c.change)
+		if w.Code != c.want {
+			t.Errorf("%s: %d, want %d: %s", c.name, w.Code, c.want, w.Body)
+		}
+		if challenge := w.Header().Get("WWW-Authenticate"); c.want == 401 && strings.HasPrefix(c.path, "/_understudy/ui") && challenge != "Basic" {
+			t.Errorf("%s: challenge %q", c.name, challenge)
+		}
+	}
+	w := ask("GET", "/_understudy/", near, nil)
+	if policy := w.Header().Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+		t.Errorf("policy %q", policy)
+	}
+	for _, back := range []string{"https://evil.example/", "//evil.example/", "/\\evil.example", "/v2/dlq", ""} {
+		w := ask("POST", "/_understudy/ui/do/reset", near, func(r *http.Request) {
+			r.Body = http.NoBody
+			body := strings.NewReader(url.Values{"back": {back}}.Encode())
+			*r = *httptest.NewRequest("POST", "http://localhost/_understudy/ui/do/reset", body)
+			r.RemoteAddr = near
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		})
+		if to := w.Header().Get("Location"); to != "/_understudy/" {
+			t.Errorf("back to %q goes to %q", back, to)
+		}
+	}
+}
