@@ -16,7 +16,6 @@ const overviewEvery = time.Second
 // overviewBody is an account at a glance.
 type overviewBody struct {
 	Account   string                      `json:"account"`
-	Prefix    string                      `json:"headerPrefix"` // of configuration headers, in the dialect
 	Clock     clockBody                   `json:"clock"`
 	Real      int64                       `json:"real"`              // Unix ms of the wall clock
 	NextDue   *int64                      `json:"nextDue,omitempty"` // Unix ms
@@ -67,7 +66,7 @@ func (s *Server) overview(w *world) (overviewBody, <-chan struct{}) {
 	clock := s.clockBody(w)
 	wall := s.wall.Now()
 	return overviewBody{
-		Account: w.ID, Prefix: s.cfg.Dialect.HeaderPrefix, Clock: clockBody{clock.Mode, o.Now.UnixMilli()}, Real: wall.UnixMilli(), NextDue: ms(o.NextDue),
+		Account: w.ID, Clock: clockBody{clock.Mode, o.Now.UnixMilli()}, Real: wall.UnixMilli(), NextDue: ms(o.NextDue),
 		Messages: o.Messages, Runs: o.Runs, Attempts: o.Attempts, PerSecond: w.meter.read(wall, o.Attempts),
 		InFlight: o.InFlight, Parallel: o.Parallel, DLQ: o.DLQ, FlowKeys: o.FlowKeys, Paused: o.Paused,
 		Groups: o.Groups, Queues: o.Queues, Schedules: o.Schedules, Waiters: o.Waiters,

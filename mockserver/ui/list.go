@@ -90,12 +90,8 @@ func indexes(v *visit) (any, error) {
 	if err := v.get(&search, v.as("/v2/search"), nil); err != nil {
 		return nil, err
 	}
-	var account struct{ VectorIndexes []string }
-	if err := v.get(&account, "accounts/"+url.PathEscape(v.account), nil); err != nil {
-		return nil, err
-	}
 	vectors := []doc{}
-	for _, name := range account.VectorIndexes {
+	for _, name := range v.access.VectorIndexes {
 		var answer struct{ Result doc }
 		if err := v.get(&answer, v.as("/index/"+url.PathEscape(name)+"/info"), nil); err != nil {
 			return nil, err
@@ -111,13 +107,8 @@ func indexes(v *visit) (any, error) {
 
 func limits(v *visit) (any, error) {
 	var d doc
-	if err := v.get(&d, "limits", nil); err != nil {
-		return nil, err
-	}
-	var account doc
-	err := v.get(&account, "accounts/"+url.PathEscape(v.account), nil)
-	d["access"] = account
-	return d, err
+	err := v.get(&d, "limits", nil)
+	return d["limits"], err
 }
 
 // called is a request in the journal.

@@ -54,37 +54,12 @@ func (v *visit) list(path string) (doc, error) {
 }
 
 func now(v *visit) (any, error) {
-	var log, account doc
-	if err := v.get(&log, "log", url.Values{"count": {"15"}}); err != nil {
-		return nil, err
-	}
-	if err := v.get(&account, "accounts/"+url.PathEscape(v.account), nil); err != nil {
-		return nil, err
-	}
-	return doc{"log": log["events"], "access": account}, nil
+	var log doc
+	err := v.get(&log, "log", url.Values{"count": {"15"}})
+	return log["events"], err
 }
 
-func messages(v *visit) (any, error) {
-	d, err := v.list("messages")
-	if err != nil {
-		return nil, err
-	}
-	access, err := v.access()
-	d["access"] = access
-	return d, err
-}
-
-// access is what clients of the account need.
-type access struct {
-	URL          string
-	Token        string
-	HeaderPrefix string
-}
-
-func (v *visit) access() (access, error) {
-	var a access
-	return a, v.get(&a, "accounts/"+url.PathEscape(v.account), nil)
-}
+func messages(v *visit) (any, error) { return v.list("messages") }
 
 // exchange is one half of what went over the wire.
 type exchange struct {
@@ -150,7 +125,6 @@ type letter struct {
 	Hidden     int // moments that are not shown
 	Curl       string
 	Form       *publishForm
-	Access     access
 	Waits      bool // it has not ended
 }
 
@@ -168,12 +142,8 @@ func message(v *visit, id string) (any, error) {
 	}
 	state, _ := l.Row["state"].(string)
 	l.Waits = !slices.Contains([]string{"DELIVERED", "FAILED", "CANCELED"}, state)
-	a, err := v.access()
-	if err != nil {
-		return nil, err
-	}
-	l.Access, l.Form = a, formOf(&l, a)
-	l.Curl = curl(a, l.Form)
+	l.Form = formOf(&l, v.access)
+	l.Curl = curl(v.access, l.Form)
 	return &l, nil
 }
 

@@ -67,12 +67,13 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // visit is one request for a view.
 type visit struct {
 	api
-	query url.Values
+	query  url.Values
+	access access
 }
 
 // view shows a view. What the API refuses is said on the page.
 func (p *Page) view(w http.ResponseWriter, r *http.Request, name, id string) {
-	f := &frame{Name: name, Origin: "http://" + r.Host, query: r.URL.Query(), path: r.URL.EscapedPath()}
+	f := &frame{Name: name, query: r.URL.Query(), path: r.URL.EscapedPath()}
 	if name == "" {
 		f.Name = "now"
 	}
@@ -114,6 +115,10 @@ func (p *Page) fill(f *frame, r *http.Request, id string) error {
 		return err
 	}
 	f.Accounts = known.Accounts
+	if err := v.get(&v.access, "accounts/"+url.PathEscape(v.account), nil); err != nil {
+		return err
+	}
+	f.Access = v.access
 	at := viewNamed(f.Name)
 	if at == nil {
 		return &failure{http.StatusNotFound, "no view " + f.Name + "; those that there are stand on the left"}

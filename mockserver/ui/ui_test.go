@@ -1,9 +1,16 @@
 package ui_test
 
 import (
+	"html"
 	"io"
 	"net/http"
+	"net/url"
+	"os/exec"
+	"regexp"
+	"strings"
 	"testing"
+
+	"github.com/understudy-mock/understudy/mockserver"
 )
 
 // text makes a request and returns the body of the answer.
@@ -19,4 +26,181 @@ func text(t testing.TB, r *http.Request) string {
 		t.Fatal(err)
 	}
 	return string(body)
+}
+
+// press presses a button, as a browser without scripts does, and returns the
+// view that it leads to.
+func press(t testing.TB, u *mockserver.TestServer, action string, fields ...string) string {
+	t.Helper()
+	form := url.Values{"back": {"/_understudy/"}}
+	for i := 0; i+1 < len(fields); i += 2 {
+		form.Set(fields[i], fields[i+1])
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, u.URL()+"/_understudy/ui/do/"+action, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusSeeOther {
+		t.Fatalf("%s: %s", action, response.Status)
+	}
+	next, err := http.NewRequestWithContext(t.Context(), http.MethodGet, u.URL()+response.Header.Get("Location"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cookie := range response.Cookies() {
+		next.AddCookie(cookie)
+	}
+	return html.UnescapeString(text(t, next))
+}
+
+// TestButtons presses every button that a view can have, without scripts.
+func TestButtons(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("https://app.test/*", 200)
+	u.Stub("https://down.test/*", 503)
+	waits := u.Publish("https://app.test/later", nil, "Svc-Delay: 1h")
+	failed := []string{}
+	for range 3 {
+		u.Publish("https://down.test/x", nil, "Svc-Retries: 0")
+	}
+	u.Settle()
+	for _, found := range regexp.MustCompile(`"dlqId":"([^"]+)"`).FindAllStringSubmatch(request(t, u, http.MethodGet, "/_understudy/dlq", ""), -1) {
+		failed = append(failed, found[1])
+	}
+	for _, c := range []struct {
+		action string
+		fields []string
+		want   string
+	}{
+		{"message.publish", []string{"destination", "https://app.test/a?b=1&c=2", "body", "hello", "headers", "Svc-Label: by-hand"}, "https://app.test/a?b=1&c=2"},
+		{"message.publish", []string{"destination", "https://app.test/a", "headers", "no header"}, "accepted is Name: value"},
+		{"message.publish", []string{"destination", "https://app.test/a", "headers", "Svc-Retries: many"}, `Svc-Retries "many"`},
+		{"message.publish", []string{"destination", "https://app.test/a", "body", "!", "binary", "yes"}, "no base64"},
+		{"message.publish", nil, "destination is missing"},
+		{"message.cancel", []string{"id", waits}, "is cancelled"},
+		{"message.cancel", []string{"id", "msg_none"}, "msg_none"},
+		{"dlq.retry", []string{"id", failed[0], "retries", "1"}, "is delivered again"},
+		{"dlq.retry", []string{"id", failed[1], "retries", "many"}, "many"},
+		{"dlq.delete", []string{"id", failed[1]}, "is deleted"},
+		{"dlq.deleteAll", nil, "The entries are deleted."},
+		{"dlq.retryAll", nil, "are delivered again"},
+		{"flow.pause", []string{"key", "a/b c"}, "The key a/b c is paused."},
+		{"flow.resume", []string{"key", "a/b c"}, "The key a/b c goes on."},
+		{"flow.pin", []string{"key", "k", "parallelism", "3"}, "The key k is pinned."},
+		{"flow.pin", []string{"key", "k"}, "nothing to pin"},
+		{"flow.unpin", []string{"key", "k", "parallelism", "true"}, "The key k is unpinned."},
+		{"flow.reset", []string{"key", "k"}, "begins anew"},
+		{"group.add", []string{"name", "team", "url", "https://app.test/1", "endpoint", "one"}, "has the endpoint https://app.test/1"},
+		{"group.remove", []string{"name", "team", "url", "https://app.test/1"}, "is removed"},
+		{"group.add", []string{"name", "team", "url", "https://app.test/2"}, "has the endpoint https://app.test/2"},
+		{"group.delete", []string{"name", "team"}, "is deleted"},
+		{"queue.put", []string{"name", "mails", "parallelism", "2"}, "The queue mails is there."},
+		{"queue.put", []string{"name", "mails", "parallelism", "two"}, "accepted is a whole number"},
+		{"queue.pause", []string{"name", "mails"}, "is paused"},
+		{"queue.resume", []string{"name", "mails"}, "goes on"},
+		{"queue.delete", []string{"name", "mails"}, "is deleted"},
+		{"schedule.put", []string{"destination", "https://app.test/tick", "cron", "*/5 * * * *", "id", "tick"}, "The schedule is there."},
+		{"schedule.put", []string{"destination", "https://app.test/tick", "cron", "soon"}, "soon"},
+		{"schedule.pause", []string{"id", "tick"}, "is paused"},
+		{"schedule.resume", []string{"id", "tick"}, "goes on"},
+		{"schedule.delete", []string{"id", "tick"}, "is deleted"},
+		{"search.create", []string{"name", "products", "region", "eu-west-1", "type", "free"}, "is there"},
+		{"vector.reset", []string{"name", "default", "all", "true"}, "is empty"},
+		{"stub.add", []string{"url", "https://x.test/*", "status", "503, 200 timeout", "delay", "1s"}, "The stub answers https://x.test/*."},
+		{"stub.add", []string{"url", "https://x.test/*", "status", "sometimes"}, "sometimes"},
+		{"fault.add", []string{"on", "api", "operation", "listDLQ", "status", "503", "times", "1"}, "The fault is in force."},
+		{"fault.add", []string{"on", "delivery", "url", "https://x.test/*", "drop", "yes", "probability", "0.5"}, "The fault is in force."},
+		{"fault.add", []string{"on", "delivery", "times", "often"}, "accepted is a number"},
+		{"rewrite.add", []string{"from", "https://a.test", "to", "http://localhost:3000"}, "Deliveries to https://a.test go to http://localhost:3000."},
+		{"rewrite.remove", []string{"from", "https://a.test"}, "go there again"},
+		{"fault.remove", []string{"rule", "{}"}, "no longer there"},
+		{"fault.clear", nil, "No fault is in force."},
+		{"stub.clear", nil, "No stub answers any more."},
+		{"limit.clear", nil, "Nothing is counted any more."},
+		{"requests.clear", nil, "The journal is empty."},
+		{"event.notify", []string{"event", "paid", "data", "{}"}, "go on"},
+		{"run.cancel", []string{"id", "wfr_none"}, "wfr_none"},
+		{"clock.advance", []string{"by", "1m"}, "Time has moved."},
+		{"clock.advance", []string{"by", "soon"}, "soon"},
+		{"clock.mode", []string{"mode", "auto"}, "The clock is auto now."},
+		{"reset", nil, "The account is as new."},
+		{"unheard-of", nil, "no such button"},
+	} {
+		if page := press(t, u, c.action, c.fields...); !strings.Contains(page, c.want) {
+			said := regexp.MustCompile(`(?s)<div id="said".*?</div>`).FindString(page)
+			t.Errorf("%s %v says %s, want %q", c.action, c.fields, said, c.want)
+		}
+	}
+}
+
+// TestRulesAreSwitchedOffOneByOne presses what stands beside a rule.
+func TestRulesAreSwitchedOffOneByOne(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	press(t, u, "stub.add", "url", "https://one.test/*", "status", "503 200")
+	press(t, u, "stub.add", "url", "https://two.test/*", "body", `"<b>"`)
+	page := request(t, u, http.MethodGet, "/_understudy/ui/stubs", "")
+	rules := regexp.MustCompile(`name="rule" value="([^"]*)"`).FindAllStringSubmatch(page, -1)
+	if len(rules) != 2 {
+		t.Fatalf("%d rules on the page", len(rules))
+	}
+	press(t, u, "stub.remove", "rule", html.UnescapeString(rules[0][1]))
+	if left := request(t, u, http.MethodGet, "/_understudy/stubs", ""); left != `[{"url":"https://one.test/*","answers":[{"status":503},{"status":200}]}]` {
+		t.Errorf("left is %s", left)
+	}
+}
+
+// TestCommandsOfEmptyViews runs each command that an empty view offers: it works
+// as it stands, and the view is not empty any more.
+func TestCommandsOfEmptyViews(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		skipLoud(t, "curl is not installed: the commands of the page are NOT tried")
+	}
+	commands := regexp.MustCompile(`(?s)<pre id="try[^"]*" tabindex="0">(curl.*?)</pre>`)
+	for _, view := range []string{"", "ui/messages", "ui/runs", "ui/dlq", "ui/flow", "ui/groups", "ui/queues", "ui/schedules", "ui/indexes", "ui/requests", "ui/stubs"} {
+		t.Run("view="+view, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t)
+			page := request(t, u, http.MethodGet, "/_understudy/"+view, "")
+			found := commands.FindAllStringSubmatch(page, -1)
+			if len(found) == 0 || !strings.Contains(page, `class="empty"`) {
+				t.Fatalf("no command on the page:\n%s", page)
+			}
+			for _, command := range found {
+				shell := exec.CommandContext(t.Context(), "sh", "-c", "set -e; "+strings.Replace(html.UnescapeString(command[1]), "curl", "curl -sS --fail-with-body", 1))
+				if out, err := shell.CombinedOutput(); err != nil {
+					t.Errorf("%v: %s\n%s", err, out, command[1])
+				}
+			}
+			u.Settle()
+			if page := request(t, u, http.MethodGet, "/_understudy/"+view, ""); strings.Contains(page, `class="empty"`) {
+				t.Errorf("still empty:\n%s", page)
+			}
+		})
+	}
+}
+
+// TestAccountsOfThePage shows one account and not the other.
+func TestAccountsOfThePage(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Accounts: []mockserver.Account{{ID: "one", Token: "t1"}, {ID: "two/x", Token: "t2"}}})
+	u.Publish("https://app.test/of-one", nil, "Svc-Delay: 1h")
+	if page := request(t, u, http.MethodGet, "/_understudy/ui/messages", ""); !strings.Contains(page, "of-one") || !strings.Contains(page, "<option>two/x") {
+		t.Errorf("the first account is not shown, or the other not offered")
+	}
+	page := request(t, u, http.MethodGet, "/_understudy/ui/messages?account=two%2Fx", "")
+	if strings.Contains(page, "of-one") || !strings.Contains(page, "/_understudy/ui/runs?account=two%2Fx") || !strings.Contains(page, "Bearer t2") {
+		t.Errorf("the second account is not the one that is shown:\n%s", page)
+	}
+	if page := request(t, u, http.MethodGet, "/_understudy/ui/messages?account=three", ""); !strings.Contains(page, "no such account") {
+		t.Errorf("an account that is not there:\n%s", page)
+	}
 }

@@ -50,7 +50,6 @@ func viewNamed(name string) *view {
 // overview is what the control API says of an account at a glance.
 type overview struct {
 	Account   string
-	Prefix    string `json:"headerPrefix"` // of configuration headers
 	Clock     clock
 	Real      int64 // Unix ms
 	NextDue   int64 // Unix ms, 0 for never
@@ -75,6 +74,16 @@ type clock struct {
 	Now  int64 // Unix ms
 }
 
+// access is what clients of the account need.
+type access struct {
+	ID            string
+	URL           string
+	Token         string
+	HeaderPrefix  string // of configuration headers
+	Env           []struct{ Name, Value string }
+	VectorIndexes []string
+}
+
 // frame is what the layout shows around a view.
 type frame struct {
 	Name     string // of the view
@@ -82,12 +91,12 @@ type frame struct {
 	Title    string
 	Account  string
 	Accounts []string
+	Access   access
 	Now      overview
 	Said     *saying
 	Fault    string // why there is nothing to see
 	Data     any
 
-	Origin string        // of the server, as the browser sees it
 	Body   template.HTML // the view
 
 	template string
@@ -130,6 +139,9 @@ func (f *frame) Link(view string, pairs ...string) string {
 
 // Of is the address of one thing.
 func (f *frame) Of(view, id string) string { return f.Link(view + "/" + url.PathEscape(id)) }
+
+// Search is the query that names the account, where it must be named.
+func (f *frame) Search() string { return f.search(nil) }
 
 // Do is the address of a button.
 func (f *frame) Do(action string) string { return f.Link("do/" + action) }
@@ -180,9 +192,6 @@ func (f *frame) Raw(list string) string {
 
 // Blank is a message that nobody has written yet.
 func (f *frame) Blank() *publishForm { return &publishForm{} }
-
-// Prefix begins the names of configuration headers.
-func (f *frame) Prefix() string { return f.Now.Prefix }
 
 // More is the address of the view's next page.
 func (f *frame) More(cursor any) string {
