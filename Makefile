@@ -131,6 +131,10 @@ tools: ## Install what some tests need beside Go and node (Debian, as root)
 	export DEBIAN_FRONTEND=noninteractive; \
 	{ apt-get update -q && apt-get install -qy --no-install-recommends $$missing; } >/dev/null || echo "could not install:$$missing"
 
+.PHONY: screenshot
+screenshot: ## Make the picture of the README anew (needs chromium)
+	SHOTS=$(CURDIR)/docs $(GO) test -count=1 -run '^TestScreenshot$$' ./mockserver/ui
+
 .PHONY: clean
 clean: ## Remove what was built or downloaded
 	rm -rf bin $(TMP)

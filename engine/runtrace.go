@@ -103,7 +103,7 @@ func (g *tracing) follow(e *event) {
 	at := time.UnixMilli(e.at)
 	if e.msg == nil {
 		if it := e.stepItem(); it != nil { // a wait or an invocation begins
-			s := g.begin(it, g.take(it.step.ID))
+			s := g.begin(it, g.take(it.step.ID), at)
 			s.Parts = append(s.Parts, Part{Kind: "waiting", From: at})
 		}
 		return
@@ -140,11 +140,11 @@ func (g *tracing) created(m *Message, it *item, at time.Time) {
 	switch {
 	case m.Role == RoleCall:
 		if g.steps[it.step.ID] == nil {
-			g.begin(it, g.take(it.step.ID)).From = at
+			g.begin(it, g.take(it.step.ID), at).From = at
 		}
 	case it.step.TargetStep > 0:
 		if g.last != nil {
-			g.add(Step{Name: "plan", Type: "Plan"}, g.last).To = at
+			g.add(Step{Name: "plan", Type: "Plan"}, g.last, at).To = at
 			g.last = nil
 		}
 		g.plans[it.step.TargetStep] = c
@@ -158,7 +158,7 @@ func (g *tracing) created(m *Message, it *item, at time.Time) {
 func (g *tracing) result(it *item, at time.Time, m *Message) {
 	s := g.steps[it.step.ID]
 	if s == nil {
-		s = g.begin(it, g.take(it.step.ID))
+		s = g.begin(it, g.take(it.step.ID), at)
 	}
 	s.Step = it.step
 	if len(s.Parts) == 0 {
@@ -182,16 +182,18 @@ func (g *tracing) take(id int) *carrier {
 	return c
 }
 
-func (g *tracing) begin(it *item, c *carrier) *Span {
-	s := g.add(it.step, c)
+func (g *tracing) begin(it *item, c *carrier, at time.Time) *Span {
+	s := g.add(it.step, c, at)
 	g.steps[it.step.ID] = s
 	return s
 }
 
-func (g *tracing) add(step Step, c *carrier) *Span {
+// add makes the span of what ran in a call until now: the call may last longer.
+func (g *tracing) add(step Step, c *carrier, now time.Time) *Span {
 	s := &Span{Step: step}
 	if c != nil {
-		s.Message, s.Parts = c.message.ID, c.parts
+		s.Message, s.Parts = c.message.ID, slices.Clone(c.parts)
+		shut(s.Parts, now)
 	}
 	if len(s.Parts) > 0 {
 		s.From = s.Parts[0].From
@@ -204,7 +206,7 @@ func (g *tracing) add(step Step, c *carrier) *Span {
 func (g *tracing) inherit() {
 	for _, it := range g.run.items {
 		if it.step.TargetStep == 0 && g.steps[it.step.ID] == nil {
-			s := g.begin(it, nil)
+			s := g.begin(it, nil, g.run.CreatedAt)
 			s.From, s.To = g.run.CreatedAt, g.run.CreatedAt
 		}
 	}
@@ -221,7 +223,7 @@ func (g *tracing) close() []Span {
 	}
 	for _, c := range open {
 		if len(c.parts) > 0 {
-			s := g.add(Step{MessageID: c.message.ID}, c)
+			s := g.add(Step{MessageID: c.message.ID}, c, time.Time{})
 			s.To = c.parts[len(c.parts)-1].To
 		}
 	}

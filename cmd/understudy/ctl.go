@@ -38,7 +38,7 @@ type (
 		Mode string `arg:"" optional:"" help:"real, manual or auto."`
 	}
 	ctlAdvance struct {
-		By      string `arg:"" help:"A duration such as 90s, 24h or 7d, or 'to:UNIX_MS'."`
+		By      string `arg:"" help:"A duration such as 90s, 24h or 7d; 'to:UNIX_MS'; 'next' for the next timer; 'idle' until none is left but those of schedules."`
 		Timeout string `default:"60s" help:"Real time that it may take."`
 	}
 	ctlSettle struct {
@@ -80,6 +80,8 @@ func (k *ctlAdvance) Run(e *env, c *cli) error {
 	body := map[string]any{"by": k.By, "timeout": k.Timeout}
 	if at, ok := strings.CutPrefix(k.By, "to:"); ok {
 		body = map[string]any{"to": json.Number(at), "timeout": k.Timeout}
+	} else if k.By == "next" || k.By == "idle" {
+		body = map[string]any{"until": k.By, "timeout": k.Timeout}
 	}
 	return c.Ctl.show(e, http.MethodPost, "clock/advance", nil, body)
 }

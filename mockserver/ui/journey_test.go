@@ -1,6 +1,8 @@
 package ui_test
 
 import (
+	"encoding/json"
+	"net/http"
 	"testing"
 
 	"github.com/understudy-mock/understudy/mockserver"
@@ -97,4 +99,32 @@ func TestRunOnThePage(t *testing.T) {
 	b.do("open the first row", clickRow())
 	b.see(`"shipped"`)
 	b.shoot("run")
+	whole(t, u, "wfr_order-7")
+}
+
+// whole holds the time axis of an ended run to be without overlaps and open ends.
+func whole(t *testing.T, u *mockserver.TestServer, id string) {
+	t.Helper()
+	var trace struct {
+		Spans []struct {
+			Step  struct{ StepName string }
+			Parts []struct {
+				Kind     string
+				From, To int64
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(request(t, u, http.MethodGet, "/_understudy/runs/"+id, "")), &trace); err != nil || len(trace.Spans) < 7 {
+		t.Fatalf("%d spans, %v", len(trace.Spans), err)
+	}
+	for _, s := range trace.Spans {
+		at := int64(0)
+		for _, p := range s.Parts {
+			if p.From < at || p.To < p.From {
+				t.Errorf("%s: %+v", s.Step.StepName, s.Parts)
+				break
+			}
+			at = p.To
+		}
+	}
 }

@@ -169,3 +169,25 @@ func request(t testing.TB, u *mockserver.TestServer, method, path, body string, 
 	}
 	return text(t, r)
 }
+
+// TestScreenshot makes the picture of the README, which make screenshot keeps.
+func TestScreenshot(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	w := runOrders(t, u)
+	w.broken.Store(true)
+	w.trigger("wfr_order-7")
+	u.Advance(time.Hour + 20*time.Minute)
+	w.send(http.MethodPost, "/v2/notify/paid-wfr_order-7", map[string]bool{"paid": true})
+	u.Advance(time.Minute)
+	b := look(t, u, "ui/runs/wfr_order-7")
+	b.size(1180, 720)
+	b.see("RUN_FAILED")
+	b.shoot("page")
+	if readme, err := os.ReadFile("../../README.md"); err != nil || !strings.Contains(string(readme), "docs/page.png") {
+		t.Errorf("the README does not show docs/page.png: %v", err)
+	}
+	if picture, err := os.Stat("../../docs/page.png"); err != nil || picture.Size() < 10_000 {
+		t.Errorf("docs/page.png: %v; make screenshot makes it", err)
+	}
+}
