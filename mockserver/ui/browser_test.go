@@ -226,10 +226,28 @@ func (b *tab) fill(label, value string) {
 	}))
 }
 
+// keys presses keys.
+func (b *tab) keys(text string) {
+	b.t.Helper()
+	b.do("press "+text, chromedp.KeyEvent(text))
+}
+
 // see waits until the page shows a text.
 func (b *tab) see(text string) {
 	b.t.Helper()
 	b.holds("see "+text, fmt.Sprintf(`document.body.innerText.replace(/\s+/g, " ").includes(%s)`, quote(text)))
+}
+
+// state waits until something is in a state.
+func (b *tab) state(name string) {
+	b.t.Helper()
+	b.holds("state "+name, `[...document.querySelectorAll("#view .state")].some((s) => s.textContent === `+quote(name)+`)`)
+}
+
+// lands waits until a view is shown, by the beginning of its title.
+func (b *tab) lands(title string) {
+	b.t.Helper()
+	b.holds("land on "+title, "document.title.startsWith("+quote(title)+")")
 }
 
 // holds waits until an expression holds.

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -36,7 +38,7 @@ func TestJourney(t *testing.T) {
 	b.see(`"iss"`)
 
 	b.click("+1 m")
-	b.see("FAILED")
+	b.state("FAILED")
 	b.see("How it ended")
 	b.see("kept as DLQ entry")
 	b.click("DLQ 1")
@@ -45,7 +47,7 @@ func TestJourney(t *testing.T) {
 	b.see("is delivered again")
 	b.see("Nothing has failed for good")
 	b.click("Messages")
-	b.see("DELIVERED")
+	b.state("DELIVERED")
 
 	b.click("Flow control 1")
 	b.clickIn("key-customer-7", "Pause")
@@ -53,7 +55,7 @@ func TestJourney(t *testing.T) {
 	u.Publish("https://app.test/hook", []byte("held"), "Svc-Flow-Control-Key: customer-7", "Svc-Flow-Control-Value: parallelism=1")
 	b.see("1 waiting") // without a reload
 	b.click("1 waiting")
-	b.see("CREATED")
+	b.state("CREATED")
 	b.do("open the first row", clickRow())
 	b.see(`flow-control key "customer-7" is paused since`)
 	b.click("Flow control 1")
@@ -87,7 +89,7 @@ func TestRunOnThePage(t *testing.T) {
 	b.click("Notify")
 	b.see("was told of paid-wfr_order-7")
 	b.click("Until idle")
-	b.see("RUN_FAILED")
+	b.state("RUN_FAILED")
 	b.see("Open the DLQ entry")
 	b.shoot("run-failed")
 
@@ -95,7 +97,7 @@ func TestRunOnThePage(t *testing.T) {
 	b.click("Resume")
 	b.see("goes on from the step that failed")
 	b.click("Runs")
-	b.see("RUN_SUCCESS")
+	b.state("RUN_SUCCESS")
 	b.do("open the first row", clickRow())
 	b.see(`"shipped"`)
 	b.shoot("run")
@@ -127,4 +129,63 @@ func whole(t *testing.T, u *mockserver.TestServer, id string) {
 			at = p.To
 		}
 	}
+}
+
+// TestKeys goes through the page without a mouse.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*", 200)
+	u.Publish("https://app.test/one", nil)
+	u.Publish("https://app.test/two", nil)
+	u.Settle()
+	b := look(t, u, "")
+	b.keys("gm")
+	b.lands("Messages · Understudy")
+	b.keys("jj")
+	b.keys("\r")
+	b.see("Timeline") // of the first message
+	b.keys("gm")
+	b.lands("Messages · Understudy")
+	b.keys("/")
+	b.holds("the filter has the focus", `document.activeElement.closest(".filter") !== null`)
+	b.keys("gd") // is typed into the field
+	b.holds("nothing was opened", `document.activeElement.value.endsWith("gd") && location.pathname.endsWith("/messages")`)
+	b.do("leave the field", chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
+	b.keys("?")
+	b.holds("the list of keys is open", `document.querySelector("#keys").open`)
+	b.keys("\r") // on its only button
+	b.holds("it is closed", `!document.querySelector("#keys").open`)
+}
+
+// TestFollowing sees what happens without a reload, leaves alone what somebody
+// does meanwhile, and stops when it is asked to.
+func TestFollowing(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*", 200)
+	b := look(t, u, "ui/messages")
+	b.click("Publish a message")
+	b.fill("Destination", "https://app.test/half-writ")
+	u.Publish("https://app.test/first", nil)
+	b.see("https://app.test/first")
+	if got := ask[string](b, `document.activeElement.value`); got != "https://app.test/half-writ" {
+		t.Errorf("the field that somebody writes in has %q", got)
+	}
+	b.click("Live")
+	b.see("Paused")
+	u.Publish("https://app.test/second", nil)
+	u.Settle()
+	if ask[bool](b, `document.body.innerText.includes("https://app.test/second")`) {
+		t.Error("a paused page goes on")
+	}
+	b.click("Paused")
+	b.see("https://app.test/second")
+	b.theme("dark")
+	dark := ask[string](b, `getComputedStyle(document.body).backgroundColor`)
+	b.click("Theme")
+	if light := ask[string](b, `getComputedStyle(document.body).backgroundColor`); light == dark {
+		t.Errorf("the theme stays %s", dark)
+	}
+	b.do("forget the theme", chromedp.Evaluate[chromedp.Void](`localStorage.clear(); sessionStorage.clear()`))
 }

@@ -182,7 +182,7 @@ func TestScreenshot(t *testing.T) {
 	u.Advance(time.Minute)
 	b := look(t, u, "ui/runs/wfr_order-7")
 	b.size(1180, 720)
-	b.see("RUN_FAILED")
+	b.state("RUN_FAILED")
 	b.shoot("page")
 	if readme, err := os.ReadFile("../../README.md"); err != nil || !strings.Contains(string(readme), "docs/page.png") {
 		t.Errorf("the README does not show docs/page.png: %v", err)

@@ -181,6 +181,9 @@ func (d *drawing) row(i int, s *span, now int64) {
 		if to == 0 {
 			to = now
 		}
+		if p.Kind == "waiting" && to == p.From {
+			continue // it did not wait
+		}
 		x := d.x(p.From)
 		d.printf(`<rect class="part %s" x="%d" y="%d" width="%d" height="14" rx="2"><title>%s</title></rect>`,
 			escaped(p.Kind), x, y+6, max(3, d.x(to)-x), escaped(fmt.Sprintf("%s: %s for %s", name, p.Kind, duration(to-p.From))))

@@ -97,7 +97,7 @@ type frame struct {
 	Fault    string // why there is nothing to see
 	Data     any
 
-	Body   template.HTML // the view
+	Body template.HTML // the view
 
 	template string
 	path     string // of the view, escaped

@@ -12,6 +12,7 @@ const follower = {
   paused: sessionStorage.getItem("understudy-paused") === "yes",
   busy: false,
   again: false,
+  left: 0, // when a link or a button was pressed whose answer has not come
 
   connect() {
     const account = find("#live")?.dataset.account;
@@ -26,7 +27,7 @@ const follower = {
   },
 
   async refresh() {
-    if (this.busy) {
+    if (this.busy || this.leaving()) {
       this.again = true;
       return;
     }
@@ -35,17 +36,31 @@ const follower = {
     try {
       const answer = await fetch(address, { headers: { Follow: "true" } });
       const text = await answer.text();
-      if (address === location.href && !selecting()) {
+      if (!this.leaving() && address === location.href && !selecting()) {
         await htmx.swap({ text, target: find("#live"), select: "#live", swap: "outerMorph", sourceElement: document.body });
       }
     } catch {
       // the server is gone; the stream tells when it is back
     }
     this.busy = false;
-    if (this.again) {
-      this.again = false;
-      this.refresh();
-    }
+    this.catchUp();
+  },
+
+  // leaving tells whether the answer to a link or a button is awaited.
+  leaving() {
+    return Date.now() - this.left < 10_000;
+  },
+
+  // arrived goes on where a link or a button has led to.
+  arrived() {
+    this.left = 0;
+    this.catchUp();
+  },
+
+  catchUp() {
+    if (!this.again || this.leaving()) return;
+    this.again = false;
+    this.refresh();
   },
 
   toggle() {
@@ -141,7 +156,7 @@ const keys = {
   j: () => row(1),
   k: () => row(-1),
   p: () => follower.toggle(),
-  "/": () => find(".filter input:not([type=hidden]), .filter select")?.focus(),
+  "/": () => find(".filter input:not([type=hidden])")?.focus(),
   "?": () => find("#keys").showModal(),
 };
 
@@ -163,10 +178,13 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+document.addEventListener("htmx:before:request", () => (follower.left = Date.now()));
+document.addEventListener("htmx:error", () => follower.arrived());
 document.addEventListener("visibilitychange", () => follower.connect());
 document.addEventListener("htmx:after:swap", () => {
   show();
   follower.connect();
+  follower.arrived();
 });
 addEventListener("pagehide", () => follower.stream?.close());
 show();
