@@ -80,6 +80,8 @@ func askedLimits(run kv.ScriptRun) []askedLimit {
 	}
 	var l ratelimit.Limit
 	switch {
+	case len(numbers) == 3 && numbers[1] > longAgo: // asks what is left
+		l = ratelimit.Limit{Algorithm: ratelimit.Sliding, Tokens: numbers[0], Window: millis(numbers[2])}
 	case len(numbers) == 3:
 		l = ratelimit.Limit{Algorithm: ratelimit.Fixed, Tokens: numbers[0], Window: millis(numbers[1])}
 	case len(numbers) == 4 && len(run.Keys) >= 2:
@@ -92,6 +94,9 @@ func askedLimits(run kv.ScriptRun) []askedLimit {
 	}
 	return []askedLimit{{l, baseKey(l, run.Keys[0])}}
 }
+
+// longAgo tells an instant in Unix ms from the length of a window.
+const longAgo = 1_200_000_000_000
 
 func millis(n int64) time.Duration { return time.Duration(min(n, 1<<40)) * time.Millisecond }
 

@@ -141,11 +141,16 @@ func TestLimits(t *testing.T) {
 	kv(fmt.Sprintf(`["EVAL","return redis.call('INCRBY', KEYS[1], 4)","1","fixed:alice:%d","10","%d","1"]`, now/window, window))
 	kv(fmt.Sprintf(`["EVAL","%s","1","bucket:bob","5","%d","1","%d","1"]`, script, window, now))
 	kv(`["EVAL","return 1","1","nothing of a limiter","x"]`)
+	kv(`["EVAL","return 2","1","bucket:bob","5"]`) // asks what is left, and tells no limit
+	kv(fmt.Sprintf(`["EVAL","return 3","2","sliding:eve:1","sliding:eve:0","7","%d","60000"]`, now))
 	a := c.do("GET", "/_understudy/limits", "").ok()
 	for _, text := range []string{`"key":"fixed:alice","algorithm":"fixed-window","limit":10,"windowMs":1000000000000,"left":6`, `"key":"bucket:bob","algorithm":"token-bucket","limit":5,"windowMs":1000000000000,"left":3`} {
 		if !strings.Contains(string(a.raw), text) {
 			t.Errorf("no %s in %s", text, a.raw)
 		}
+	}
+	if !strings.Contains(string(a.raw), `"key":"sliding:eve","algorithm":"sliding-window","limit":7,"windowMs":60000,"left":7`) {
+		t.Errorf("no sliding window in %s", a.raw)
 	}
 	if strings.Contains(string(a.raw), "nothing") {
 		t.Errorf("%s", a.raw)

@@ -8,19 +8,19 @@ import (
 	"sync"
 )
 
-// ScriptRun is what a script was last given for its first key.
+// ScriptRun is what a script was last given with a first key.
 type ScriptRun struct {
 	Keys, Args []string
 }
 
-// maxRecent bounds how many first keys are remembered; the older half goes.
+// maxRecent bounds how many runs are remembered; the older half goes.
 const maxRecent = 10_000
 
 // recent remembers the runs of scripts: limiters keep only counters in the
 // store, and tell their limits with each call.
 type recent struct {
 	mu   sync.Mutex
-	runs map[string]recentRun
+	runs map[string]recentRun // by script and first key
 	last int
 }
 
@@ -44,7 +44,7 @@ func (r *recent) note(command []string) {
 		r.runs = map[string]recentRun{}
 	}
 	r.last++
-	r.runs[command[3]] = recentRun{ScriptRun{command[3 : 3+n], command[3+n:]}, r.last}
+	r.runs[command[1]+" "+command[3]] = recentRun{ScriptRun{command[3 : 3+n], command[3+n:]}, r.last}
 	if len(r.runs) > maxRecent {
 		for key, run := range r.runs {
 			if run.number <= r.last-maxRecent/2 {
@@ -60,7 +60,7 @@ func (r *recent) clear() {
 	r.runs = nil
 }
 
-// ScriptRuns are the last runs of scripts, one for each first key, latest first.
+// ScriptRuns are the last runs, one for each script and first key, latest first.
 func (k *KV) ScriptRuns() []ScriptRun {
 	k.recent.mu.Lock()
 	defer k.recent.mu.Unlock()

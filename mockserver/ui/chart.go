@@ -23,13 +23,14 @@ type point struct {
 type series struct {
 	Name   string
 	Points []point
+	Total  string
 }
 
 // chart is a picture of some series.
 type chart struct {
 	Title  string
 	Unit   string
-	Total  string
+	Total  string // of one series; several have their own
 	Series []series
 }
 
@@ -65,14 +66,14 @@ func messageSeries(u map[string]any) any {
 	return nil
 }
 
-func one(name string, v any) []series { return []series{{name, points(v)}} }
+func one(name string, v any) []series { return []series{{Name: name, Points: points(v)}} }
 
 func many(v any) (out []series) {
 	list, _ := v.([]any)
 	for _, one := range list {
 		d, _ := one.(doc)
 		name, _ := d["id"].(string)
-		out = append(out, series{name, points(d["data_points"])})
+		out = append(out, series{Name: name, Points: points(d["data_points"])})
 	}
 	return out
 }
@@ -88,15 +89,18 @@ func points(v any) (out []point) {
 	return out
 }
 
-func newChart(title, unit string, s []series) chart {
-	c := chart{Title: title, Unit: unit, Series: s}
-	sum := 0.0
-	for _, one := range s {
-		for _, p := range one.Points {
+func newChart(title, unit string, list []series) chart {
+	c := chart{Title: title, Unit: unit, Series: list}
+	for i := range c.Series {
+		sum := 0.0
+		for _, p := range c.Series[i].Points {
 			sum += p.Y
 		}
+		c.Series[i].Total = c.number(sum)
 	}
-	c.Total = c.number(sum)
+	if len(c.Series) == 1 {
+		c.Total = c.Series[0].Total
+	}
 	return c
 }
 
@@ -135,7 +139,7 @@ func (c chart) Draw() template.HTML {
 	if n > 0 {
 		most = slices.Max(sums)
 	}
-	d.open("chart", "img", chartWidth, chartHeight, fmt.Sprintf("%s: %s in all, at most %s at once", c.Title, c.Total, c.number(most)))
+	d.open("chart", "img", chartWidth, chartHeight, c.told(most))
 	base := chartHeight - chartFoot
 	d.printf(`<line class="grid" x1="0" x2="%d" y1="%d" y2="%d"/>`, chartWidth, base, base)
 	if most > 0 {
@@ -147,6 +151,15 @@ func (c chart) Draw() template.HTML {
 		d.printf(`<text class="axis" x="2" y="%d">%s</text><text class="axis end" x="%d" y="%d">%s</text>`, chartHeight-5, escaped(when(x[0].X)), chartWidth-2, chartHeight-5, escaped(when(x[len(x)-1].X)))
 	}
 	return d.close()
+}
+
+// told is the chart in words.
+func (c *chart) told(most float64) string {
+	parts := []string{}
+	for _, s := range c.Series {
+		parts = append(parts, s.Name+" "+s.Total)
+	}
+	return fmt.Sprintf("%s: %s; at most %s at once", c.Title, strings.Join(parts, ", "), c.number(most))
 }
 
 func (c *chart) bars(d *drawing, n int, most float64) {
