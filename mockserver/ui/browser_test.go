@@ -128,7 +128,7 @@ func (b *tab) listen(_ context.Context, target *chromedp.Target) error {
 			if err != nil {
 				return
 			}
-			if event.Entry.Level == "error" && !strings.Contains(event.Entry.Text, "status of 4") {
+			if event.Entry.Level == "error" && !strings.Contains(event.Entry.Text, "status of 4") && !strings.Contains(event.Entry.Text, "net::ERR_") {
 				b.fault(event.Entry.Text + " " + event.Entry.URL)
 			}
 		}

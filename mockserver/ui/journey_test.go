@@ -181,6 +181,8 @@ func TestFollowing(t *testing.T) {
 	}
 	b.click("Paused")
 	b.see("https://app.test/second")
+	_ = u.Close() // once more by the cleanup, which then has nothing to do
+	b.see("Server lost")
 	b.theme("dark")
 	dark := ask[string](b, `getComputedStyle(document.body).backgroundColor`)
 	b.click("Theme")

@@ -12,6 +12,7 @@ const follower = {
   paused: sessionStorage.getItem("understudy-paused") === "yes",
   busy: false,
   again: false,
+  lost: false, // whether the server does not answer; the browser tries again
   left: 0, // when a link or a button was pressed whose answer has not come
 
   connect() {
@@ -24,6 +25,13 @@ const follower = {
     this.account = account;
     this.stream = new EventSource("/_understudy/overview?follow=true&account=" + encodeURIComponent(account));
     this.stream.addEventListener("overview", () => this.refresh());
+    this.stream.addEventListener("open", () => this.reached(true));
+    this.stream.addEventListener("error", () => this.reached(false));
+  },
+
+  reached(yes) {
+    this.lost = !yes;
+    show();
   },
 
   async refresh() {
@@ -82,7 +90,7 @@ function show() {
   const live = find("[data-live]");
   if (live) {
     live.setAttribute("aria-pressed", String(!follower.paused));
-    live.textContent = follower.paused ? "Paused" : "Live";
+    live.textContent = follower.paused ? "Paused" : follower.lost ? "Server lost" : "Live";
   }
 }
 
