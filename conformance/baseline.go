@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,12 +89,7 @@ func (k *known) about(x *Result) bool {
 	if k.ID == x.Name {
 		return true
 	}
-	for _, id := range x.Requirements {
-		if k.ID == id {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(x.Requirements, k.ID)
 }
 
 // apply marks what was expected and tells what is stale.

@@ -139,8 +139,7 @@ func (s *scenario) send(r *http.Request, body []byte, op *spec.Operation) (*answ
 	response, err := s.suite.http.Do(r)
 	x.Took = since(started)
 	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err
 		}
 		x.Error = s.masked(err.Error())
@@ -156,7 +155,7 @@ func (s *scenario) send(r *http.Request, body []byte, op *spec.Operation) (*answ
 	a := &answer{status: response.StatusCode, header: d.NeutralHeader(response.Header), body: d.NeutralJSON(text), scenario: s}
 	decoder := json.NewDecoder(bytes.NewReader(a.body))
 	decoder.UseNumber()
-	if decoder.Decode(&a.json) != nil || decoder.Decode(new(any)) != io.EOF { //nolint:errorlint // Decode gives io.EOF itself
+	if decoder.Decode(&a.json) != nil || decoder.Decode(new(any)) != io.EOF {
 		a.json = nil
 	}
 	x.Status, x.Answer, x.AnswerHdr = a.status, s.masked(clip(string(a.body))), s.maskedHeader(a.header)

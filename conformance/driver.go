@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os/exec"
@@ -86,9 +87,7 @@ func (s *scenario) run(name string, d Driver, vars map[string]string, header htt
 	for field, v := range d.Headers {
 		r.Header.Set(field, s.expand(string(v), vars))
 	}
-	for field, values := range s.suite.dialect.BrandHeader(header.Clone()) {
-		r.Header[field] = values
-	}
+	maps.Copy(r.Header, s.suite.dialect.BrandHeader(header.Clone()))
 	a, err := s.send(r, body, nil)
 	if err != nil {
 		return nil, harness(DriverFailed, "driver %s: %v", name, err)
@@ -124,7 +123,7 @@ func (s *scenario) execute(name string, d Driver, vars map[string]string) (*answ
 		args[i] = s.expand(arg, vars)
 	}
 	var out, errs bytes.Buffer
-	c := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // the target file's own command
+	c := exec.CommandContext(ctx, args[0], args[1:]...)
 	c.Stdout, c.Stderr = &out, &errs
 	if err := c.Run(); err != nil {
 		return nil, harness(DriverFailed, "driver %s: %s: %v: %s", name, args[0], err, s.masked(clip(strings.TrimSpace(errs.String()))))

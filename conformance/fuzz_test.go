@@ -18,7 +18,7 @@ func FuzzTarget(f *testing.F) {
 }
 
 func FuzzTags(f *testing.F) {
-	for _, seed := range []string{"", "@a and not @b", "(@a or @b) and @c", "not not @a", "((", "@a @b", strings.Repeat("(", 2000)} {
+	for _, seed := range []string{"", "@a and not @b", "(@a or @b) and @c", "not not @a", "((", "@a @b", strings.Repeat("(", 2000)} { //nolint:dupword // tags, not words
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

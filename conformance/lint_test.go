@@ -118,7 +118,7 @@ func TestTagExpressions(t *testing.T) {
 		{"@a and @b", "@a", "false"},
 		{"@a or @b and @c", "@a", "true"},
 		{"(@a or @b) and @c", "@a", "false"},
-		{"not not @a", "@a", "true"},
+		{"not not @a", "@a", "true"}, //nolint:dupword // tags, not words
 		{"not (@a or @b)", "@c", "true"},
 		{"@a &&", "", `"&" stands where`},
 		{"@a @b", "", `"@b" stands where`},
@@ -127,7 +127,7 @@ func TestTagExpressions(t *testing.T) {
 		{"a", "", "a tag such as"},
 	} {
 		e, err := parseTags(c.text)
-		got := ""
+		var got string
 		if err != nil {
 			got = err.Error()
 		} else {

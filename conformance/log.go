@@ -215,8 +215,8 @@ func (s *scenario) eventsAgree() error {
 	var created, address string
 	return s.all(func(e any) error {
 		at1, _ := integer(e, "/workflowCreatedAt")
-		c, u := strconv.FormatInt(at1, 10), ""
-		u, _ = text(e, "/workflowUrl")
+		c := strconv.FormatInt(at1, 10)
+		u, _ := text(e, "/workflowUrl")
 		if created == "" {
 			created, address = c, u
 		}

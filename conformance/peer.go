@@ -25,7 +25,6 @@ type peer struct {
 
 	mu      sync.Mutex
 	done    map[string]int    // step name -> times executed
-	asked   []string          // headers of the last call, by name
 	runs    map[string]string // run id -> created at, as the calls say it
 	garbage string            // answered instead of working
 }
@@ -180,17 +179,20 @@ func (p *peer) item(got *received, step stepBody) batchItem {
 
 // submit reports steps. That the run is over is no failure.
 func (p *peer) submit(items []batchItem) reply {
-	for i := range items {
-		h := http.Header{}
-		for name, v := range items[i].Headers {
+	sent := make([]batchItem, 0, len(items))
+	for _, item := range items {
+		h, branded := http.Header{}, map[string]string{}
+		for name, v := range item.Headers {
 			h.Set(name, v)
 		}
-		items[i].Headers = map[string]string{}
-		for name, v := range p.scenario.suite.dialect.BrandHeader(h) {
-			items[i].Headers[name] = v[0]
+		h = p.scenario.suite.dialect.BrandHeader(h)
+		for name := range h {
+			branded[name] = h.Get(name)
 		}
+		item.Headers = branded
+		sent = append(sent, item)
 	}
-	body, err := json.Marshal(items)
+	body, err := json.Marshal(sent)
 	if err != nil {
 		return reply{Status: http.StatusInternalServerError, Body: err.Error()}
 	}

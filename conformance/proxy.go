@@ -90,8 +90,7 @@ func NewProxy(cfg ProxyConfig) (*Proxy, error) {
 		},
 		ModifyResponse: p.answered,
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			var v *enforced
-			if errors.As(err, &v) {
+			if v, ok := errors.AsType[*enforced](err); ok {
 				refuseProxy(w, http.StatusBadGateway, "the answer of the upstream breaks the document: "+v.problem.String())
 				return
 			}

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -183,9 +184,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	if answer.Reset {
 		panic(http.ErrAbortHandler) // net/http breaks the connection
 	}
-	for name, values := range e.scenario.suite.dialect.BrandHeader(answer.Header) {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), e.scenario.suite.dialect.BrandHeader(answer.Header))
 	w.WriteHeader(int(got.status.Load()))
 	_, _ = w.Write([]byte(answer.Body)) // the target may have gone
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -118,9 +119,7 @@ func (r *Relay) take(w http.ResponseWriter, q *http.Request) {
 		if a.Status == 0 {
 			panic(http.ErrAbortHandler) // net/http breaks the connection
 		}
-		for name, values := range a.Header {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), a.Header)
 		w.WriteHeader(a.Status)
 		_, _ = w.Write(a.Body) // the target may be gone
 	case <-ctx.Done():

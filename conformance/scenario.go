@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/cucumber/godog"
-
-	"github.com/understudy-mock/understudy/spec"
 )
 
 // scenario is everything that one scenario knows: its names, its endpoints, and
@@ -32,8 +30,7 @@ type scenario struct {
 
 	endpoints []*endpoint
 	named     map[string]*endpoint
-	asked     *answer // the last request that a When step made
-	asks      []*answer
+	asked     *answer      // the last request that a When step made
 	unlooked  map[int]bool // exchanges that no step has judged
 
 	publish  publishing
@@ -113,7 +110,7 @@ func bound(method any) any {
 	}
 	f := reflect.FuncOf(in, []reflect.Type{reflect.TypeFor[error]()}, false)
 	return reflect.MakeFunc(f, func(args []reflect.Value) []reflect.Value {
-		ctx, _ := args[0].Interface().(context.Context)
+		ctx, _ := reflect.TypeAssert[context.Context](args[0])
 		args[0] = reflect.ValueOf(of(ctx))
 		return m.Call(args)
 	}).Interface()
@@ -399,6 +396,3 @@ func (a *answer) fails(pointer, message, want, got string) error {
 func (s *scenario) observe(point, value string) {
 	s.suite.observe(point, value)
 }
-
-// operation is an operation of the document that steps speak about.
-func (s *scenario) operation(id string) *spec.Operation { return s.suite.doc.Operation(id) }

@@ -32,7 +32,7 @@ type Listed struct {
 
 // List is every scenario that a configuration picks.
 func List(cfg Config) ([]Listed, error) {
-	selection, err := Select(cfg)
+	selection, err := choose(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -44,8 +44,8 @@ func List(cfg Config) ([]Listed, error) {
 	return list, nil
 }
 
-// Select picks scenarios; none is an error.
-func Select(cfg Config) ([]picked, error) {
+// choose picks scenarios; none is an error.
+func choose(cfg Config) ([]picked, error) {
 	if cfg.FS == nil {
 		cfg.FS = features.FS
 	}

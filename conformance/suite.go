@@ -94,7 +94,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		http: newHTTP(ctx, cfg.concurrency()), picked: map[string]*picked{}, observations: map[string][]string{},
 	}
 	defer st.http.CloseIdleConnections()
-	selection, err := Select(cfg)
+	selection, err := choose(cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -179,7 +179,6 @@ func (s fileSchema) check(file string, root *yaml.Node, value any) error {
 	if accepted == "" {
 		accepted = strings.TrimPrefix(breach.Message, "value must be ")
 		if list, ok := object["enum"].([]any); ok {
-			accepted = strings.Trim(strings.ReplaceAll(fmt.Sprint(list...), " ", " "), "[]")
 			var words []string
 			for _, v := range list {
 				words = append(words, fmt.Sprint(v))

@@ -36,9 +36,9 @@ func writeTerminal(w io.Writer, r *Report) error {
 		fmt.Fprintf(&b, "The run ended early: %s\n", r.Exhausted)
 	}
 	t := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "profile\tresult\tpassed\tfailed\twarned\tinconclusive")
+	_, _ = fmt.Fprintln(t, "profile\tresult\tpassed\tfailed\twarned\tinconclusive")
 	for _, p := range r.Profiles {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\n", p.Name, p.Verdict, p.Passed, p.Failed, p.Warned, p.Inconclusive)
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\n", p.Name, p.Verdict, p.Passed, p.Failed, p.Warned, p.Inconclusive)
 	}
 	_ = t.Flush() // to a buffer
 	fmt.Fprintf(&b, "\n%s in %s\n", r.verdictLine(), r.Duration.Round(time.Millisecond))

@@ -28,7 +28,7 @@ func dig(ctx context.Context, command, pattern string, port int) (*tunnel, strin
 	if err != nil {
 		return nil, "", fmt.Errorf("receiver.tunnel.url_pattern: %w", err)
 	}
-	t := &tunnel{cmd: exec.CommandContext(ctx, "sh", "-c", strings.ReplaceAll(command, "{port}", strconv.Itoa(port))), done: make(chan struct{})} //nolint:gosec // the target file's own command
+	t := &tunnel{cmd: exec.CommandContext(ctx, "sh", "-c", strings.ReplaceAll(command, "{port}", strconv.Itoa(port))), done: make(chan struct{})}
 	t.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, in := io.Pipe()
 	t.cmd.Stdout, t.cmd.Stderr = in, in
@@ -61,7 +61,7 @@ func dig(ctx context.Context, command, pattern string, port int) (*tunnel, strin
 	case address := <-found:
 		return t, strings.TrimRight(address, "/"), nil
 	case err := <-exited:
-		return nil, "", fmt.Errorf("the tunnel ended (%v) before it printed a URL that matches %s", err, pattern)
+		return nil, "", fmt.Errorf("the tunnel ended (%w) before it printed a URL that matches %s", err, pattern)
 	case <-limit.Done():
 		t.fill()
 		return nil, "", fmt.Errorf("the tunnel printed no URL that matches %s within %s", pattern, tunnelLimit)

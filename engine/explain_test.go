@@ -35,9 +35,9 @@ func TestExplain(t *testing.T) {
 	w.must(err)
 	w.must(w.PauseQueue("q"))
 	queued := w.publish(engine.Options{Queue: "q"})
-	w.publish(engine.Options{Flow: &key, Retries: number(0)})
+	w.publish(engine.Options{Flow: &key, Retries: new(0)})
 	held := w.publish(engine.Options{Flow: &key})
-	failed := w.publish(engine.Options{Retries: number(0)})
+	failed := w.publish(engine.Options{Retries: new(0)})
 	w.settle()
 	paused := func() string {
 		w.must(w.PauseFlow("k"))

@@ -72,7 +72,7 @@ func (l *life) outcome(seed uint32, at engine.Attempt) engine.Outcome {
 func (l *life) publishOne(t *rapid.T) {
 	opts := engine.Options{
 		Delay:   time.Duration(rapid.SampledFrom([]int{0, 0, 1, 30}).Draw(t, "delay")) * time.Second,
-		Retries: number(rapid.IntRange(0, 3).Draw(t, "retries")),
+		Retries: new(rapid.IntRange(0, 3).Draw(t, "retries")),
 	}
 	if i := rapid.IntRange(-1, len(limits)-1).Draw(t, "key"); i >= 0 {
 		opts.Flow = &limits[i]

@@ -47,8 +47,7 @@ func setup(t tester, change ...func(*engine.Config)) *world {
 	return w
 }
 
-func seeded(c *engine.Config) { c.Seed = 7 }
-func auto(c *engine.Config)   { c.Auto = true }
+func auto(c *engine.Config) { c.Auto = true }
 
 func (w *world) Deliver(_ context.Context, at engine.Attempt) engine.Outcome {
 	w.mu.Lock()
@@ -134,8 +133,6 @@ func walk[T any](t tester, f engine.Filter, list func(engine.Filter) (engine.Pag
 		}
 	}
 }
-
-func number(n int) *int { return &n }
 
 func always(status int) func(engine.Attempt) engine.Outcome {
 	return func(engine.Attempt) engine.Outcome { return engine.Outcome{Status: status} }

@@ -20,7 +20,7 @@ func TestWalkingAListShowsWhatStayedOnce(t *testing.T) {
 		w := setup(t)
 		w.answer = always(500)
 		bury := func() {
-			w.publish(engine.Options{Retries: number(0)})
+			w.publish(engine.Options{Retries: new(0)})
 			w.advance(time.Duration(rapid.IntRange(0, 2).Draw(t, "ms")) * time.Millisecond)
 		}
 		for range rapid.IntRange(0, 30).Draw(t, "entries") {

@@ -49,7 +49,7 @@ func TestBackoffGrowsToOneDay(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.answer = always(500)
-	w.publish(engine.Options{Retries: number(6)})
+	w.publish(engine.Options{Retries: new(6)})
 	w.advance(30 * 24 * time.Hour)
 	starts := w.starts()
 	want := []time.Duration{12 * time.Second, 148 * time.Second, 1808 * time.Second, 22026 * time.Second, 24 * time.Hour, 24 * time.Hour}
@@ -93,7 +93,7 @@ func TestTheDestinationMaySetTheWait(t *testing.T) {
 			t.Parallel()
 			w := setup(t)
 			w.answer = func(engine.Attempt) engine.Outcome { return engine.Outcome{Status: 429, Header: c.header} }
-			w.publish(engine.Options{Retries: number(1)})
+			w.publish(engine.Options{Retries: new(1)})
 			w.advance(48 * time.Hour)
 			if got := w.starts(); !slices.Equal(got, []time.Duration{0, c.want}) {
 				t.Errorf("attempts at %v, want the second at %v", got, c.want)
@@ -242,7 +242,7 @@ func TestNotBeforeWinsOverDelayAndThePastDeliversAtOnce(t *testing.T) {
 			t.Parallel()
 			w := setup(t)
 			w.publish(c.opts)
-			w.advance(c.want - time.Millisecond*time.Duration(min(c.want, 1)))
+			w.advance(max(0, c.want-time.Millisecond))
 			if n := len(w.made()); c.want > 0 && n != 0 {
 				t.Errorf("delivered %d a millisecond too early", n)
 			}

@@ -47,8 +47,7 @@ func TestASnapshotKnowsEveryField(t *testing.T) {
 		for name := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" ,:", r) }) {
 			known[name] = true
 		}
-		for i := range typ.NumField() {
-			f := typ.Field(i)
+		for f := range typ.Fields() {
 			if !f.IsExported() && !f.Anonymous && !known[f.Name] {
 				t.Errorf("%s.%s is new: save it in snapshot.go, or leave it out, and name it here", typ.Name(), f.Name)
 			}

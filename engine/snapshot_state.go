@@ -40,7 +40,7 @@ func (s *Snapshot) state(cfg Config) (state, error) {
 	return l.state, l.err
 }
 
-func (l *loader) fail(format string, args ...any) {
+func (l *loader) failf(format string, args ...any) {
 	if l.err == nil {
 		l.err = damaged(format, args...)
 	}
@@ -49,7 +49,7 @@ func (l *loader) fail(format string, args ...any) {
 // want fails unless ok holds.
 func (l *loader) want(ok bool, format string, args ...any) bool {
 	if !ok {
-		l.fail(format, args...)
+		l.failf(format, args...)
 	}
 	return ok
 }
@@ -69,7 +69,7 @@ func at[T any](l *loader, list []*T, place int, what string) *T {
 func must[T any](l *loader, list []*T, place int, what string) *T {
 	v := at(l, list, place, what)
 	if v == nil {
-		l.fail("%s: missing", what)
+		l.failf("%s: missing", what)
 		v = new(T)
 	}
 	return v

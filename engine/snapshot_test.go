@@ -28,7 +28,7 @@ type command struct{ Kind, A, B, C int }
 func (w *world) play(c command) error {
 	switch c.Kind {
 	case 0, 1, 2:
-		opts := engine.Options{Delay: time.Duration(c.A%3) * 40 * time.Second, Retries: number(c.B % 4), Labels: []string{"caf\xe9", "b"}[:c.C%3]}
+		opts := engine.Options{Delay: time.Duration(c.A%3) * 40 * time.Second, Retries: new(c.B % 4), Labels: []string{"caf\xe9", "b"}[:c.C%3]}
 		if c.A%4 > 0 {
 			opts.Flow = &limits[c.A%4-1]
 		}
@@ -59,7 +59,7 @@ func (w *world) play(c command) error {
 	case 5:
 		init := true
 		_, err := w.Publish(engine.PublishRequest{URL: "https://app.test/wf", Body: []byte("start"),
-			Options: engine.Options{Retries: number(c.A % 2), Workflow: &engine.Workflow{Init: &init, RunID: fmt.Sprint("run", c.A%4), URL: "https://app.test/wf"}}})
+			Options: engine.Options{Retries: new(c.A % 2), Workflow: &engine.Workflow{Init: &init, RunID: fmt.Sprint("run", c.A%4), URL: "https://app.test/wf"}}})
 		return err
 	case 6:
 		return w.Wait(engine.WaitRequest{RunID: fmt.Sprint("run", c.A%4), EventID: fmt.Sprint("e", c.B%2), Timeout: "90s",
@@ -109,7 +109,7 @@ func (w *world) later(c command) error {
 		return w.CancelRun(fmt.Sprint("run", c.B%4))
 	case 5:
 		init := false
-		_, err := w.Publish(engine.PublishRequest{URL: "https://third.test/", Body: []byte("call"), Options: engine.Options{Retries: number(0),
+		_, err := w.Publish(engine.PublishRequest{URL: "https://third.test/", Body: []byte("call"), Options: engine.Options{Retries: new(0),
 			Callback: &engine.Callback{URL: "https://app.test/wf", Options: engine.Options{Forward: engine.Header{"Svc-Workflow-Stepid": {fmt.Sprint(c.B%5 + 1)}}}},
 			Workflow: &engine.Workflow{Init: &init, RunID: fmt.Sprint("run", c.C%4), CallType: "toCallback"}}})
 		return err

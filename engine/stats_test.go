@@ -47,7 +47,7 @@ func TestAScriptedMonthGivesExactlyItsPoints(t *testing.T) {
 		w.send(engine.PublishRequest{URL: "https://app.test/works"})
 		script = append(script, happening{at, engine.Counts{Requests: 1, Created: 1, Delivered: 1, Bytes: 120}})
 		if i%3 == 0 {
-			w.send(engine.PublishRequest{URL: "https://app.test/fails", Options: engine.Options{Retries: number(0)}})
+			w.send(engine.PublishRequest{URL: "https://app.test/fails", Options: engine.Options{Retries: new(0)}})
 			script = append(script, happening{at, engine.Counts{Requests: 1, Created: 1, Failed: 1, Bytes: 15}})
 			dead++
 		}

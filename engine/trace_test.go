@@ -133,8 +133,8 @@ func TestAdvanceUntil(t *testing.T) {
 	w.answer = always(503)
 	_, err := w.PutSchedule("s", "0 0 1 1 *", engine.PublishRequest{URL: sink})
 	w.must(err)
-	w.publish(engine.Options{Delay: time.Hour, Retries: number(2)})
-	w.publish(engine.Options{Delay: 3 * time.Hour, Retries: number(0)})
+	w.publish(engine.Options{Delay: time.Hour, Retries: new(2)})
+	w.publish(engine.Options{Delay: 3 * time.Hour, Retries: new(0)})
 	p, err := w.AdvanceUntil(t.Context(), false)
 	w.must(err)
 	if !p.Now.Equal(epoch.Add(time.Hour)) || p.Attempts != 1 {

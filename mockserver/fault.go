@@ -120,7 +120,7 @@ func (f *faults) set(list []*fault, seed uint64) {
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
-	f.draw = rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // faults, not secrets
+	f.draw = rand.New(rand.NewPCG(seed, 1))
 }
 
 // get lists the rules that are still due.

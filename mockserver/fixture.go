@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -233,9 +234,7 @@ func (b *fixtureBody) bytes() []byte {
 func (r *fixtureReader) request(fields fixtureHeaders, body []byte) engine.PublishRequest {
 	h := r.headers(fields)
 	out := engine.PublishRequest{Header: kept(h), Forward: engine.Header{}, All: defaults(h), Body: body, CallerIP: "127.0.0.1"}
-	for name, values := range content(h) {
-		out.Forward[name] = values
-	}
+	maps.Copy(out.Forward, content(h))
 	c := &call{header: h}
 	r.fail("/headers", r.server.configure(c, &out, headerSettings(h)))
 	return out

@@ -3,6 +3,7 @@ package mockserver_test
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,7 +87,7 @@ func TestAFixtureWithEverything(t *testing.T) {
 func logged(c *client, id string) string {
 	a := c.do("GET", "/v2/logs?messageId="+id, "").ok()
 	states := []string{}
-	for i := len(a.list("logs")) - 1; i >= 0; i-- {
+	for i := range slices.Backward(a.list("logs")) {
 		states = append(states, a.text("logs", i, "state"))
 	}
 	return strings.Join(states, " ")

@@ -39,7 +39,7 @@ func FuzzRequest(f *testing.F) {
 		f.Add(7*i, "https://e.test/"+body, "cursor="+url.QueryEscape(body)+"&svc-retries=-1", "Content-Type: "+body, []byte(body))
 	}
 	f.Fuzz(func(t *testing.T, n int, variable, query, header string, body []byte) {
-		op := operations()[uint(n)%uint(len(operations()))] //nolint:gosec // any
+		op := operations()[uint(n)%uint(len(operations()))]
 		u := mockserver.RunT(t, mockserver.Config{Stubs: []mockserver.Stub{{URL: "*"}}})
 		path := op.Path
 		for strings.Contains(path, "{") {

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/understudy-mock/understudy/spec"
@@ -160,7 +161,7 @@ func readAll(r io.Reader, length int64) ([]byte, error) {
 	switch {
 	case err == nil:
 		rest, err := io.ReadAll(r)
-		return append(body, rest...), err
+		return slices.Concat(body, rest), err
 	case errors.Is(err, io.ErrUnexpectedEOF) && int64(n) == length:
 		return body[:n:n], nil
 	}

@@ -96,7 +96,7 @@ func (s *soak) round(t *testing.T, span time.Duration) {
 	for worker := range soakWorkers {
 		wg.Go(func() {
 			c := s.clients[worker]
-			r := rand.New(rand.NewPCG(uint64(worker), uint64(end.UnixNano()))) //nolint:gosec // random traffic, no secret
+			r := rand.New(rand.NewPCG(uint64(worker), uint64(end.UnixNano())))
 			for calls := 0; calls < 20 || time.Now().Before(end); calls++ {
 				s.act(c, r)
 			}

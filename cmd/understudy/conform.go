@@ -48,7 +48,7 @@ func (c *ConformCmd) Run(e *env) error {
 			return usage("--report %q: accepted is FORMAT=FILE, FORMAT one of %s", one, strings.Join(conformance.ReportFormats(), ", "))
 		}
 	}
-	cfg, stop, err := c.config(e)
+	cfg, stop, err := c.config()
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (c *ConformCmd) Run(e *env) error {
 }
 
 // config reads the target file, or starts a stand-in to be judged.
-func (c *ConformCmd) config(e *env) (conformance.Config, func(), error) {
+func (c *ConformCmd) config() (conformance.Config, func(), error) {
 	cfg := conformance.Config{
 		Profiles: c.Profile, Basis: c.Basis, Strict: c.Strict, Accept: c.AcceptPartial, Tags: c.Tags,
 		Requirements: c.Requirement, Names: c.Scenario, Concurrency: c.Concurrency,
@@ -99,7 +99,7 @@ func (c *ConformCmd) config(e *env) (conformance.Config, func(), error) {
 	if len(c.Basis) == 0 {
 		cfg.Basis = []spec.Basis{spec.Stated, spec.Implied, spec.Open, spec.Extension}
 	}
-	return cfg, func() { _ = s.Close() }, nil //nolint:errcheck // it was ours alone
+	return cfg, func() { _ = s.Close() }, nil
 }
 
 //go:embed target.yaml
@@ -139,10 +139,10 @@ func (c *ConformCmd) list(w io.Writer, cfg conformance.Config) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i := range list {
 		l := &list[i]
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", l.Location, l.Basis, strings.Join(l.Requirements, ","), l.Name)
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", l.Location, l.Basis, strings.Join(l.Requirements, ","), l.Name)
 	}
-	fmt.Fprintf(t, "%d scenarios\n", len(list))
-	return t.Flush()
+	_, _ = fmt.Fprintf(t, "%d scenarios\n", len(list))
+	return t.Flush() // tells of all
 }
 
 // write prints the report for people, and those that were asked for.

@@ -49,7 +49,7 @@ func (c *ProxyCmd) Run(e *env) error {
 		if err != nil {
 			return usage("--%s: %w", flag, err)
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }() // what was written is told by the writer
 		files[flag] = f
 	}
 	if f := files["report"]; f != nil {

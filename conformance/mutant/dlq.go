@@ -2,6 +2,7 @@ package mutant
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -17,9 +18,7 @@ var dlq = []Mutant{
 		for _, item := range items {
 			object, _ := item.(map[string]any)
 			other := map[string]any{}
-			for name, value := range object {
-				other[name] = value
-			}
+			maps.Copy(other, object)
 			other["dlqId"] = object["dlqId"].(string) + "0"
 			twice = append(twice, item, other)
 		}

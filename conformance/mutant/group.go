@@ -6,11 +6,6 @@ import (
 	"sync"
 )
 
-// toGroup matches a publish to a URL group.
-func toGroup(r *http.Request) bool {
-	return publishing(r) && !strings.Contains(r.URL.Path, "://")
-}
-
 // group breaks URL groups. Sorted by id.
 var group = []Mutant{
 	{"M01", "PUB-002", "fan-out reaches only the first endpoint", []string{"GRP-001", "GRP-002", "GRP-003"}, fanOut(func(n int) int {

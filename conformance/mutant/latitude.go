@@ -60,7 +60,7 @@ var latitudes = []Mutant{
 	{"L22", "", "a page that is too large is refused with 422", nil, both(failing(listingLog, http.StatusUnprocessableEntity, ""), failing(listingDLQ, http.StatusUnprocessableEntity, ""))},
 	{"L23", "", "the backoff is constant", nil, backoff("5000")},
 	{"L24", "", "the backoff is exponential with jitter", nil, func(hit func()) Parts {
-		return backoff(strconv.Itoa(1000+rand.IntN(3000)) + " * pow(2, retried)")(hit) //nolint:gosec // any jitter will do
+		return backoff(strconv.Itoa(1000+rand.IntN(3000)) + " * pow(2, retried)")(hit)
 	}},
 	{"L25", "", "deliveries take a while", nil, delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		pause(r.Context(), 100*time.Millisecond)
@@ -68,7 +68,7 @@ var latitudes = []Mutant{
 	})},
 	{"L26", "", "the endpoints of a group are called in any order", nil, delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if ofGroup(r) {
-			pause(r.Context(), time.Duration(rand.IntN(20))*time.Millisecond) //nolint:gosec // any order will do
+			pause(r.Context(), time.Duration(rand.IntN(20))*time.Millisecond)
 		}
 		return next.RoundTrip(r)
 	})},

@@ -57,9 +57,9 @@ var scenarios = map[string]struct {
 	},
 }
 
-func repeat(n int64, make func(i int64) ask) (asks []ask) {
+func repeat(n int64, one func(i int64) ask) (asks []ask) {
 	for i := range n {
-		asks = append(asks, make(i))
+		asks = append(asks, one(i))
 	}
 	return asks
 }

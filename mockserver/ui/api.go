@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -59,9 +60,7 @@ func (a api) do(to any, r request) error {
 		u.RawPath, u.Path = u.Path, plain
 	}
 	query := url.Values{}
-	for name, values := range r.query {
-		query[name] = values
-	}
+	maps.Copy(query, r.query)
 	if a.account != "" && !strings.HasPrefix(r.path, "as/") {
 		query.Set("account", a.account)
 	}

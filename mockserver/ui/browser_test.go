@@ -68,7 +68,7 @@ func startBrowser() {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("disable-dev-shm-usage", true))
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	browser.stop = append(browser.stop, stop)
-	browser.Context, stop = chromedp.NewContext(ctx)
+	browser.Context, stop = chromedp.NewContext(ctx) //nolint:fatcontext // once
 	browser.stop = append([]context.CancelFunc{stop}, browser.stop...)
 	if err := chromedp.Do(browser.Context); err != nil {
 		browser.why = "chromium does not start: " + err.Error()

@@ -155,7 +155,7 @@ type drawing struct {
 	first, length int64
 }
 
-func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(d, format, args...) }
+func (d *drawing) printf(format string, args ...any) { _, _ = fmt.Fprintf(d, format, args...) }
 
 // open begins a picture; one with links in it is a group to those who cannot see it.
 func (d *drawing) open(class, role string, width, height int, title string) {

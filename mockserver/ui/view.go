@@ -2,6 +2,7 @@ package ui
 
 import (
 	"html/template"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -196,9 +197,7 @@ func (f *frame) Blank() *publishForm { return &publishForm{} }
 // More is the address of the view's next page.
 func (f *frame) More(cursor any) string {
 	query := url.Values{}
-	for name, values := range f.query {
-		query[name] = values
-	}
+	maps.Copy(query, f.query)
 	text, _ := cursor.(string)
 	query.Set("cursor", text)
 	return f.path + "?" + query.Encode()
@@ -243,7 +242,7 @@ func say(w http.ResponseWriter, text string, bad bool) {
 	if bad {
 		text = "!" + text
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookie, Value: url.QueryEscape(text), Path: root, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(w, &http.Cookie{Name: cookie, Value: url.QueryEscape(text), Path: root, HttpOnly: true, SameSite: http.SameSiteStrictMode}) //nolint:gosec // not Secure: it is served over http
 }
 
 // said takes the text that was kept. A view that only follows the account leaves
@@ -253,7 +252,7 @@ func said(w http.ResponseWriter, r *http.Request) *saying {
 	if err != nil || r.Header.Get("Follow") != "" {
 		return nil
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookie, Path: root, MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(w, &http.Cookie{Name: cookie, Path: root, MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode}) //nolint:gosec // not Secure: it is served over http
 	text, err := url.QueryUnescape(kept.Value)
 	if err != nil || text == "" {
 		return nil
