@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 	"gopkg.in/yaml.v3"
@@ -188,10 +190,25 @@ func (s fileSchema) check(file string, root *yaml.Node, value any) error {
 	}
 	got := ""
 	if node != nil && node.Kind == yaml.ScalarNode && !strings.Contains(key, "auth") {
-		got = strconv.Quote(node.Value) + ": "
+		got = quotable(node.Value) + ": "
 	}
 	return fault(file, node, key, "%saccepted is %s", got, accepted)
 }
+
+// quotable is a value as an error may show it: somebody may have pasted a secret
+// into any place, so of a URL only the host is shown, and of a long text its length.
+func quotable(value string) string {
+	if u, err := url.Parse(value); err == nil && u.Host != "" {
+		return strconv.Quote(u.Scheme + "://" + u.Host)
+	}
+	if n := utf8.RuneCountInString(value); n > mostQuoted || strings.Contains(value, "@") {
+		return fmt.Sprintf("a text of %d characters", n)
+	}
+	return strconv.Quote(value)
+}
+
+// mostQuoted is how long a value may be that an error quotes, in characters.
+const mostQuoted = 24
 
 // telling is the breach that says most: an unknown key explains a missing one.
 func telling(e *jsonschema.ValidationError) *jsonschema.ValidationError {

@@ -219,12 +219,12 @@ func BenchmarkBatchOf1000(b *testing.B) {
 	}
 }
 
-// BenchmarkDLQPage: a page of 100 out of 10,000 entries, without the check of
+// BenchmarkDLQPage: a page of 100 out of 100,000 entries, without the check of
 // the response. At most 2 ms.
 func BenchmarkDLQPage(b *testing.B) {
 	u := newServer(b, mockserver.Config{Clock: "auto", SkipResponseCheck: true, Stubs: []mockserver.Stub{{URL: "*", Answers: []mockserver.Answer{{Status: "500"}}}}})
 	item := `{"destination":"https://e.test/","headers":{"Svc-Retries":"0","Content-Type":"application/json"},"body":"{\"a\":1}"}`
-	for range 10 {
+	for range 100 {
 		request(b, u, "POST", "/v2/batch", "["+strings.Repeat(item+",", 999)+item+"]")
 	}
 	request(b, u, "POST", "/_understudy/settle", `{"timeout":"1m"}`)
