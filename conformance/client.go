@@ -51,6 +51,9 @@ func (s *scenario) do(q ask) (*answer, error) {
 	if op == nil {
 		return nil, harness("", "no operation %q in the document", q.op)
 	}
+	if err := s.suite.pace.wait(s.ctx, s.suite.cfg.Target.Limits.RPS); err != nil {
+		return nil, err
+	}
 	if err := s.suite.spend(op); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 )
 
@@ -20,6 +21,40 @@ type clock struct {
 	http    *http.Client
 	timing  Timing
 	arrived func() <-chan struct{} // closed when a delivery comes
+}
+
+// pace keeps requests apart, so that a target is not asked more often in a second
+// than it wants to be ("limits.rps" of the target file).
+type pace struct {
+	mu   sync.Mutex
+	next time.Time // when the next request may go
+}
+
+// reserve takes the next turn, and says how long it is away.
+func (p *pace) reserve(at time.Time, rps float64) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.next.Before(at) {
+		p.next = at
+	}
+	wait := p.next.Sub(at)
+	p.next = p.next.Add(time.Duration(float64(time.Second) / rps))
+	return wait
+}
+
+// wait lets a request go when it is its turn; 0 stands for no limit.
+func (p *pace) wait(ctx context.Context, rps float64) error {
+	if rps <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(p.reserve(now(), rps))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("limits.rps: %w", context.Cause(ctx))
+	}
 }
 
 // now is the time of the world.

@@ -120,6 +120,9 @@ func (s *scenario) deadRunWithCallback() error {
 }
 
 func (s *scenario) deadRuns(n int) error {
+	if most := s.suite.cfg.Target.Limits.MaxDLQEntries; most > 0 && n > most {
+		return skip(BudgetExhausted, "limits.max_dlq_entries: %d (it needs %d)", most, n)
+	}
 	if err := s.workflowFails(http.StatusServiceUnavailable); err != nil {
 		return err
 	}

@@ -66,6 +66,7 @@ type suite struct {
 	number   atomic.Int64
 	requests atomic.Int64
 	messages atomic.Int64
+	pace     pace
 
 	mu           sync.Mutex
 	picked       map[string]*picked // by key of a pickle

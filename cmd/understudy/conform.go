@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -53,6 +55,9 @@ func (c *ConformCmd) Run(e *env) error {
 		return err
 	}
 	defer stop()
+	if err := c.addReports(cfg.Target); err != nil {
+		return err
+	}
 	if c.List || c.DryRun {
 		return c.list(e.out, cfg)
 	}
@@ -143,6 +148,31 @@ func (c *ConformCmd) list(w io.Writer, cfg conformance.Config) error {
 	}
 	_, _ = fmt.Fprintf(t, "%d scenarios\n", len(list))
 	return t.Flush() // tells of all
+}
+
+// reportFiles are the names of reports in the folder of a target file.
+var reportFiles = map[string]string{
+	"cucumber": "cucumber.json", "html": "report.html", "json": "report.json", "junit": "junit.xml", "yaml": "report.yaml",
+}
+
+// addReports adds what the target file asks for: reports in a folder, all of
+// them when it names no formats.
+func (c *ConformCmd) addReports(target conformance.Target) error {
+	dir := target.Report.Dir
+	if dir == "" || c.List || c.DryRun {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return usage("report.dir of the target file: %w", err)
+	}
+	formats := target.Report.Formats
+	if len(formats) == 0 {
+		formats = slices.Sorted(maps.Keys(reportFiles))
+	}
+	for _, format := range formats {
+		c.Report = append(c.Report, format+"="+filepath.Join(dir, reportFiles[format]))
+	}
+	return nil
 }
 
 // write prints the report for people, and those that were asked for.

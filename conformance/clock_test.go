@@ -1,0 +1,32 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+// TestPace keeps requests apart, and saves nothing up while there are none.
+func TestPace(t *testing.T) {
+	t.Parallel()
+	var p pace
+	start := time.UnixMilli(0)
+	for i, c := range []struct{ at, want time.Duration }{
+		{0, 0}, {0, 250 * time.Millisecond}, {0, 500 * time.Millisecond}, {700 * time.Millisecond, 50 * time.Millisecond},
+		{10 * time.Second, 0}, {10 * time.Second, 250 * time.Millisecond},
+	} {
+		if got := p.reserve(start.Add(c.at), 4); got != c.want {
+			t.Errorf("request %d at %s waits %s, want %s", i, c.at, got, c.want)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errWall)
+	if err := new(pace).wait(ctx, 0); err != nil {
+		t.Errorf("no limit waits: %v", err)
+	}
+	p.next = now().Add(time.Hour)
+	if err := p.wait(ctx, 4); !errors.Is(err, errWall) {
+		t.Errorf("the end of the run does not end the wait: %v", err)
+	}
+}
