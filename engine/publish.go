@@ -187,6 +187,24 @@ func (a *Account) waitUntil(m *Message, at time.Time) {
 	a.due(m)
 }
 
+// Hurry makes the next attempt of a message due now, by a tester's hand, where it
+// waits for a time; queues and flow control hold it as ever.
+func (a *Account) Hurry(id string) error {
+	a.lock()
+	defer a.unlock()
+	m := a.messages[id]
+	if m == nil {
+		return unknownMessage(id)
+	}
+	if m.timer == 0 || m.State != Created && m.State != Retry {
+		return fmt.Errorf("message %q is %s and waits for no time: %w", id, m.State, ErrInvalid)
+	}
+	m.timer, m.NextAt = 0, a.now
+	a.due(m)
+	a.changed()
+	return nil
+}
+
 // due is called when nothing but flow control stands between a message and
 // its next attempt.
 func (a *Account) due(m *Message) {

@@ -12,6 +12,7 @@ import (
 
 var _ = register(map[string]handler{
 	"controlDLQ":       (*Server).controlDLQ,
+	"controlHurry":     (*Server).controlHurry,
 	"controlLog":       (*Server).controlLog,
 	"controlMessage":   (*Server).controlMessage,
 	"controlMessages":  (*Server).controlMessages,
@@ -104,6 +105,11 @@ func (s *Server) controlMessage(c *call) (reply, error) {
 		"message": m, "row": rowOf(&t.Message), "published": headerMap(t.Message.Header), "events": events, "deliveries": deliveries,
 		"callbacks": reports, "reasons": reasons(t.Reasons, clock.Mode), "dlqId": t.DLQID, "now": clock.Now,
 	}}, nil
+}
+
+// controlHurry makes the next attempt of a message due now.
+func (s *Server) controlHurry(c *call) (reply, error) {
+	return empty, c.account.Hurry(c.vars["messageId"])
 }
 
 // runRow is a run in a list.

@@ -66,6 +66,7 @@ func init() {
 		"group.remove":    {method: "DELETE", path: "/v2/topics/{name}/endpoints", body: endpoint, said: "The endpoint {url} is removed."},
 		"limit.clear":     {method: "DELETE", path: "limits", query: []string{"key"}, said: "Nothing is counted any more."},
 		"message.cancel":  {method: "DELETE", path: "/v2/messages/{id}", said: "Message {id} is cancelled."},
+		"message.hurry":   {method: "POST", path: "messages/{id}/hurry", said: "Message {id} is attempted now."},
 		"message.publish": {run: publish},
 		"queue.delete":    {method: "DELETE", path: "/v2/queues/{name}", said: "The queue {name} is deleted."},
 		"queue.pause":     {method: "POST", path: "/v2/queues/{name}/pause", said: "The queue {name} is paused."},

@@ -66,6 +66,7 @@ func TestButtons(t *testing.T) {
 	u.Stub("https://app.test/*", 200)
 	u.Stub("https://down.test/*", 503)
 	waits := u.Publish("https://app.test/later", nil, "Svc-Delay: 1h")
+	early := u.Publish("https://app.test/early", nil, "Svc-Delay: 1h")
 	failed := []string{}
 	for range 3 {
 		u.Publish("https://down.test/x", nil, "Svc-Retries: 0")
@@ -84,6 +85,8 @@ func TestButtons(t *testing.T) {
 		{"message.publish", []string{"destination", "https://app.test/a", "headers", "Svc-Retries: many"}, `Svc-Retries "many"`},
 		{"message.publish", []string{"destination", "https://app.test/a", "body", "!", "binary", "yes"}, "no base64"},
 		{"message.publish", nil, "destination is missing"},
+		{"message.hurry", []string{"id", early}, "is attempted now"},
+		{"message.hurry", []string{"id", "msg_none"}, "msg_none"},
 		{"message.cancel", []string{"id", waits}, "is cancelled"},
 		{"message.cancel", []string{"id", "msg_none"}, "msg_none"},
 		{"dlq.retry", []string{"id", failed[0], "retries", "1"}, "is delivered again"},
