@@ -162,7 +162,7 @@ func (c *ConformCmd) addReports(target conformance.Target) error {
 	if dir == "" || c.List || c.DryRun {
 		return nil
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return usage("report.dir of the target file: %w", err)
 	}
 	formats := target.Report.Formats
