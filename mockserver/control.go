@@ -282,9 +282,10 @@ type journalBody[T any] struct {
 }
 
 func (s *Server) controlRequests(c *call) (reply, error) {
-	id, path, status := c.query.Get("operationId"), c.query.Get("path"), c.number("status")
+	id, path, status, most := c.query.Get("operationId"), c.query.Get("path"), c.number("status"), c.number("maxBody")
+	refused, asked := c.flag("refused", false), c.query.Has("refused")
 	fits := func(x *Exchange) bool {
-		return (id == "" || x.OperationID == id) && strings.HasPrefix(x.Path, path) && (status == 0 || x.Response.Status == status)
+		return (!asked || refused == (len(x.Problems) > 0)) && (id == "" || x.OperationID == id) && strings.HasPrefix(x.Path, path) && (status == 0 || x.Response.Status == status)
 	}
 	if c.flag("follow", false) {
 		return follow(s, &c.world.requests, func(x Exchange) any {
@@ -292,18 +293,20 @@ func (s *Server) controlRequests(c *call) (reply, error) {
 				return nil
 			}
 			x.Request.Header = masked(x.Request.Header)
+			x.clip(most)
 			return x
 		}), nil
 	}
 	entries, dropped := c.world.requests.list(c.number("limit"), fits)
 	for i := range entries {
 		entries[i].Request.Header = masked(entries[i].Request.Header)
+		entries[i].clip(most)
 	}
 	return reply{body: journalBody[Exchange]{journalLimit, dropped, entries}}, nil
 }
 
 func (s *Server) controlDeliveries(c *call) (reply, error) {
-	id, url, status := c.query.Get("messageId"), c.query.Get("url"), c.number("status")
+	id, url, status, most := c.query.Get("messageId"), c.query.Get("url"), c.number("status"), c.number("maxBody")
 	fits := func(d *Delivery) bool {
 		return (id == "" || d.MessageID == id) && strings.HasPrefix(d.URL, url) && (status == 0 || d.Response.Status == status)
 	}
@@ -312,10 +315,14 @@ func (s *Server) controlDeliveries(c *call) (reply, error) {
 			if !fits(&d) {
 				return nil
 			}
+			d.clip(most)
 			return d
 		}), nil
 	}
 	entries, dropped := c.world.deliveries.list(c.number("limit"), fits)
+	for i := range entries {
+		entries[i].clip(most)
+	}
 	return reply{body: journalBody[Delivery]{journalLimit, dropped, entries}}, nil
 }
 

@@ -21,6 +21,21 @@ type Message struct {
 	Status int // of a response; 0 when none came
 	Header http.Header
 	Body   []byte
+
+	whole int // bytes of a body that is cut, see clip
+}
+
+// clip cuts the body for whoever does not want the whole of a large one, at the
+// end of a character where it is text; 0 leaves it. The bytes are shared.
+func (m *Message) clip(most int) {
+	if most <= 0 || len(m.Body) <= most {
+		return
+	}
+	end := most
+	for i := 1; i < utf8.UTFMax && i < end && !utf8.RuneStart(m.Body[end]); i++ {
+		end--
+	}
+	m.whole, m.Body = len(m.Body), m.Body[:end]
 }
 
 // messageJSON writes bodies as text where they are, else as base64.
@@ -29,11 +44,12 @@ type messageJSON struct {
 	Headers    http.Header `json:"headers,omitempty"`
 	Body       string      `json:"body,omitempty"`
 	BodyBase64 string      `json:"bodyBase64,omitempty"`
+	BodyBytes  int         `json:"bodyBytes,omitempty"` // of the whole body, when this is its beginning
 }
 
 // MarshalJSON writes the message.
 func (m Message) MarshalJSON() ([]byte, error) {
-	out := messageJSON{Status: m.Status, Headers: m.Header}
+	out := messageJSON{Status: m.Status, Headers: m.Header, BodyBytes: m.whole}
 	if utf8.Valid(m.Body) {
 		out.Body = string(m.Body)
 	} else {
@@ -70,6 +86,10 @@ type Delivery struct {
 	NearMiss   string  `json:"nearMiss,omitempty"` // no stub matched: which came closest, and why it did not
 	DurationMs float64 `json:"durationMs"`         // wall time; 0 in a server that repeats, unless a stub says
 }
+
+func (x *Exchange) clip(most int) { x.Request.clip(most); x.Response.clip(most) }
+
+func (d *Delivery) clip(most int) { d.Request.clip(most); d.Response.clip(most) }
 
 func (x Exchange) size() int { return len(x.Request.Body) + len(x.Response.Body) }
 

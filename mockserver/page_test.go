@@ -236,3 +236,37 @@ func TestThePageIsClosedOff(t *testing.T) {
 		}
 	}
 }
+
+// TestBodiesAreCutOnDemand: a list of large bodies can be had without them, cut
+// between two characters.
+func TestBodiesAreCutOnDemand(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*", 200)
+	c := newClient(t, u)
+	text := strings.Repeat("\u20ac", 1000) // of three bytes each
+	id := u.Publish("https://e.test/", []byte(text))
+	u.Publish("https://e.test/", []byte("\xff\xfe\xfd\xfc\xfb"))
+	u.Settle()
+	c.do("POST", "/v2/publish/https://e.test/", text, "Svc-Retries: many").refused(400)
+	a := c.do("GET", "/_understudy/deliveries?maxBody=4&messageId="+id, "").ok()
+	if a.text("entries", 0, "request", "body") != "\u20ac" || a.number("entries", 0, "request", "bodyBytes") != 3000 {
+		t.Errorf("%.300s", a.raw)
+	}
+	a = c.do("GET", "/_understudy/messages/"+id+"?maxBody=7", "").ok()
+	if a.text("message", "body") != "\u20ac\u20ac" || a.number("row", "bytes") != 3000 || a.number("deliveries", 0, "request", "bodyBytes") != 3000 {
+		t.Errorf("%.300s", a.raw)
+	}
+	a = c.do("GET", "/_understudy/requests?maxBody=3&refused=true", "").ok()
+	if len(a.list("entries")) != 1 || a.text("entries", 0, "request", "body") != "\u20ac" {
+		t.Errorf("%.300s", a.raw)
+	}
+	a = c.do("GET", "/_understudy/requests?maxBody=3&refused=false", "").ok()
+	if len(a.list("entries")) != 2 || a.text("entries", 1, "request", "bodyBase64") != "//79" || a.number("entries", 1, "request", "bodyBytes") != 5 {
+		t.Errorf("%.300s", a.raw)
+	}
+	if a = c.do("GET", "/_understudy/deliveries?messageId="+id, "").ok(); a.text("entries", 0, "request", "body") != text {
+		t.Errorf("the journal has lost what was cut for a reader: %.300s", a.raw)
+	}
+	c.do("GET", "/_understudy/requests?maxBody=0", "").refused(400, "maxBody")
+}

@@ -95,14 +95,22 @@ func (s *Server) controlMessage(c *call) (reply, error) {
 	for i := range t.Reports {
 		reports[i] = rowOf(&t.Reports[i])
 	}
+	most := c.number("maxBody")
 	deliveries, _ := c.world.deliveries.list(0, func(d *Delivery) bool { return d.MessageID == id })
+	for i := range deliveries {
+		deliveries[i].clip(most)
+	}
 	clock := s.clockBody(c.world)
 	state := api.MessageState(t.Message.State)
 	m := api.Message{State: &state, Retried: &t.Message.Retried, NextDeliveryTime: ms(t.Message.NextAt)}
+	content := Message{Body: t.Message.Body}
+	content.clip(most)
+	row := rowOf(&t.Message)
+	t.Message.Body = content.Body
 	fill(messageFields(&t.Message), &m)
 	m.NextDeliveryTime = ms(t.Message.NextAt)
 	return reply{body: map[string]any{
-		"message": m, "row": rowOf(&t.Message), "published": headerMap(t.Message.Header), "events": events, "deliveries": deliveries,
+		"message": m, "row": row, "published": headerMap(t.Message.Header), "events": events, "deliveries": deliveries,
 		"callbacks": reports, "reasons": reasons(t.Reasons, clock.Mode), "dlqId": t.DLQID, "now": clock.Now,
 	}}, nil
 }

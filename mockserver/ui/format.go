@@ -265,8 +265,19 @@ type content struct {
 // mostContent is how much of a body is shown, in bytes.
 const mostContent = 16 << 10
 
-// show prepares a body, given as text or as base64.
-func show(text, encoded any) content {
+// show prepares a body, given as text or as base64, and how long the whole of it
+// is where this is its beginning.
+func show(text, encoded any, whole ...any) content {
+	c := beginning(text, encoded)
+	if len(whole) > 0 {
+		if n, ok := number(whole[0]); ok && int(n) > c.Size {
+			c.Hidden, c.Size = c.Hidden+int(n)-c.Size, int(n)
+		}
+	}
+	return c
+}
+
+func beginning(text, encoded any) content {
 	plain, _ := text.(string)
 	if b64, _ := encoded.(string); b64 != "" {
 		raw, err := base64.StdEncoding.DecodeString(b64)

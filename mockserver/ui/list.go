@@ -122,32 +122,28 @@ type called struct {
 	Problems    []string
 }
 
-// requests shows the refused ones first; each half newest first.
+// requests shows the latest of those that were refused, then of the others.
 func requests(v *visit) (any, error) {
-	var journal struct {
-		Dropped int
-		Entries []called
-	}
-	query := url.Values{"limit": {"1000"}}
+	query := url.Values{"limit": {shown}, "maxBody": {mostBody}}
 	for _, name := range []string{"operationId", "status", "path"} {
 		if value := strings.TrimSpace(v.query.Get(name)); value != "" {
 			query.Set(name, value)
 		}
 	}
-	if err := v.get(&journal, "requests", query); err != nil {
-		return nil, err
-	}
-	slices.Reverse(journal.Entries)
-	var refused, fine []called
-	for _, e := range journal.Entries {
-		if len(e.Problems) > 0 {
-			refused = append(refused, e)
-		} else {
-			fine = append(fine, e)
+	out := doc{}
+	for name, refused := range map[string]string{"refused": "true", "fine": "false"} {
+		var journal struct {
+			Dropped int
+			Entries []called
 		}
+		query.Set("refused", refused)
+		if err := v.get(&journal, "requests", query); err != nil {
+			return nil, err
+		}
+		slices.Reverse(journal.Entries)
+		out[name], out["dropped"] = journal.Entries, journal.Dropped
 	}
-	const most = 50
-	return doc{"refused": refused[:min(len(refused), most)], "fine": fine[:min(len(fine), most)], "allRefused": len(refused), "allFine": len(fine), "dropped": journal.Dropped}, nil
+	return out, nil
 }
 
 func stubs(v *visit) (any, error) {

@@ -67,6 +67,7 @@ type exchange struct {
 	Headers    map[string][]string
 	Body       string
 	BodyBase64 string
+	BodyBytes  int // of the whole body, 0 when this is it
 }
 
 // attempt is a delivery as the journal has it.
@@ -133,7 +134,7 @@ const mostMoments = 60
 
 func message(v *visit, id string) (any, error) {
 	var l letter
-	if err := v.get(&l, "messages/"+url.PathEscape(id), nil); err != nil {
+	if err := v.get(&l, "messages/"+url.PathEscape(id), url.Values{"maxBody": {mostBody}}); err != nil {
 		return nil, err
 	}
 	l.Timeline = timeline(l.Events, l.Deliveries)
@@ -222,8 +223,12 @@ type publishForm struct {
 	Binary      bool // the body is base64
 }
 
-// mostForm is the largest body that is offered for a change, in bytes.
-const mostForm = 64 << 10
+// mostForm is the largest body that is offered for a change, in bytes. mostBody is
+// how much of a body is asked for, in bytes: a little more, so that it shows.
+const (
+	mostForm = 64 << 10
+	mostBody = "65540"
+)
 
 // formOf is the request that published a message.
 func formOf(l *letter, a access) *publishForm {
