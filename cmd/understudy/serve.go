@@ -48,6 +48,7 @@ type ServeCmd struct {
 
 // Run serves until it is told to stop.
 func (c *ServeCmd) Run(e *env) error {
+	keepLean()
 	cfg, err := c.config(e.err)
 	if err != nil {
 		return err
