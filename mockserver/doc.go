@@ -17,5 +17,11 @@
 // and signature, asks the stubs, applies rewrites, calls over HTTP, and gives
 // the Outcome back. The delivery journal keeps both.
 //
+// # A look
+//
+// The control API (spec/control.yaml, control*.go, overview.go, trace.go) is for
+// testers; package ui is the web page over it, and as.go lets both call the
+// interface without credentials.
+//
 // It keeps nothing on disk and decides nothing: behaviour is in package engine.
 package mockserver

@@ -158,18 +158,8 @@ func banner(w io.Writer, s *mockserver.Server, d *spec.Dialect) {
 	fmt.Fprintf(&b, "\nTry it:\n  curl -X POST '%s/v2/publish/%s/_understudy/sink/status/200' -H 'Authorization: Bearer %s' -H '%sRetries: 1' -d '{\"hello\":\"world\"}'\n",
 		s.URL(), s.URL(), s.Token(), d.HeaderPrefix)
 	fmt.Fprintf(&b, "  curl '%s/_understudy/deliveries'\n", s.URL())
-	if hasPage() {
-		fmt.Fprintf(&b, "\nWatch it: %s%s\n", s.URL(), pagePath)
-	}
+	fmt.Fprintf(&b, "\nWatch it: %s/_understudy/\n", s.URL())
 	_, _ = io.WriteString(w, b.String()) // nobody may be reading
-}
-
-// pagePath is where the web page is, in servers that have one.
-const pagePath = "/_understudy/"
-
-func hasPage() bool {
-	control, err := spec.LoadControl()
-	return err == nil && slices.ContainsFunc(control.Operations(), func(op *spec.Operation) bool { return op.Path == pagePath })
 }
 
 // plain needs no quotes in a shell.
