@@ -26,16 +26,20 @@ import (
 // patience is the real time that one thing on the page may take.
 const patience = 20 * time.Second
 
-// skipLoud skips what a missing tool makes impossible; in continuous
-// integration that is a failure.
+// skipLoud skips what a missing tool makes impossible, with one line for all
+// tests; in continuous integration that is a failure.
 func skipLoud(t testing.TB, why string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
 		t.Fatal(why)
 	}
-	fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
+	if _, told := skipped.LoadOrStore(why, true); !told {
+		fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
+	}
 	t.Skip(why)
 }
+
+var skipped sync.Map // reasons that have been told
 
 // browser is one headless browser for all tests; each has a tab of its own.
 var browser struct {
