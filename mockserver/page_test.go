@@ -270,3 +270,27 @@ func TestBodiesAreCutOnDemand(t *testing.T) {
 	}
 	c.do("GET", "/_understudy/requests?maxBody=0", "").refused(400, "maxBody")
 }
+
+// TestFlowKeysOfTheControlAPI: what holds something back comes first.
+func TestFlowKeysOfTheControlAPI(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*", 200)
+	c := newClient(t, u)
+	for i := range 250 {
+		u.Publish("https://e.test/", nil, fmt.Sprintf("Svc-Flow-Control-Key: key-%03d", i), "Svc-Flow-Control-Value: parallelism=1, rate=1, period=1h")
+	}
+	for range 2 {
+		u.Publish("https://e.test/", nil, "Svc-Flow-Control-Key: key-100", "Svc-Flow-Control-Value: parallelism=1, rate=1, period=1h")
+	}
+	c.do("POST", "/v2/flowControl/key-200/pause", "").ok()
+	u.Settle()
+	a := c.do("GET", "/_understudy/flow", "").ok()
+	if len(a.list("keys")) != 200 || a.number("all") != 250 || a.text("keys", 0, "flowControlKey") != "key-200" || a.text("keys", 1, "flowControlKey") != "key-100" || a.number("keys", 1, "waitListSize") != 2 {
+		t.Errorf("%.600s", a.raw)
+	}
+	a = c.do("GET", "/_understudy/flow?key=y-24&count=3", "").ok()
+	if len(a.list("keys")) != 3 || a.number("all") != 10 {
+		t.Errorf("%.600s", a.raw)
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 var _ = register(map[string]handler{
 	"controlDLQ":       (*Server).controlDLQ,
+	"controlFlowKeys":  (*Server).controlFlowKeys,
 	"controlHurry":     (*Server).controlHurry,
 	"controlLog":       (*Server).controlLog,
 	"controlMessage":   (*Server).controlMessage,
@@ -339,4 +340,35 @@ func scheduleRowOf(s *engine.Schedule) scheduleRow {
 // controlSchedules lists the schedules with their next times.
 func (s *Server) controlSchedules(c *call) (reply, error) {
 	return rows(engine.Page[engine.Schedule]{Items: c.account.Schedules()}, "schedules", scheduleRowOf), nil
+}
+
+// maxFlowKeys is how many flow-control keys are told at once unless count says
+// otherwise.
+const maxFlowKeys = 200
+
+// controlFlowKeys lists flow-control keys, those that hold something back first:
+// the paused ones, then by what waits. The interface lists all of them always.
+func (s *Server) controlFlowKeys(c *call) (reply, error) {
+	part := c.query.Get("key")
+	keys := slices.DeleteFunc(c.account.FlowKeys(), func(k engine.FlowKey) bool { return !strings.Contains(k.Key, part) })
+	all := len(keys)
+	slices.SortStableFunc(keys, func(x, y engine.FlowKey) int {
+		if x.Paused != y.Paused {
+			return cmp.Compare(one(y.Paused), one(x.Paused))
+		}
+		return cmp.Compare(y.Waiting, x.Waiting)
+	})
+	keys = keys[:min(all, cmp.Or(c.number("count"), maxFlowKeys))]
+	list := make([]api.FlowControlKey, len(keys))
+	for i, k := range keys {
+		list[i] = flowBody(k)
+	}
+	return reply{body: map[string]any{"keys": list, "all": all}}, nil
+}
+
+func one(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
 }

@@ -19,34 +19,13 @@ func dlqEntry(v *visit, id string) (any, error) {
 }
 
 func flowKeys(v *visit) (any, error) {
-	var keys []doc
-	if err := v.get(&keys, v.as("/v2/flowControl"), nil); err != nil {
+	var d, whole doc
+	if err := v.get(&d, "flow", url.Values{"key": {strings.TrimSpace(v.query.Get("key"))}}); err != nil {
 		return nil, err
 	}
-	var all doc
-	if err := v.get(&all, v.as("/v2/globalParallelism"), nil); err != nil {
-		return nil, err
-	}
-	search := strings.TrimSpace(v.query.Get("key"))
-	kept := slices.DeleteFunc(keys, func(k doc) bool {
-		name, _ := k["flowControlKey"].(string)
-		return !strings.Contains(name, search)
-	})
-	slices.SortStableFunc(kept, func(x, y doc) int { return cmp.Compare(held(y), held(x)) })
-	hidden := max(0, len(kept)-mostCards)
-	return doc{"keys": kept[:len(kept)-hidden], "hidden": hidden, "all": all}, nil
-}
-
-// mostCards is how many cards a view shows.
-const mostCards = 200
-
-// held sorts what holds something back to the front.
-func held(k doc) float64 {
-	n, _ := k["waitListSize"].(float64)
-	if k["isPaused"] == true {
-		n += 1e9
-	}
-	return n
+	err := v.get(&whole, v.as("/v2/globalParallelism"), nil)
+	d["together"] = whole
+	return d, err
 }
 
 func groups(v *visit) (any, error) {
