@@ -247,17 +247,25 @@ func (s *Server) controlSetFaults(c *call) (reply, error) {
 		return reply{}, invalid("body: " + err.Error())
 	}
 	for _, w := range s.chosen(c) {
-		list := make([]*fault, len(rules))
-		for i := range rules {
-			compiled, err := rules[i].compile(s)
-			if err != nil {
-				return reply{}, err
-			}
-			list[i] = compiled
+		list, err := s.compileFaults(rules)
+		if err != nil {
+			return reply{}, err
 		}
 		w.faults.set(list, s.seed(w.ID))
 	}
 	return reply{body: c.world.faults.get()}, nil
+}
+
+func (s *Server) compileFaults(rules []Fault) ([]*fault, error) {
+	list := make([]*fault, len(rules))
+	for i := range rules {
+		compiled, err := rules[i].compile(s)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = compiled
+	}
+	return list, nil
 }
 
 func (s *Server) controlClearFaults(c *call) (reply, error) {

@@ -36,6 +36,7 @@ type savedAccount struct {
 	Password string            `json:"password"`
 	Stubs    []savedStub       `json:"stubs,omitempty"`
 	Rewrites map[string]string `json:"rewrites,omitempty"`
+	Faults   []Fault           `json:"faults,omitempty"` // with what is left of their times
 	State    *engine.Snapshot  `json:"state"`
 }
 
@@ -65,7 +66,7 @@ func (s *Server) Snapshot() ([]byte, error) { return s.save(s.all()) }
 func (s *Server) save(worlds []*world) ([]byte, error) {
 	out := snapshot{Version: snapshotVersion, SavedAt: s.stamp(s.first()), Accounts: make([]savedAccount, len(worlds)), Sinks: s.sinks.save()}
 	for i, w := range worlds {
-		out.Accounts[i] = savedAccount{w.ID, w.Token, w.password, w.stubs.save(), w.rewrites.get(), w.account.Snapshot()}
+		out.Accounts[i] = savedAccount{w.ID, w.Token, w.password, w.stubs.save(), w.rewrites.get(), w.faults.get(), w.account.Snapshot()}
 	}
 	return json.Marshal(out)
 }
@@ -123,6 +124,9 @@ func (s *Server) acceptable(a *savedAccount) error {
 			return err
 		}
 	}
+	if _, err := s.compileFaults(a.Faults); err != nil {
+		return err
+	}
 	if !slices.Contains([]string{"real", "manual", "auto"}, a.State.Clock) {
 		return fmt.Errorf("snapshot is damaged: clock %q; accepted are real, manual and auto: %w", a.State.Clock, engine.ErrInvalid)
 	}
@@ -137,6 +141,11 @@ func (s *Server) restore(in *snapshot) (Restored, error) {
 		w := s.world(Account{ID: a.ID, Token: a.Token, Password: a.Password})
 		w.stubs.load(a.Stubs)
 		w.rewrites.set(a.Rewrites)
+		faults, err := s.compileFaults(a.Faults)
+		if err != nil {
+			return out, err // acceptable has tried
+		}
+		w.faults.set(faults, s.seed(w.ID))
 		s.setMode(w, "manual") // lest timers of the old state ring on a clock of the new one
 		if err := w.account.Restore(a.State); err != nil {
 			return out, fmt.Errorf("account %q: %w", a.ID, err)

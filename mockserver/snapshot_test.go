@@ -55,6 +55,26 @@ func TestASnapshotGoesOnInAnotherServer(t *testing.T) {
 	}
 }
 
+// TestFaultsGoOnInAnotherServer: what is left of their times, and no more.
+func TestFaultsGoOnInAnotherServer(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, mockserver.RunT(t))
+	c.do("PUT", "/_understudy/faults", `[{"on":"api","operation":"listDLQ","preset":"rate-limit-burst","times":3},{"on":"delivery","url":"https://app.test/*","delay":"3s"}]`).ok()
+	c.do("GET", "/v2/dlq", "").refused(429)
+	text := c.do("GET", "/_understudy/snapshot", "").ok().raw
+	other := newClient(t, mockserver.RunT(t))
+	other.do("PUT", "/_understudy/snapshot", string(text)).ok()
+	for range 2 {
+		other.do("GET", "/v2/dlq", "").refused(429, "burst")
+	}
+	other.do("GET", "/v2/dlq", "").ok()
+	if a := other.do("GET", "/_understudy/faults", "").ok(); !strings.Contains(string(a.raw), `"delay":"3s"`) {
+		t.Errorf("%s", a.raw)
+	}
+	broken := strings.Replace(string(text), `"on":"delivery"`, `"on":"nothing"`, 1)
+	other.do("PUT", "/_understudy/snapshot", broken).refused(400, "nothing", "delivery")
+}
+
 // state is a snapshot without the time of its making.
 func state(text []byte) []byte {
 	_, rest, _ := bytes.Cut(text, []byte(`"accounts":`))
