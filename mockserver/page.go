@@ -9,6 +9,7 @@ import (
 var _ = register(map[string]handler{
 	"page":       (*Server).showPage,
 	"pageAction": (*Server).showPage,
+	"pageRoot":   (*Server).showPage,
 	"pageView":   (*Server).showPage,
 })
 

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/understudy-mock/understudy/mockserver"
 )
@@ -205,5 +206,43 @@ func TestAccountsOfThePage(t *testing.T) {
 	}
 	if page := request(t, u, http.MethodGet, "/_understudy/ui/messages?account=three", ""); !strings.Contains(page, "no such account") {
 		t.Errorf("an account that is not there:\n%s", page)
+	}
+}
+
+// TestFilters narrows the list of messages down, by times of the clock too.
+func TestFilters(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	u.Stub("https://down.test/*", 503)
+	u.Stub("https://app.test/*", 200)
+	u.Publish("https://app.test/early", nil, "Svc-Label: a")
+	u.Advance(time.Hour)
+	u.Publish("https://down.test/late", nil, "Svc-Retries: 0", "Svc-Flow-Control-Key: k", "Svc-Flow-Control-Value: rate=1")
+	u.Settle()
+	for query, want := range map[string][2]bool{ // early, late
+		"":                       {true, true},
+		"from=2026-03-02T09:30":  {false, true},
+		"to=2026-03-02T09:30:00": {true, false},
+		"from=2026-03-02T09:00&to=2026-03-02T10:00": {true, true},
+		"state=FAILED":             {false, true},
+		"url=https://app.test":     {true, false},
+		"label=a":                  {true, false},
+		"flowControlKey=k":         {false, true},
+		"label=a&flowControlKey=k": {false, false},
+		"source=workflow":          {false, false},
+	} {
+		page := request(t, u, http.MethodGet, "/_understudy/ui/messages?"+query, "")
+		got := [2]bool{strings.Contains(page, "app.test/early"), strings.Contains(page, "down.test/late")}
+		if got != want {
+			t.Errorf("%s shows %v, want %v", query, got, want)
+		}
+		if empty := !want[0] && !want[1]; empty != strings.Contains(page, "No message is like that") {
+			t.Errorf("%s: what an empty list says", query)
+		}
+	}
+	for _, query := range []string{"from=yesterday", "state=LOST", "cursor=7"} {
+		if page := request(t, u, http.MethodGet, "/_understudy/ui/messages?"+query, ""); !strings.Contains(page, "That did not work") || !strings.Contains(page, "accepted is") && !strings.Contains(page, "accepted are") {
+			t.Errorf("%s does not say what is accepted", query)
+		}
 	}
 }
