@@ -20,5 +20,8 @@
 // another host, and nothing inline is run: the content security policy forbids
 // both. Whatever is shown goes through html/template.
 //
+// static/htmx.min.js is htmx 4.0.1 as it is published (Zero-Clause BSD); a newer one
+// takes its place as a file.
+//
 // It keeps nothing: what a reload loses, the API does not know.
 package ui
