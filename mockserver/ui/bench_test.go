@@ -82,7 +82,7 @@ func BenchmarkWatched(b *testing.B) {
 			pages[i].visit(path)
 		}
 	}
-	const n = 50_000
+	const n = 150_000
 	var alone, watched []float64
 	for b.Loop() {
 		visit("blank", "blank")

@@ -5,7 +5,11 @@
 const find = (selector) => document.querySelector(selector);
 
 // Following: whenever the overview of the account changes, the view is fetched
-// anew, and what is different in it is changed.
+// anew, and what is different in it is changed. That takes a small part of the
+// time only, whatever the traffic: after each change the page rests so many times
+// as long as the change took, so that it does not slow down what it shows.
+const restFactor = 50;
+
 const follower = {
   stream: null,
   account: null,
@@ -13,6 +17,7 @@ const follower = {
   busy: false,
   again: false,
   lost: false, // whether the server does not answer; the browser tries again
+  rested: 0, // when the page has rested, in ms since it was opened
   left: 0, // when a link or a button was pressed whose answer has not come
 
   connect() {
@@ -35,11 +40,12 @@ const follower = {
   },
 
   async refresh() {
-    if (this.busy || this.leaving()) {
+    if (this.busy || this.leaving() || this.resting() > 0) {
       this.again = true;
       return;
     }
     this.busy = true;
+    const begun = performance.now();
     const address = location.href;
     try {
       const answer = await fetch(address, { headers: { Follow: "true" } });
@@ -51,7 +57,13 @@ const follower = {
       // the server is gone; the stream tells when it is back
     }
     this.busy = false;
-    this.catchUp();
+    this.rested = performance.now() + restFactor * (performance.now() - begun);
+    setTimeout(() => this.catchUp(), this.resting() + 1);
+  },
+
+  // resting is how long the page still rests, in ms.
+  resting() {
+    return this.rested - performance.now();
   },
 
   // leaving tells whether the answer to a link or a button is awaited.
@@ -66,7 +78,7 @@ const follower = {
   },
 
   catchUp() {
-    if (!this.again || this.leaving()) return;
+    if (!this.again) return;
     this.again = false;
     this.refresh();
   },
