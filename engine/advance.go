@@ -32,7 +32,7 @@ func (a *Account) AdvanceUntil(ctx context.Context, idle bool) (Progress, error)
 	sum, err := a.advance(ctx, a.now)
 	for err == nil {
 		due, ok := a.upcoming()
-		if !ok || idle && len(a.timers.heap) <= a.timers.cron {
+		if !ok || idle && a.onlySchedules() {
 			break
 		}
 		var p Progress
@@ -125,10 +125,13 @@ func (a *Account) wakeOn(ctx context.Context) func() {
 	return func() { stop() }
 }
 
+// onlySchedules reports whether no timer is left but those of schedules.
+func (a *Account) onlySchedules() bool { return len(a.timers.heap) <= a.timers.cron }
+
 // skip moves an auto clock to the next timer. Schedules alone do not count:
 // they come again for ever.
 func (a *Account) skip() {
-	if !a.cfg.Auto || a.skipping || a.advancing || a.closed || len(a.timers.heap) <= a.timers.cron {
+	if !a.cfg.Auto || a.skipping || a.advancing || a.closed || a.onlySchedules() {
 		return
 	}
 	due, _ := a.timers.next()

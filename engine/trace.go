@@ -36,7 +36,6 @@ type Trace struct {
 	Reports []Message // its callbacks, oldest first
 	Reasons []Reason  // why it is as it is
 	DLQID   string    // where it is kept now, "" for nowhere
-	Run     *RunRef
 }
 
 // Trace follows a message through its life, as far back as the log goes.
@@ -60,9 +59,6 @@ func (a *Account) Trace(id string) (Trace, error) {
 	}
 	slices.Reverse(t.Events)
 	t.Message = m.redacted()
-	if run := a.runs[m.RunID]; run != nil {
-		t.Run = run.ref()
-	}
 	for _, e := range slices.Backward(a.log.created) {
 		if e.msg == m {
 			break

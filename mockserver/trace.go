@@ -2,7 +2,6 @@ package mockserver
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -255,8 +254,7 @@ func dlqRowOf(e *engine.DLQEntry) dlqRow {
 		ID: e.ID, At: e.At.UnixMilli(), Message: m.ID, RunID: m.RunID, URL: m.URL, Retried: m.Retried, Status: e.Last.Status,
 		Labels: m.Labels(), FlowKey: m.FlowKey(),
 	}
-	answer, _ := json.Marshal(cmp.Or(e.Last.Err, string(e.Last.Body[:min(len(e.Last.Body), answerShown)])))
-	_ = json.Unmarshal(answer, &row.Answer) // makes bytes that are no text harmless
+	row.Answer = cmp.Or(e.Last.Err, string(e.Last.Body[:min(len(e.Last.Body), answerShown)])) // JSON makes bytes that are no text harmless
 	if e.Callback != nil {
 		row.Callback = e.Callback.State
 	}

@@ -14,10 +14,10 @@ import (
 // the interface, another one of the control API.
 type action struct {
 	method, path string
-	body         func(form) any                // nil: none
-	header       func(form, http.Header) error // nil: none
-	query        []string                      // fields that go into the query when they are there
-	run          func(*visit, form) error      // instead of one call
+	body         func(form) any           // nil: none
+	header       func(form, http.Header)  // nil: none
+	query        []string                 // fields that go into the query when they are there
+	run          func(*visit, form) error // instead of one call
 	said         string
 }
 
@@ -108,13 +108,12 @@ func endpoint(f form) any {
 }
 
 // overrides reads the fields that a restart lays over the original configuration.
-func overrides(f form, h http.Header) error {
+func overrides(f form, h http.Header) {
 	for field, name := range map[string]string{"retries": "Retries", "retryDelay": "Retry-Delay", "flowKey": "Flow-Control-Key", "flowValue": "Flow-Control-Value", "label": "Label"} {
 		if v := f.Get(field); v != "" {
 			h.Set(neutral+name, v)
 		}
 	}
-	return nil
 }
 
 // neutral begins the names of configuration headers, whatever the dialect.
@@ -188,9 +187,7 @@ func (a *action) do(v *visit, f form) error {
 		r.body = a.body(f)
 	}
 	if a.header != nil {
-		if err := a.header(f, r.header); err != nil {
-			return err
-		}
+		a.header(f, r.header)
 	}
 	return v.do(nil, r)
 }
