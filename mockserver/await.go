@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,18 +13,40 @@ import (
 
 var _ = register(map[string]handler{"controlAwait": (*Server).controlAwait})
 
-// Condition is what someone waits for: so many entries that match.
+// Condition is what a caller waits for: Count entries that match. The other
+// fields belong to some kinds of entries only, see awaitKeys.
 type Condition struct {
 	On        string `json:"on"`                  // deliveries, requests or events
 	MessageID string `json:"messageId,omitempty"` // of a delivery or an event
-	URL       string `json:"url,omitempty"`       // begins so: of a delivery or an event
+	URL       string `json:"url,omitempty"`       // prefix; of a delivery or an event
 	Status    int    `json:"status,omitempty"`    // of a delivery or a request
 	Operation string `json:"operation,omitempty"` // operationId of a request
 	State     string `json:"state,omitempty"`     // of an event
 	RunID     string `json:"workflowRunId,omitempty"`
-	Count     int    `json:"count"`             // at least so many; 0: 1
+	Count     int    `json:"count"`             // at least; 0: 1
 	Timeout   string `json:"timeout,omitempty"` // real time; 5s by default
 	Advance   string `json:"advance,omitempty"` // how far a manual clock may be moved for it
+}
+
+// awaitKeys are the conditions that each kind of entry has. Any other would be
+// ignored, so it is refused.
+var awaitKeys = map[string][]string{
+	"deliveries": {"messageId", "status", "url"},
+	"events":     {"messageId", "state", "url", "workflowRunId"},
+	"requests":   {"operation", "status"},
+}
+
+// check refuses conditions that entries of this kind do not have.
+func (w *Condition) check() error {
+	for key, given := range map[string]bool{
+		"messageId": w.MessageID != "", "operation": w.Operation != "", "state": w.State != "",
+		"status": w.Status != 0, "url": w.URL != "", "workflowRunId": w.RunID != "",
+	} {
+		if given && !slices.Contains(awaitKeys[w.On], key) {
+			return invalid(fmt.Sprintf("body /%s: does not apply to %s; conditions of %s: %s", key, w.On, w.On, strings.Join(awaitKeys[w.On], ", ")))
+		}
+	}
+	return nil
 }
 
 // controlAwait answers as soon as the condition holds, and says what is missing
@@ -32,6 +55,9 @@ func (s *Server) controlAwait(c *call) (reply, error) {
 	var want Condition
 	if err := json.Unmarshal(c.body, &want); err != nil {
 		return reply{}, invalid("body: " + err.Error())
+	}
+	if err := want.check(); err != nil {
+		return reply{}, err
 	}
 	want.Count = max(want.Count, 1)
 	ctx, cancel, err := limited(c.request.Context(), want.Timeout, 5*time.Second)
@@ -91,8 +117,7 @@ func (s *Server) matching(w *world, c *Condition) (entries []any, more <-chan st
 		more = wake
 		for i := range events {
 			e := &events[i]
-			if (c.State == "" || e.State == c.State) && (c.MessageID == "" || e.Message.ID == c.MessageID) && strings.HasPrefix(e.Message.URL, c.URL) &&
-				(c.RunID == "" || e.Run != nil && e.Run.ID == c.RunID) {
+			if c.event(e) {
 				entries = append(entries, streamed(e))
 			}
 		}
@@ -106,4 +131,18 @@ func (s *Server) matching(w *world, c *Condition) (entries []any, more <-chan st
 		}
 	}
 	return entries, more
+}
+
+// event matches a log event. Those of a run as a whole have no message; their
+// URL is that of the workflow.
+func (w *Condition) event(e *engine.Event) bool {
+	id, url := "", ""
+	switch {
+	case e.Message != nil:
+		id, url = e.Message.ID, e.Message.URL
+	case e.Run != nil:
+		url = e.Run.URL
+	}
+	return (w.State == "" || e.State == w.State) && (w.MessageID == "" || id == w.MessageID) && strings.HasPrefix(url, w.URL) &&
+		(w.RunID == "" || e.Run != nil && e.Run.ID == w.RunID)
 }

@@ -87,7 +87,7 @@ func TestProblemsAreOneReadableLine(t *testing.T) {
 		{"unknown period", "getUsageStatistics", "/v2/qstash/stats/u?period=2h", "", `query period "2h": value is not one of the allowed values ["1h","3h","12h","1d","3d","7d","30d"]; accepted is 1h, 3h, 12h, 1d, 3d, 7d or 30d`},
 		{"broken JSON", "updateURLGroup", "/v2/topics/g", "{\"headers\":\n {\"a\": }}", `body: invalid JSON at line 2, column 8: invalid character '}' looking for beginning of value`},
 		{"JSON that goes on", "updateURLGroup", "/v2/topics/g", `{"headers":{}} {}`, `body: JSON goes on after its end at line 1, column 16; accepted is one JSON value`},
-		{"missing member", "updateURLGroup", "/v2/topics/g", `{}`, `body /headers: property "headers" is missing`},
+		{"missing member", "updateURLGroup", "/v2/topics/g", `{}`, `body /headers: property "headers" is missing; the properties are headers`},
 		{"empty body", "updateURLGroup", "/v2/topics/g", ``, `body: is empty; accepted is JSON, an object`},
 	}
 	for _, c := range cases {

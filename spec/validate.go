@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/textproto"
 	"net/url"
@@ -249,6 +250,7 @@ func visit(in string, schema *openapi3.Schema, v any) []Problem {
 		p := Problem{In: in, Name: "/" + strings.Join(e.JSONPointer(), "/"), Rule: e.SchemaField, Message: reason(e), Accepted: accepts(e.Schema)}
 		if e.SchemaField == "required" || e.SchemaField == "properties" {
 			p.Accepted = ""
+			p.Message += properties(e.Schema)
 		}
 		if received, err := json.Marshal(e.Value); err == nil && e.SchemaField != "required" && len(received) < 200 {
 			p.Received = string(received)
@@ -261,6 +263,14 @@ func visit(in string, schema *openapi3.Schema, v any) []Problem {
 	}
 	slices.SortStableFunc(problems, func(a, b Problem) int { return strings.Compare(a.Name, b.Name) })
 	return problems
+}
+
+// properties names the properties of an object that has no others.
+func properties(s *openapi3.Schema) string {
+	if s == nil || s.AdditionalProperties.Has == nil || *s.AdditionalProperties.Has || len(s.Properties) == 0 {
+		return ""
+	}
+	return "; the properties are " + strings.Join(slices.Sorted(maps.Keys(s.Properties)), ", ")
 }
 
 func collect(err error, found func(*openapi3.SchemaError)) {
