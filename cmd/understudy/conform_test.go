@@ -22,7 +22,7 @@ import (
 var everything = []spec.Basis{spec.Stated, spec.Implied, spec.Open, spec.Extension}
 
 // judge runs the suite and reports each scenario as a test of its own.
-func judge(t *testing.T, cfg conformance.Config) *conformance.Report {
+func judge(t testing.TB, cfg conformance.Config) *conformance.Report {
 	t.Helper()
 	report, err := conformance.Run(t.Context(), cfg)
 	if err != nil {
@@ -44,25 +44,37 @@ func judge(t *testing.T, cfg conformance.Config) *conformance.Report {
 	return report
 }
 
-// The whole suite against a stand-in of our own, time moved: under ten seconds.
-func TestConformOwn(t *testing.T) {
+// ownSuite is the whole suite against a stand-in in this process, with a manual
+// clock.
+func ownSuite(t testing.TB) conformance.Config {
 	u := mockserver.RunT(t)
-	cfg := conformance.Config{Target: ownTarget(u.Env(), true), Basis: everything, SelfTest: true, Plugin: hostPlugin}
+	return conformance.Config{Target: ownTarget(u.Env(), true), Basis: everything, SelfTest: true, Plugin: hostPlugin}
+}
+
+// Every scenario passes against a stand-in whose clock the suite moves.
+func TestConformOwn(t *testing.T) {
+	cfg := ownSuite(t)
 	if raced { // what is left is what may race, and takes no time of the world
 		cfg.Tags = "not @time-window and not @time-long"
 	}
 	report := judge(t, cfg)
-	if !raced && report.Duration > 10*time.Second {
-		t.Errorf("the suite took %s; accepted are 10 s", report.Duration)
-	}
 	t.Logf("%d scenarios in %s", len(report.Results), report.Duration.Round(time.Millisecond))
 }
 
-// The same scenarios against a separate process in real time, twice at once with
-// one account: under three minutes.
+// BenchmarkConformOwn measures the whole suite; the goal is 10 s on an idle
+// machine with 2 cores.
+func BenchmarkConformOwn(b *testing.B) {
+	for b.Loop() {
+		report := judge(b, ownSuite(b))
+		b.ReportMetric(float64(len(report.Results))/report.Duration.Seconds(), "scenarios/s")
+	}
+}
+
+// The same scenarios pass against a separate process in real time, run twice at
+// once with one account.
 func TestConformProcess(t *testing.T) {
 	if raced {
-		t.Skip("it measures time; TestConformOwn looks for races")
+		t.Skip("it takes real time; TestConformOwn looks for races")
 	}
 	server := serve(t, build(t))
 	var vars []mockserver.EnvVar
@@ -74,9 +86,6 @@ func TestConformProcess(t *testing.T) {
 	for range 2 {
 		wg.Go(func() {
 			report := judge(t, conformance.Config{Target: ownTarget(vars, false), Basis: everything, Concurrency: 24, Plugin: hostPlugin})
-			if report.Duration > 3*time.Minute {
-				t.Errorf("the suite took %s; accepted are 3 minutes", report.Duration)
-			}
 			t.Logf("%d scenarios in %s", len(report.Results), report.Duration.Round(time.Millisecond))
 		})
 	}
@@ -117,7 +126,7 @@ func TestConformList(t *testing.T) {
 	}
 }
 
-// Servers that are no target: the exit code and the first line say so, soon, and
+// Servers that are no target: the exit code and the first line say so, and
 // it is never green.
 func TestConformAgainstWhatIsNoTarget(t *testing.T) {
 	t.Parallel()
@@ -157,13 +166,9 @@ func TestConformAgainstWhatIsNoTarget(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out, errs bytes.Buffer
-			started := time.Now()
 			code := run(t.Context(), []string{"conform", "--target", file}, &out, &errs)
 			if code != conformance.ExitPreflight || !strings.Contains(errs.String(), c.want) || strings.Count(errs.String(), "\n") != 1 {
 				t.Errorf("exit %d: %s%s; want 3 and %q", code, out.String(), errs.String(), c.want)
-			}
-			if took := time.Since(started); took > 15*time.Second {
-				t.Errorf("it took %s; accepted are 15 s", took)
 			}
 		})
 	}
