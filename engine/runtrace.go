@@ -103,6 +103,9 @@ func (g *tracing) follow(e *event) {
 	at := time.UnixMilli(e.at)
 	if e.msg == nil {
 		if it := e.stepItem(); it != nil { // a wait or an invocation begins
+			if g.steps[it.step.ID] != nil { // again, as by two branches that end at once
+				return
+			}
 			s := g.begin(it, g.take(it.step.ID), at)
 			s.Parts = append(s.Parts, Part{Kind: "waiting", From: at})
 		}
@@ -189,8 +192,9 @@ func (g *tracing) begin(it *item, c *carrier, at time.Time) *Span {
 }
 
 // add makes the span of what ran in a call until now: the call may last longer.
+// A step that no known call has led to begins now.
 func (g *tracing) add(step Step, c *carrier, now time.Time) *Span {
-	s := &Span{Step: step}
+	s := &Span{Step: step, From: now}
 	if c != nil {
 		s.Message, s.Parts = c.message.ID, slices.Clone(c.parts)
 		shut(s.Parts, now)

@@ -51,6 +51,9 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
+// instantForm is how an instant in UTC is written for machines.
+const instantForm = "2006-01-02T15:04:05.000Z"
+
 // stamped is an instant in Unix ms, with how far it is from now.
 func stamped(v any, now int64, kind string) template.HTML {
 	n, ok := number(v)
@@ -65,7 +68,7 @@ func stamped(v any, now int64, kind string) template.HTML {
 			form = "2 Jan 2006 15:04"
 		}
 	}
-	full := at.Format("2006-01-02T15:04:05.000Z")
+	full := at.Format(instantForm)
 	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s, %s">%s <small data-at="%d" data-of="%s">%s</small></time>`, //nolint:gosec // numbers and constants
 		full, full, map[string]string{"clock": "on the clock of the account", "real": "real time"}[kind], at.Format(form), int64(n), kind, away(int64(n)-now)))
 }
@@ -81,10 +84,13 @@ func away(d int64) string {
 	return duration(-d) + " ago"
 }
 
+// maxDuration is the longest span that Go has, in ms: 292 years.
+const maxDuration = float64(math.MaxInt64 / int64(time.Millisecond))
+
 // duration is a span of ms in its two largest units.
 func duration(v any) string {
 	n, _ := number(v)
-	d := time.Duration(n) * time.Millisecond
+	d := time.Duration(min(n, maxDuration)) * time.Millisecond
 	switch {
 	case d < time.Second:
 		return strconv.Itoa(int(n)) + " ms"

@@ -108,8 +108,10 @@ func TestRunOnThePage(t *testing.T) {
 func whole(t *testing.T, u *mockserver.TestServer, id string) {
 	t.Helper()
 	var trace struct {
+		Row   struct{ WorkflowRunCreatedAt int64 }
 		Spans []struct {
 			Step  struct{ StepName string }
+			From  int64
 			Parts []struct {
 				Kind     string
 				From, To int64
@@ -120,7 +122,10 @@ func whole(t *testing.T, u *mockserver.TestServer, id string) {
 		t.Fatalf("%d spans, %v", len(trace.Spans), err)
 	}
 	for _, s := range trace.Spans {
-		at := int64(0)
+		at := trace.Row.WorkflowRunCreatedAt
+		if s.From < at {
+			t.Errorf("%s begins at %d, before its run at %d", s.Step.StepName, s.From, at)
+		}
 		for _, p := range s.Parts {
 			if p.From < at || p.To < p.From {
 				t.Errorf("%s: %+v", s.Step.StepName, s.Parts)

@@ -42,6 +42,17 @@ type stepInfo struct {
 	MessageID                                    string
 }
 
+// WaitEnd is how the wait for an event ended, "" while it lasts.
+func (s *stepInfo) WaitEnd() string {
+	switch {
+	case s.WaitTimeout == nil:
+		return ""
+	case *s.WaitTimeout:
+		return "timed out"
+	}
+	return "notified"
+}
+
 type part struct {
 	Kind     string // running, failed, retrying, sleeping, waiting
 	From, To int64
@@ -122,7 +133,9 @@ func (f *flow) Waterfall() template.HTML {
 	if len(f.Spans) == 0 {
 		return ""
 	}
-	first, last := f.Spans[0].From, f.Spans[0].From
+	started, _ := number(f.Row["workflowRunCreatedAt"])
+	first := min(int64(started), f.Spans[0].From) // spans are in the order in which they begin
+	last := first
 	for _, s := range f.Spans {
 		last = max(last, s.From, s.To)
 		for _, p := range s.Parts {

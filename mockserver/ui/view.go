@@ -1,11 +1,13 @@
 package ui
 
 import (
+	"fmt"
 	"html/template"
 	"maps"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // view is one view: what it asks for, and what one of its things asks for. Its
@@ -226,6 +228,18 @@ func (f *frame) Time(ms any) template.HTML {
 
 // Real shows an instant of the wall clock in Unix ms.
 func (f *frame) Real(ms any) template.HTML { return stamped(ms, f.Now.Real, "real") }
+
+// Clock shows an instant in Unix ms with its date, for the header. The page lets
+// one of a clock that runs go on.
+func (f *frame) Clock(ms int64, kind string) template.HTML {
+	at := time.UnixMilli(ms).UTC()
+	runs := ""
+	if kind == "real" || f.Now.Clock.Mode == "real" {
+		runs = fmt.Sprintf(` data-runs="%d"`, ms-f.Now.Real)
+	}
+	return template.HTML(fmt.Sprintf(`<time datetime="%s"%s>%s</time>`, //nolint:gosec // numbers and constants
+		at.Format(instantForm), runs, at.Format("2 Jan 2006 15:04:05 UTC")))
+}
 
 // saying is what the page says of the last button.
 type saying struct {

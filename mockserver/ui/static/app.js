@@ -120,11 +120,21 @@ function away(ms) {
   return ms > 0 ? "in " + text : text + " ago";
 }
 
-// tick keeps distances true while nothing happens; a manual clock stands still.
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+// dated writes an instant in UTC with its date, as the server does.
+function dated(ms) {
+  const at = new Date(ms);
+  return `${at.getUTCDate()} ${months[at.getUTCMonth()]} ${at.getUTCFullYear()} ${at.toISOString().slice(11, 19)} UTC`;
+}
+
+// tick keeps clocks and distances true while nothing happens; a manual clock
+// stands still.
 function tick() {
   if (document.hidden) return;
   const { mode, now, real } = find("#live")?.dataset ?? {};
   const skew = Number(now) - Number(real);
+  for (const clock of document.querySelectorAll("time[data-runs]")) clock.textContent = dated(Date.now() + Number(clock.dataset.runs));
   for (const part of document.querySelectorAll("small[data-at]")) {
     if (part.dataset.of === "clock" && mode !== "real") continue;
     const at = Number(part.dataset.at) - (part.dataset.of === "clock" ? skew : 0);
