@@ -72,7 +72,7 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out reply,
 		return reply{}, err
 	}
 	if c.op.BodyJSON {
-		c.body = s.cfg.Dialect.NeutralJSON(c.body)
+		c.body = c.op.WithoutNulls(s.cfg.Dialect.NeutralJSON(c.body))
 	}
 	if problems := c.op.CheckRequest(c.request, c.vars, c.body); len(problems) > 0 {
 		return reply{}, refused(problems)

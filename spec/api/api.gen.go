@@ -363,11 +363,13 @@ func (e QPeriod) Valid() bool {
 
 // BatchItem defines model for BatchItem.
 type BatchItem struct {
-	Body                 interface{}             `json:"body,omitempty"`
-	Destination          string                  `json:"destination"`
-	Headers              *map[string]interface{} `json:"headers,omitempty"`
-	Queue                *string                 `json:"queue,omitempty"`
-	AdditionalProperties map[string]interface{}  `json:"-"`
+	Body        interface{} `json:"body,omitempty"`
+	Destination string      `json:"destination"`
+
+	// Headers Header name to a string or a list of strings.
+	Headers              *map[string]*interface{} `json:"headers,omitempty"`
+	Queue                *string                  `json:"queue,omitempty"`
+	AdditionalProperties map[string]interface{}   `json:"-"`
 }
 
 // DLQMessage defines model for DLQMessage.
@@ -925,7 +927,7 @@ type WaitRequest struct {
 	TimeoutBody interface{}            `json:"timeoutBody,omitempty"`
 
 	// TimeoutHeaders Header name to its values.
-	TimeoutHeaders       *HeaderMap             `json:"timeoutHeaders,omitempty"`
+	TimeoutHeaders       *map[string]*[]string  `json:"timeoutHeaders,omitempty"`
 	TimeoutUrl           *string                `json:"timeoutUrl,omitempty"`
 	Url                  string                 `json:"url"`
 	AdditionalProperties map[string]interface{} `json:"-"`

@@ -1,0 +1,71 @@
+package spec
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// WithoutNulls takes the null members out of the body of an extension: clients
+// send them for what is absent. Members that the document describes are looked
+// at, nested ones included; free-form content, such as the body of a message,
+// stays as it is, byte by byte.
+func (o *Operation) WithoutNulls(body []byte) []byte {
+	if o.Origin != "extension" || !bytes.Contains(body, null) {
+		return body
+	}
+	return withoutNulls(o.body, body)
+}
+
+var null = []byte("null")
+
+func withoutNulls(schema *openapi3.Schema, raw []byte) []byte {
+	switch {
+	case schema == nil || schema.Type == nil:
+		return raw
+	case schema.Type.Is("array") && schema.Items != nil:
+		var items []json.RawMessage
+		if json.Unmarshal(raw, &items) != nil || items == nil {
+			return raw
+		}
+		for i := range items {
+			items[i] = withoutNulls(schema.Items.Value, items[i])
+		}
+		return slices.Concat([]byte("["), bytes.Join(asBytes(items), []byte(",")), []byte("]"))
+	case schema.Type.Is("object"):
+		var members map[string]json.RawMessage
+		if json.Unmarshal(raw, &members) != nil || members == nil {
+			return raw
+		}
+		maps.DeleteFunc(members, func(_ string, v json.RawMessage) bool { return bytes.Equal(v, null) })
+		list := make([][]byte, 0, len(members))
+		for name, v := range members {
+			key, _ := json.Marshal(name) // a string always encodes
+			list = append(list, slices.Concat(key, []byte(":"), withoutNulls(member(schema, name), v)))
+		}
+		return slices.Concat([]byte("{"), bytes.Join(list, []byte(",")), []byte("}"))
+	}
+	return raw
+}
+
+func asBytes(list []json.RawMessage) [][]byte {
+	out := make([][]byte, len(list))
+	for i, v := range list {
+		out[i] = v
+	}
+	return out
+}
+
+// member is the schema of a member of an object, nil for free-form content.
+func member(schema *openapi3.Schema, name string) *openapi3.Schema {
+	if p := schema.Properties[name]; p != nil {
+		return p.Value
+	}
+	if p := schema.AdditionalProperties.Schema; p != nil {
+		return p.Value
+	}
+	return nil
+}
