@@ -75,9 +75,12 @@ func NewProxy(cfg ProxyConfig) (*Proxy, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	p := &Proxy{cfg: cfg, router: mux.NewRouter().SkipClean(true).UseEncodedPath()}
+	p := &Proxy{cfg: cfg, router: mux.NewRouter()}
 	for _, op := range doc.Operations() {
-		p.router.Methods(op.Method).Path(op.MuxPath()).Handler(operation{op})
+		p.router.Methods(op.Method).MatcherFunc(func(r *http.Request, m *mux.RouteMatch) (ok bool) {
+			m.Vars, ok = op.Match(r.URL.EscapedPath())
+			return ok
+		}).Handler(operation{op})
 	}
 	p.next = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {

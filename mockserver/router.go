@@ -27,11 +27,9 @@ func register(rows map[string]handler) map[string]handler {
 	return rows
 }
 
-// routes builds the router from the documents. Both SkipClean and
-// UseEncodedPath are needed: else // in a destination is redirected away, or
-// %2F is lost.
+// routes builds the router from the documents.
 func (s *Server) routes(docs ...*spec.Document) (*mux.Router, error) {
-	r := mux.NewRouter().SkipClean(true).UseEncodedPath()
+	r := mux.NewRouter()
 	known := map[string]bool{}
 	for _, doc := range docs {
 		for _, op := range doc.Operations() {
@@ -40,7 +38,7 @@ func (s *Server) routes(docs ...*spec.Document) (*mux.Router, error) {
 				return nil, fmt.Errorf("operation %s of the document has no handler", op.ID)
 			}
 			known[op.ID] = true
-			r.Methods(op.Method).Path(op.MuxPath()).Handler(route{op, h})
+			r.Methods(op.Method).MatcherFunc(matcher(op)).Handler(route{op, h})
 		}
 	}
 	for id := range handlers {
@@ -49,6 +47,15 @@ func (s *Server) routes(docs ...*spec.Document) (*mux.Router, error) {
 		}
 	}
 	return r, nil
+}
+
+// matcher compares the path as it was sent: cleaning it would redirect // in a
+// destination away, and unescaping it would lose %2F.
+func matcher(op *spec.Operation) mux.MatcherFunc {
+	return func(r *http.Request, m *mux.RouteMatch) (ok bool) {
+		m.Vars, ok = op.Match(r.URL.EscapedPath())
+		return ok
+	}
 }
 
 // route is what the router finds: an operation and its handler. It is never

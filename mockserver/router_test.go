@@ -113,3 +113,29 @@ func TestServerIsAHandler(t *testing.T) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
+
+func TestFixedSegmentsMatchInAnyCase(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*")
+	c := newClient(t, u)
+	c.do("POST", "/v2/Schedules/https://E.test/Pause", "x", "Svc-Cron: * * * * *", "Svc-Schedule-Id: Mine").ok()
+	t.Run("a variable keeps its case", func(t *testing.T) {
+		t.Parallel()
+		if got, want := c.do("GET", "/V2/SCHEDULES/Mine", "").ok().text("destination"), "https://E.test/Pause"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		c.do("GET", "/v2/schedules/mine", "").refused(404, "mine")
+	})
+	t.Run("a longer path wins over a greedy variable", func(t *testing.T) {
+		t.Parallel()
+		c.do("POST", "/v2/schedules/Mine/PAUSE", "").ok()
+		if a := c.do("GET", "/v2/schedules/Mine", "").ok(); a.get("isPaused") != true {
+			t.Errorf("%s", a.raw)
+		}
+	})
+	t.Run("every method that a path knows is named", func(t *testing.T) {
+		t.Parallel()
+		c.do("PUT", "/v2/Topics/g", "").refused(405, "DELETE, GET, PATCH")
+	})
+}

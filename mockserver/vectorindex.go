@@ -17,11 +17,11 @@ const indexRoot = "/index/"
 
 // indexPath takes the index out of the path.
 func (c *call) indexPath() {
-	rest, ok := strings.CutPrefix(c.request.URL.EscapedPath(), indexRoot)
-	if !ok {
+	escaped := c.request.URL.EscapedPath()
+	if len(escaped) < len(indexRoot) || !strings.EqualFold(escaped[:len(indexRoot)], indexRoot) {
 		return
 	}
-	name, path, _ := strings.Cut(rest, "/")
+	name, path, _ := strings.Cut(escaped[len(indexRoot):], "/")
 	plain, err := url.PathUnescape(name)
 	if err != nil {
 		return

@@ -113,6 +113,8 @@ type Operation struct {
 
 	parameters []*parameter
 	greedy     map[string]bool
+	path       *regexp.Regexp   // see pattern
+	vars       []string         // the variables of the path, in order
 	body       *openapi3.Schema // of a JSON request
 	needsBody  bool
 	responses  map[int]*openapi3.Schema // nil schema: no body
@@ -146,6 +148,7 @@ func newOperation(doc *openapi3.T, path string, item *openapi3.PathItem, method 
 		o.parameters = append(o.parameters, p)
 		o.greedy[p.name] = p.greedy
 	}
+	o.path, o.vars = o.pattern(), o.variables()
 	if op.RequestBody != nil && op.RequestBody.Value != nil {
 		if media := op.RequestBody.Value.Content["application/json"]; media != nil {
 			o.BodyJSON, o.needsBody = true, op.RequestBody.Value.Required
@@ -213,15 +216,53 @@ func (o *Operation) rank() int {
 	return 1
 }
 
-// MuxPath is the template for gorilla/mux: a greedy parameter takes the rest of
-// the path, slashes included.
-func (o *Operation) MuxPath() string {
-	return o.eachVariable(func(name string) string {
+// pattern is the expression for an escaped path of the operation. The fixed
+// segments match in any case, since clients differ in it; a greedy variable
+// takes the rest of the path, slashes included.
+func (o *Operation) pattern() *regexp.Regexp {
+	fixed := variable.Split(o.Path, -1)
+	expression := "^" + o.fixed(fixed[0])
+	for i, name := range o.variables() {
 		if o.greedy[name] {
-			return "{" + name + ":.+}"
+			expression += "(.+)"
+		} else {
+			expression += "([^/]+)"
 		}
-		return "{" + name + "}"
-	})
+		expression += o.fixed(fixed[i+1])
+	}
+	return regexp.MustCompile(expression + "$")
+}
+
+// fixed is the expression for text of the template. The control API is not the
+// service's: its paths are written in one way.
+func (o *Operation) fixed(text string) string {
+	if o.Area == "control_url" {
+		return regexp.QuoteMeta(text)
+	}
+	return "(?i:" + regexp.QuoteMeta(text) + ")"
+}
+
+// variables are the names of the path variables, in order.
+func (o *Operation) variables() []string {
+	var names []string
+	for _, m := range variable.FindAllStringSubmatch(o.Path, -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+// Match finds the variables of an escaped path, as they are written there, and
+// reports whether the path is one of the operation.
+func (o *Operation) Match(path string) (vars map[string]string, ok bool) {
+	values := o.path.FindStringSubmatch(path)
+	if values == nil {
+		return nil, false
+	}
+	vars = make(map[string]string, len(values)-1)
+	for i, name := range o.vars {
+		vars[name] = values[i+1]
+	}
+	return vars, true
 }
 
 // URL is the path with its variables filled in, greedy ones as they are, the
