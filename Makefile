@@ -27,8 +27,8 @@ build: ## Build bin/understudy
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/understudy ./cmd/understudy
 
 .PHONY: run
-run: ## Run the stand-in; ARGS='--dialect upstash' adds flags
-	$(GO) run -ldflags '$(LDFLAGS)' ./cmd/understudy serve $(ARGS)
+run: build ## Run the stand-in; ARGS='--dialect upstash' adds flags
+	exec bin/understudy serve $(ARGS)
 
 .PHONY: test
 test: ## Everything that must pass, fast checks first

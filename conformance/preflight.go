@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -97,7 +98,13 @@ func (s *scenario) probe(ctx context.Context, op *spec.Operation) (*answer, erro
 	}
 	a, err := s.do(q)
 	if err != nil {
+		if why := spec.WrongScheme(host, err.Error()); why != "" {
+			return nil, errors.New(why)
+		}
 		return nil, fmt.Errorf("%s does not answer: %w", host, err)
+	}
+	if why := spec.WrongScheme(host, string(a.body)); a.status == http.StatusBadRequest && why != "" {
+		return nil, errors.New(why)
 	}
 	kind, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
 	where := fmt.Sprintf("%s %s%s", op.Method, host, op.Path)

@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec"
 )
 
 // maxResponse is how much of a destination's answer is kept, in bytes.
@@ -184,7 +186,7 @@ func (d *deliverer) call(ctx context.Context, m *engine.Message, target string, 
 	}
 	response, err := d.trip.RoundTrip(request) // which never follows a redirect
 	if err != nil {
-		return engine.Outcome{Err: whyNot(ctx, err, timeout)}
+		return engine.Outcome{Err: cmp.Or(spec.WrongScheme(target, err.Error()), whyNot(ctx, err, timeout))}
 	}
 	defer response.Body.Close()
 	answer, err := readAll(io.LimitReader(response.Body, maxResponse), min(response.ContentLength, maxResponse))

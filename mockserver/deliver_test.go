@@ -230,3 +230,14 @@ func TestRetryAfterSetsTheWait(t *testing.T) {
 		}
 	}
 }
+
+// A delivery whose URL has the wrong scheme for its port says so.
+func TestADeliveryNamesTheWrongScheme(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	destination := newSink(t, func(http.ResponseWriter, *http.Request) {})
+	u.Publish(strings.Replace(destination.URL, "http:", "https:", 1), nil, "Svc-Retries: 0")
+	if d := u.Deliveries(); len(d) != 1 || !strings.Contains(d[0].Error, "speaks plain HTTP, not TLS: use http://") {
+		t.Errorf("deliveries: %+v", d)
+	}
+}

@@ -98,7 +98,24 @@ func (s *Server) url(i int) string {
 	if i >= len(s.listeners) {
 		return ""
 	}
-	return "http://" + s.listeners[i].Addr().String()
+	return "http://" + reachable(s.listeners[i].Addr())
+}
+
+// reachable is an address that a client on this machine can use: a listener on
+// all interfaces has none of its own, but takes those of IPv4 loopback, since
+// Go's sockets for all interfaces serve both families.
+func reachable(addr net.Addr) string {
+	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", fmt.Sprint(tcp.Port))
+	}
+	return addr.String()
+}
+
+// EveryInterface reports whether other machines can reach the messaging API at
+// all addresses of this one, not only at that of URL.
+func (s *Server) EveryInterface() bool {
+	tcp, ok := s.listeners[0].Addr().(*net.TCPAddr)
+	return ok && tcp.IP.IsUnspecified()
 }
 
 // URL is where the messaging API listens.

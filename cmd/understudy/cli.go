@@ -25,9 +25,12 @@ import (
 type cli struct {
 	Config string `placeholder:"FILE" help:"YAML file whose keys are the flags of the command; the command line and the environment win over it."` // taken out before parsing, see configFile
 
-	Serve     ServeCmd     `cmd:"" help:"Run the stand-in server."`
+	ShowVersion kong.VersionFlag `name:"version" env:"-" help:"Print the version."`
+
+	Serve     ServeCmd     `cmd:"" set:"addr=127.0.0.1:8080" set:"loglevel=info" help:"Run the stand-in server."`
 	Ctl       CtlCmd       `cmd:"" help:"Talk to a running stand-in: time, journals, stubs."`
-	Run       RunCmd       `cmd:"" help:"Start a stand-in on a free port, run a command with its environment, stop."`
+	Run       RunCmd       `cmd:"" set:"addr=127.0.0.1:0" set:"loglevel=warn" help:"Start a stand-in on a free port, run a command with its environment, stop. It takes the flags of serve."`
+	Env       EnvCmd       `cmd:"" help:"Print the environment of a running stand-in, for its clients."`
 	Spec      SpecCmd      `cmd:"" help:"Print the OpenAPI document."`
 	Fixtures  FixturesCmd  `cmd:"" help:"Make fixture files from a seed."`
 	Health    HealthCmd    `cmd:"" name:"healthcheck" help:"Exit 0 when the stand-in is ready."`
@@ -40,6 +43,7 @@ type cli struct {
 	Conform ConformCmd `cmd:"" help:"Run the contract test suite against a target, or against a stand-in of its own."`
 
 	Completion CompletionCmd `cmd:"" help:"Print completions for a shell."`
+	Help       HelpCmd       `cmd:"" help:"Print the help of a command."`
 }
 
 // Exit codes of every command; conform has more.
@@ -83,15 +87,19 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		kong.Writers(out, errs),
 		kong.Exit(func(code int) { stopped = code }),
 		kong.DefaultEnvars("UNDERSTUDY"),
+		kong.Vars{"version": "understudy " + mockserver.Version},
 		kong.Resolvers(config),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {
 		return report(errs, err)
 	}
+	if asksForHelp(parser, args) {
+		args = append(args, "--help")
+	}
 	parsed, err := parser.Parse(args)
 	if stopped >= 0 {
-		return stopped // --help has been printed
+		return stopped // --help or --version has been printed
 	}
 	if err == nil {
 		err = config.unknown(parsed)
@@ -197,7 +205,7 @@ func (s *settings) unknown(parsed *kong.Context) error {
 		known[flag.Name] = true
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.values)) {
-		if !known[key] || key == "config" || key == "help" {
+		if !known[key] || slices.Contains([]string{"config", "help", "version"}, key) {
 			return fmt.Errorf("config %s: unknown key %q; accepted are the flags of `understudy %s`", s.file, key, parsed.Command())
 		}
 	}

@@ -9,13 +9,20 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/understudy-mock/understudy/spec"
 )
 
-// CtlCmd talks to the control API of a running stand-in.
-type CtlCmd struct {
+// remote is a running stand-in, as its control API sees it.
+type remote struct {
 	URL     string `default:"http://127.0.0.1:8080" help:"Address of the stand-in."`
 	Token   string `name:"control-token" aliases:"token" placeholder:"T" help:"Token of the control API."`
 	Account string `placeholder:"ID" help:"Account to act on; * for all. Default: the first."`
+}
+
+// CtlCmd talks to the control API of a running stand-in.
+type CtlCmd struct {
+	remote `embed:""`
 
 	Health     ctlGet      `cmd:"" help:"Is it running, and on which clock?"`
 	Reset      ctlReset    `cmd:"" help:"Forget everything but configuration."`
@@ -168,7 +175,7 @@ func (c *CtlCmd) show(e *env, method, path string, q url.Values, body any) error
 }
 
 // call makes one call; the server's error text becomes ours.
-func (c *CtlCmd) call(e *env, method, path string, q url.Values, body, answer any) error {
+func (c *remote) call(e *env, method, path string, q url.Values, body, answer any) error {
 	if q == nil {
 		q = url.Values{}
 	}
@@ -198,6 +205,9 @@ func (c *CtlCmd) call(e *env, method, path string, q url.Values, body, answer an
 	}
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
+		if why := spec.WrongScheme(target, err.Error()); why != "" {
+			return &exit{exitUnreachable, fmt.Errorf("no stand-in at %s: %s", c.URL, why)}
+		}
 		return &exit{exitUnreachable, fmt.Errorf("no stand-in at %s: %w; `understudy serve` starts one", c.URL, cause(err))}
 	}
 	defer response.Body.Close()
@@ -207,6 +217,9 @@ func (c *CtlCmd) call(e *env, method, path string, q url.Values, body, answer an
 	}
 	if response.StatusCode >= http.StatusMultipleChoices {
 		var refused struct{ Error string }
+		if why := spec.WrongScheme(target, string(text)); why != "" {
+			return &exit{exitUnreachable, fmt.Errorf("no stand-in at %s: %s", c.URL, why)}
+		}
 		if json.Unmarshal(text, &refused) != nil || refused.Error == "" {
 			return &exit{exitUnreachable, fmt.Errorf("%s is no stand-in: it answers %s", c.URL, response.Status)}
 		}
@@ -237,7 +250,7 @@ type HealthCmd struct {
 
 // Run exits 0 when the stand-in is ready.
 func (h *HealthCmd) Run(e *env) error {
-	c := CtlCmd{URL: h.URL}
+	c := remote{URL: h.URL}
 	var answer json.RawMessage
 	return c.call(e, http.MethodGet, "readyz", nil, nil, &answer)
 }

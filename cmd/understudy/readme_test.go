@@ -87,7 +87,8 @@ func blocks(t *testing.T, language string) []string {
 }
 
 // TestReadmeCommands runs every command of the README, against a server whose
-// address stands for the one in the text. Those of make must exist.
+// address replaces the one in the text. Those of make must exist. The shell is
+// empty: all that a command knows of the server comes from the eval before it.
 func TestReadmeCommands(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
@@ -95,6 +96,10 @@ func TestReadmeCommands(t *testing.T) {
 	}
 	binary, scratch := build(t), t.TempDir() // what commands write goes there
 	server := serve(t, binary)
+	if err := os.Symlink(filepath.Dir(binary), filepath.Join(scratch, "bin")); err != nil {
+		t.Fatal(err)
+	}
+	environment := "" // the line of the README that sets it
 	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {
 		t.Fatal(err)
@@ -109,8 +114,11 @@ func TestReadmeCommands(t *testing.T) {
 				}
 				continue
 			}
-			command := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(line, "http://127.0.0.1:8080", server.url))
-			command.Env = append(append(os.Environ(), server.env...), "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
+			if strings.HasPrefix(line, "eval ") {
+				environment = line + "\n"
+			}
+			command := exec.CommandContext(t.Context(), "sh", "-c", environment+strings.ReplaceAll(line, "http://127.0.0.1:8080", server.url))
+			command.Env = []string{"UNDERSTUDY_URL=" + server.url, "HOME=" + scratch, "PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH")}
 			command.Dir = scratch
 			out, err := command.CombinedOutput()
 			if err != nil || strings.Contains(line, "/v2/publish/") && !strings.Contains(string(out), `"messageId"`) {

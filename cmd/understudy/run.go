@@ -1,26 +1,25 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"sync"
 	"syscall"
 	"time"
-
-	"github.com/understudy-mock/understudy/mockserver"
-	"github.com/understudy-mock/understudy/spec"
 )
 
-// stopLimit is how long the command may take to stop once it is told to.
+// stopLimit is how long the command may take to stop after a signal.
 const stopLimit = 10 * time.Second
 
-// RunCmd starts a stand-in, runs a command with its environment, and stops.
+// RunCmd starts a stand-in, runs a command with its environment, and stops. Its
+// flags are those of serve.
 type RunCmd struct {
-	Dialect string   `default:"svc" help:"Naming of the interface: svc, upstash, or a YAML file."`
-	Clock   string   `default:"real" enum:"real,manual,auto" help:"real, manual or auto."`
-	Seed    uint64   `default:"0" help:"Repeat ids, signatures and logs; 0 for random."`
-	Command []string `arg:"" passthrough:"" help:"The command and its arguments, behind --."`
+	ServeCmd `embed:""`
+
+	Command []string `arg:"" optional:"" passthrough:"" help:"The command and its arguments, after --."`
 }
 
 // Run returns the exit code of the command.
@@ -30,19 +29,11 @@ func (c *RunCmd) Run(e *env) error {
 		command = command[1:]
 	}
 	if len(command) == 0 {
-		return usage("run: no command; accepted is `understudy run -- COMMAND`")
+		return usage("run: no command; usage: understudy run [FLAGS] -- COMMAND")
 	}
-	dialect, err := spec.LoadDialect(c.Dialect)
-	if err != nil {
-		return usage("--dialect: %w", err)
-	}
-	log, err := logger(e.err, "warn", "text")
+	s, cfg, err := c.start(e, "run")
 	if err != nil {
 		return err
-	}
-	s, err := mockserver.Run(mockserver.Config{Dialect: dialect, Clock: c.Clock, Seed: c.Seed, Log: log})
-	if err != nil {
-		return usage("run: %w", err)
 	}
 	child := exec.CommandContext(e.ctx, command[0], command[1:]...)
 	child.Stdin, child.Stdout, child.Stderr = os.Stdin, e.out, e.err
@@ -52,8 +43,17 @@ func (c *RunCmd) Run(e *env) error {
 	for _, v := range s.Env() {
 		child.Env = append(child.Env, v.Name+"="+v.Value)
 	}
-	err = child.Run()
-	closed := s.Close()
+	ended, end := context.WithCancel(context.WithoutCancel(e.ctx)) // a command may take its time to stop
+	var waiting sync.WaitGroup
+	waiting.Add(1)
+	go func() {
+		defer waiting.Done()
+		defer end()
+		err = child.Run()
+	}()
+	c.saveUntil(ended, s, cfg.Log)
+	waiting.Wait()
+	closed := c.stop(s)
 	switch {
 	case child.ProcessState == nil:
 		return usage("run: %w", err)
@@ -65,7 +65,7 @@ func (c *RunCmd) Run(e *env) error {
 	return nil
 }
 
-// exitCode is that of a command, or 128 and the signal, as shells say it.
+// exitCode is that of a command, or 128 and the signal, as in shells.
 func exitCode(ended *os.ProcessState) int {
 	if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())

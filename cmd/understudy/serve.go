@@ -17,7 +17,7 @@ import (
 
 // ServeCmd runs the stand-in.
 type ServeCmd struct {
-	Addr              string            `default:"127.0.0.1:8080" help:"Where to listen; port 0 takes a free one."`
+	Addr              string            `default:"${addr}" help:"Where to listen; port 0 takes a free one."`
 	Dialect           string            `default:"svc" help:"Naming of the interface: svc, upstash, or a YAML file."`
 	Clock             string            `help:"real (default), manual (moves by ctl advance), auto (skips to the next timer)."`
 	Seed              uint64            `default:"0" help:"Repeat ids, signatures and logs; 0 for random."`
@@ -42,24 +42,35 @@ type ServeCmd struct {
 	Snapshot          string            `placeholder:"FILE" help:"Begin with the state in FILE, if it is there, and save it there at a clean stop."`
 	Fixture           []string          `placeholder:"FILE" help:"Load a fixture file when beginning without a snapshot; repeatable."`
 	SnapshotEvery     time.Duration     `placeholder:"DURATION" help:"Save it so often as well."`
-	LogLevel          string            `default:"info" help:"debug, info, warn, error."`
+	LogLevel          string            `default:"${loglevel}" help:"debug, info, warn, error."`
 	LogFormat         string            `default:"text" enum:"text,json" help:"text or json."`
 }
 
-// Run serves until it is told to stop.
+// Run serves until it receives a signal to stop.
 func (c *ServeCmd) Run(e *env) error {
-	keepLean()
-	cfg, err := c.config(e.err)
+	s, cfg, err := c.start(e, "serve")
 	if err != nil {
 		return err
 	}
+	banner(e.out, s, cfg.Dialect) // last: who sees it finds the ready file written
+	c.saveUntil(e.ctx, s, cfg.Log)
+	return c.stop(s)
+}
+
+// start starts the stand-in that the flags describe, for a command.
+func (c *ServeCmd) start(e *env, command string) (*mockserver.Server, mockserver.Config, error) {
+	keepLean()
+	cfg, err := c.config(e.err)
+	if err != nil {
+		return nil, cfg, err
+	}
 	if cfg.Snapshot, err = c.state(cfg.Log); err != nil {
-		return err
+		return nil, cfg, err
 	}
 	for _, name := range c.Fixture {
 		text, err := os.ReadFile(name)
 		if err != nil {
-			return usage("--fixture: %w", err)
+			return nil, cfg, usage("--fixture: %w", err)
 		}
 		cfg.Fixtures = append(cfg.Fixtures, mockserver.Fixture{Name: name, Text: text})
 	}
@@ -68,16 +79,17 @@ func (c *ServeCmd) Run(e *env) error {
 	}
 	s, err := mockserver.Run(cfg)
 	if err != nil {
-		return usage("serve: %w", err)
+		return nil, cfg, usage("%s: %w", command, err)
 	}
 	if err := c.ready(s); err != nil {
 		_ = s.Close() // the first error counts
-		return usage("--ready-file: %w", err)
+		return nil, cfg, usage("--ready-file: %w", err)
 	}
-	banner(e.out, s, cfg.Dialect) // last: who sees it finds the ready file written
-	c.saveUntil(e.ctx, s, cfg.Log)
-	return errors.Join(s.Close(), c.save(s))
+	return s, cfg, nil
 }
+
+// stop ends the stand-in and saves its state.
+func (c *ServeCmd) stop(s *mockserver.Server) error { return errors.Join(s.Close(), c.save(s)) }
 
 func (c *ServeCmd) config(errs io.Writer) (mockserver.Config, error) {
 	log, err := logger(errs, c.LogLevel, c.LogFormat)
@@ -152,6 +164,9 @@ func banner(w io.Writer, s *mockserver.Server, d *spec.Dialect) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Understudy %s is running at %s\n\n", mockserver.Version, s.URL())
 	fmt.Fprintf(&b, "  messaging   %s\n  region      %s\n  management  %s\n  vector      %s\n  key-value   %s\n\n", s.URL(), s.RegionURL(), s.ManagementURL(), s.VectorURL(), s.KVURL())
+	if s.EveryInterface() {
+		b.WriteString("It listens on every interface: other machines use an address of this one in place of 127.0.0.1.\n\n")
+	}
 	for _, v := range s.Env() {
 		fmt.Fprintf(&b, "export %s=%s\n", v.Name, quoted(v.Value))
 	}

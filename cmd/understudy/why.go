@@ -9,10 +9,9 @@ import (
 
 // WhyCmd explains a message, a run or a flow-control key.
 type WhyCmd struct {
-	ID      string `arg:"" help:"Message id, run id or flow-control key."`
-	URL     string `default:"http://127.0.0.1:8080" help:"Address of the stand-in."`
-	Token   string `name:"control-token" placeholder:"T" help:"Token of the control API."`
-	Account string `placeholder:"ID" help:"Whose it is. Default: that of the first account."`
+	remote `embed:""`
+
+	ID string `arg:"" help:"Message id, run id or flow-control key."`
 }
 
 // Run prints the reasons, the first to go away first.
@@ -25,8 +24,7 @@ func (c *WhyCmd) Run(e *env) error {
 			Until        int64
 		}
 	}
-	ctl := CtlCmd{URL: c.URL, Token: c.Token, Account: c.Account}
-	if err := ctl.call(e, http.MethodGet, "explain/"+url.PathEscape(c.ID), nil, nil, &x); err != nil {
+	if err := c.call(e, http.MethodGet, "explain/"+url.PathEscape(c.ID), nil, nil, &x); err != nil {
 		return err
 	}
 	_, _ = fmt.Fprintf(e.out, "%s %s: %s\n", x.Kind, c.ID, x.State)

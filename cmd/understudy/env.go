@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// EnvCmd prints the environment that clients of a running stand-in need:
+//
+//	eval "$(understudy env)"
+type EnvCmd struct {
+	remote `embed:""`
+
+	Dotenv bool `xor:"format" env:"-" help:"Print NAME=VALUE lines, for a .env file."`
+	JSON   bool `name:"json" xor:"format" env:"-" help:"Print one JSON object."`
+}
+
+// Run prints it.
+func (c *EnvCmd) Run(e *env) error {
+	vars, err := c.environment(e)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		all := map[string]string{}
+		for _, v := range vars {
+			all[v.Name] = v.Value
+		}
+		text, err := json.MarshalIndent(all, "", "  ")
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(e.out, string(text))
+		return err
+	}
+	var b strings.Builder
+	for _, v := range vars {
+		if c.Dotenv {
+			fmt.Fprintf(&b, "%s=%s\n", v.Name, dotenv(v.Value))
+		} else {
+			fmt.Fprintf(&b, "export %s=%s\n", v.Name, quoted(v.Value))
+		}
+	}
+	_, err = fmt.Fprint(e.out, b.String())
+	return err
+}
+
+// environment asks the server. Its addresses are written as --url reaches them,
+// such as through a mapped port.
+func (c *EnvCmd) environment(e *env) ([]mockserver.EnvVar, error) {
+	id := c.Account
+	if id == "" {
+		var first struct{ Account string }
+		if err := c.call(e, http.MethodGet, "overview", nil, nil, &first); err != nil {
+			return nil, err
+		}
+		id = first.Account
+	}
+	var account struct {
+		URL string
+		Env []mockserver.EnvVar
+	}
+	c.Account = "" // it is in the path
+	if err := c.call(e, http.MethodGet, "accounts/"+url.PathEscape(id), nil, nil, &account); err != nil {
+		return nil, err
+	}
+	own := strings.TrimRight(c.URL, "/")
+	for i, v := range account.Env {
+		if rest, ok := strings.CutPrefix(v.Value, account.URL); ok && (rest == "" || rest[0] == '/') {
+			account.Env[i].Value = own + rest
+		}
+	}
+	return account.Env, nil
+}
+
+// dotenv is a value as readers of .env files take it: bare where they agree.
+func dotenv(text string) string {
+	if plain.MatchString(text) {
+		return text
+	}
+	return strconv.Quote(text)
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// alerting is a TLS server that answers plain HTTP with a TLS alert, as OpenSSL
+// does; Go's own answers with status 400.
+func alerting(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = bufio.NewReader(conn).ReadString('\n')
+			_, _ = conn.Write([]byte("\x15\x03\x01\x00\x02\x02\x46"))
+			_ = conn.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = l.Close()
+		<-ended
+	})
+	return "http://" + l.Addr().String()
+}
+
+// Each command says in words that a URL has the wrong scheme for its port.
+func TestWrongSchemeIsNamed(t *testing.T) {
+	t.Parallel()
+	plain := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(plain.Close)
+	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(secure.Close)
+	const usePlain, useTLS = "speaks plain HTTP, not TLS: use http:// in place of https://", "speaks TLS, not plain HTTP: use https:// in place of http://"
+	for name, at := range map[string]struct{ url, want string }{
+		"https to a plain port":               {strings.Replace(plain.URL, "http:", "https:", 1), usePlain},
+		"http to a TLS port":                  {strings.Replace(secure.URL, "https:", "http:", 1), useTLS},
+		"http to a TLS port that sends alert": {alerting(t), useTLS},
+	} {
+		target := filepath.Join(t.TempDir(), "target.yaml")
+		text := "apiVersion: conformance/v1\ntarget: {name: x, urls: {base: '" + at.url + "'}, auth: {bearer: tttt}}\n"
+		if err := os.WriteFile(target, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"ctl", "--url", at.url, "health"}, {"env", "--url", at.url}, {"why", "--url", at.url, "msg_1"}, {"conform", "--target", target}} {
+			t.Run(name+", "+args[0], func(t *testing.T) {
+				t.Parallel()
+				var out, errs bytes.Buffer
+				code := run(t.Context(), args, &out, &errs)
+				if code != exitUnreachable || !strings.Contains(errs.String(), at.want) {
+					t.Errorf("exit code %d, %q; want 3 and %q", code, errs.String(), at.want)
+				}
+			})
+		}
+	}
+}
