@@ -68,11 +68,11 @@ func (a *Account) invokedBy(run *Run, r PublishRequest) {
 	a.append(event{state: string(Invoked), run: parent, detail: &detail{step: it}})
 }
 
-// tellInvoker appends the outcome of an ended run to its invoker, if that
-// still runs.
+// tellInvoker appends the outcome of an ended run to its invoker. One that has
+// ended meanwhile is not called again.
 func (a *Account) tellInvoker(run *Run) {
 	inv := run.invoked
-	if inv == nil || inv.run.ended() {
+	if inv == nil {
 		return
 	}
 	out := struct {
@@ -87,6 +87,10 @@ func (a *Account) tellInvoker(run *Run) {
 	it := inv.item
 	it.step.Out = string(b)
 	it.body = withFields(inv.raw, map[string]any{"out": string(b)})
+	if inv.run.ended() { // nobody waits for the outcome; the run view shows it
+		it.settled = StepSuccess
+		return
+	}
 	inv.run.close(it)
 	a.carry(inv.run, it, inv.run.stepOptions(Options{}), inv.headers)
 }

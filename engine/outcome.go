@@ -19,8 +19,8 @@ func (a *Account) settle(m *Message, o Outcome) {
 	a.releaseFlow(m)
 	m.answered(&o, a.now)
 	run := a.runs[m.RunID]
-	switch mute := run.mute(m, &o); {
-	case o.OK() && mute == "":
+	switch verdict, help := run.disproved(m, &o); {
+	case o.OK() && verdict == "":
 		a.move(m, Delivered, event{detail: &detail{out: &o}})
 		a.report(m, &o)
 		a.end(m)
@@ -30,13 +30,16 @@ func (a *Account) settle(m *Message, o Outcome) {
 		}
 		a.move(m, Canceled, event{})
 		a.end(m)
-	case mute != "":
-		o.Err = mute
-		a.move(m, Errored, event{detail: &detail{out: &o, err: mute}})
+	case verdict != "":
+		m.step.failed(verdict, &o, a.now)
+		o.Err = verdict + ": " + help
+		a.move(m, Errored, event{detail: &detail{out: &o, err: o.Err}})
 		a.fail(m, &o)
 	default:
 		a.move(m, Errored, event{detail: &detail{out: &o, err: failure(&o)}})
-		a.report(m, &o)
+		if m.Role != RoleCall { // its run learns of the last attempt only
+			a.report(m, &o)
+		}
 		if m.Retried >= m.MaxRetries || final(&o) {
 			a.fail(m, &o)
 		} else {
@@ -78,8 +81,10 @@ func (a *Account) fail(m *Message, o *Outcome) {
 		a.move(m, Failed, event{detail: d})
 	case m.Role == RoleCall:
 		a.move(m, Failed, event{detail: d})
-		if cb := m.Options.Callback; o.Status == 0 && cb != nil { // no response, no callback yet: the run would wait for ever
-			a.callback(RoleCallback, m, cb, a.newReport(m, o, ""))
+		if cb := m.Options.Callback; cb != nil {
+			r := a.newReport(m, o, "")
+			r.MaxRetries = m.Retried // clients ignore the answer of a call that has retries left
+			a.callback(RoleCallback, m, cb, r)
 		}
 	default:
 		entry := a.bury(m, o)
@@ -94,7 +99,7 @@ func (a *Account) fail(m *Message, o *Outcome) {
 // whoever depends on it, and gives up its turn in a queue.
 func (a *Account) end(m *Message) {
 	delete(a.messages, m.ID)
-	if m.step != nil {
+	if m.step != nil && m.step.ended != Failed {
 		m.step.ended = m.State
 	}
 	switch {

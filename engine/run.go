@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -86,7 +87,7 @@ func (a *Account) trigger(r PublishRequest) Receipt {
 		id = a.ids.id("wfr_", a.now)
 	}
 	if known := a.runs[id]; known != nil {
-		if w.TriggerBySDK && known.bare {
+		if w.TriggerBySDK && known.adoptable() {
 			return a.adopt(known, r)
 		}
 		return Receipt{MessageID: known.items[0].messageID, URL: r.URL, Deduplicated: true, RunID: id, RunCreatedAt: known.CreatedAt}
@@ -160,12 +161,20 @@ func (r *Run) stepOptions(own Options) *Options {
 	return &opts
 }
 
+// adoptable reports whether the endpoint was asked to configure and start the
+// run, and has not done so yet.
+func (r *Run) adoptable() bool {
+	return (r.bare || r.Forward.Get(unknownSDKHeader) != "") && len(r.items) == 1 && !r.ended()
+}
+
 // adopt lets the trigger of the client library configure and start a run that
 // came without one (wire facts on workflows, section 1.3).
 func (a *Account) adopt(run *Run, r PublishRequest) Receipt {
 	opts := r.Options.Over(*run.Options)
 	run.bare, run.proven = false, true
-	run.Options, run.Forward = &opts, mergeHeader(r.forward(&opts), run.Forward)
+	forward := maps.Clone(mergeHeader(r.forward(&opts), run.Forward))
+	delete(forward, unknownSDKHeader)
+	run.Options, run.Forward = &opts, forward
 	first := run.items[0]
 	run.items = nil
 	again := *first
@@ -247,6 +256,9 @@ func (a *Account) endRun(run *Run, state RunState, d detail) {
 	a.dropWaiters(run)
 	for _, m := range a.runMessages(run) {
 		if m.cancel == nil && m.Role != RoleFailureCallback { // what is in flight ends by itself
+			if a.asleep(m.step) {
+				m.step.settled = StepCanceled
+			}
 			a.cancel(m)
 		}
 	}
@@ -287,6 +299,9 @@ func (a *Account) stepEnded(m *Message) {
 
 // failRun ends a run for which m failed: DLQ, RUN_FAILED, failure callback.
 func (a *Account) failRun(run *Run, m *Message, o *Outcome) {
+	if call := run.calls[m.step.step.ID]; call != nil && m.bearsAnswer() {
+		call.settled, call.errors = StepFailed, m.step.errors
+	}
 	entry := a.buryRun("", run, m, o)
 	failing := *m
 	failing.Options = entry.Message.Options

@@ -62,9 +62,11 @@ func (a *Account) viewRun(run *Run) RunView {
 	if e := a.dlq.get(run.DLQID); e != nil && e.Callback != nil {
 		v.Failure = &FailureView{CallbackInfo: *e.Callback, URL: e.Message.Options.FailureCallback.URL, DLQID: e.ID, Failed: e.Last}
 	}
-	g := grouping{account: a, run: run, slots: map[int]*StepView{}}
+	g := grouping{account: a, run: run, header: mergeHeader(run.protocol(), run.Forward), slots: map[int]*StepView{}, done: map[int]bool{}}
+	var before *item
 	for i, it := range run.items {
-		g.add(it, i == len(run.items)-1)
+		g.add(it, before, i == len(run.items)-1)
+		before = it
 	}
 	for _, it := range run.open {
 		g.pending(it)
@@ -82,16 +84,16 @@ func (a *Account) viewRun(run *Run) RunView {
 type grouping struct {
 	account *Account
 	run     *Run
+	header  Header // that every call to the endpoint carries
 	groups  []StepGroup
 	slots   map[int]*StepView // step id -> its place in a parallel group
 	done    map[int]bool      // step ids with a result
 }
 
-func (g *grouping) add(it *item, last bool) {
+// add takes the next entry of the list. Its step ran in the call that carried
+// the entry before it, and so do the failed attempts of that call belong to it.
+func (g *grouping) add(it, before *item, last bool) {
 	s := it.step
-	if g.done == nil {
-		g.done = map[int]bool{}
-	}
 	switch {
 	case s.TargetStep > 0:
 		g.plan(it)
@@ -99,16 +101,24 @@ func (g *grouping) add(it *item, last bool) {
 	case s.Concurrent > 1:
 		g.done[s.ID] = true
 		if slot := g.slots[s.ID]; slot != nil {
+			attempts := slot.Errors // those of its plan
 			*slot = g.view(it, StepSuccess)
+			slot.Errors = attempts
 		}
 	default:
 		g.done[s.ID] = true
-		state := StepSuccess
-		m := g.account.messages[it.messageID]
-		if m != nil && m.State == Created && m.NextAt.After(g.account.now) && s.Type != "Initial" {
-			state = StepProgress // asleep
+		v := g.view(it, StepSuccess)
+		switch {
+		case it.settled != "":
+			v.State = it.settled
+		case g.account.asleep(it):
+			v.State = StepProgress
 		}
-		g.groups = append(g.groups, StepGroup{Type: "sequential", Steps: []StepView{g.view(it, state)}})
+		v.Errors = nil
+		if before != nil && before.step.TargetStep == 0 {
+			v.Errors = before.errors
+		}
+		g.groups = append(g.groups, StepGroup{Type: "sequential", Steps: []StepView{v}})
 	}
 	if last {
 		g.next(it)
@@ -133,7 +143,13 @@ func (g *grouping) plan(it *item) {
 // pending shows a wait, a call or an invocation that has not come back.
 func (g *grouping) pending(it *item) {
 	state := StepProgress
-	if g.run.ended() {
+	m := g.account.messages[it.messageID]
+	switch {
+	case it.settled != "":
+		state = it.settled
+	case m != nil && m.Retried > 0:
+		state = StepRetry
+	case g.run.ended() && it.step.Type != "Invoke": // what was invoked continues
 		state = StepCanceled
 	}
 	if slot := g.slots[it.step.ID]; slot != nil {
@@ -149,11 +165,11 @@ func (g *grouping) pending(it *item) {
 // next shows the call that follows the last entry, unless it has led on.
 func (g *grouping) next(it *item) {
 	state := g.progress(it)
-	if state == StepSuccess || it.step.SleepFor > 0 && state == StepProgress || !it.step.SleepUntil.IsZero() && state == StepProgress {
+	if state == StepSuccess || it.settled != "" || g.account.asleep(it) {
 		return
 	}
 	v := g.view(it, state)
-	v.Step = Step{MessageID: it.messageID}
+	v.Step = Step{MessageID: it.messageID, CreatedAt: v.CreatedAt}
 	g.groups = append(g.groups, StepGroup{Type: "next", Steps: []StepView{v}})
 }
 
@@ -177,16 +193,28 @@ func (g *grouping) progress(it *item) string {
 }
 
 func (g *grouping) view(it *item, state string) StepView {
-	v := StepView{Step: it.view(g.run.Options.Redact), State: state, Header: g.run.Header, Retries: g.run.Options.retries(), Errors: it.errors}
+	v := StepView{Step: it.view(g.run.Options.Redact), State: state, Header: g.header, Retries: g.run.Options.retries(), Errors: it.errors}
+	if it.callType == "toCallback" {
+		v.Header = it.step.CallHeader
+	}
 	if g.run.Options.RetryDelay != nil {
 		v.RetryDelay = g.run.Options.RetryDelay.String()
 	} else if v.Retries > 0 {
 		v.RetryDelay = "min(86400, exp(2.5 * (retried + 1))) * 1000"
 	}
 	if m := g.account.messages[it.messageID]; m != nil {
-		v.NextAt, v.CreatedAt = m.NextAt, m.CreatedAt
+		v.NextAt = m.NextAt
+	}
+	if v.CreatedAt.IsZero() { // an entry of a snapshot from before it was kept
+		v.CreatedAt = g.run.CreatedAt
 	}
 	return v
+}
+
+// asleep reports whether the entry is a sleep that is not over.
+func (a *Account) asleep(it *item) bool {
+	m := a.messages[it.messageID]
+	return m != nil && m.State == Created && m.NextAt.After(a.now) && (it.step.Type == "SleepFor" || it.step.Type == "SleepUntil")
 }
 
 // view is the step as logs show it.

@@ -88,6 +88,7 @@ type (
 		Step      Step
 		Errors    []StepError
 		Ended     MessageState
+		Settled   string
 	}
 	savedSlot  struct{ Queue, Open int }
 	savedQueue struct {
@@ -272,7 +273,7 @@ func (w *saver) message(m *Message) int {
 
 func (w *saver) item(it *item) int {
 	return place(w.items, it, func(int) {
-		w.Items = append(w.Items, savedItem{it.messageID, it.body, it.callType, it.step, it.errors, it.ended})
+		w.Items = append(w.Items, savedItem{it.messageID, it.body, it.callType, it.step, it.errors, it.ended, it.settled})
 	})
 }
 

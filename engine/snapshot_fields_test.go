@@ -15,7 +15,7 @@ var kept = map[reflect.Type]string{
 	reflect.TypeFor[timer]():       "due seq kind subject",
 	reflect.TypeFor[turn]():        "message key",
 	reflect.TypeFor[Message]():     "timer queue canceled step cut last, left out: cancel",
-	reflect.TypeFor[item]():        "messageID body callType step errors ended, left out: waiter",
+	reflect.TypeFor[item]():        "messageID body callType step errors ended settled, left out: waiter",
 	reflect.TypeFor[slot]():        "queue open",
 	reflect.TypeFor[queue]():       "waiting active",
 	reflect.TypeFor[flowKey]():     "waiting starts offered timer pausedAt",

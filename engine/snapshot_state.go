@@ -100,7 +100,7 @@ func (l *loader) bare() {
 
 func (l *loader) fillItems() {
 	for i, s := range l.from.Items {
-		*l.items[i] = item{messageID: s.MessageID, body: s.Body, callType: s.CallType, step: s.Step, errors: s.Errors, ended: s.Ended}
+		*l.items[i] = item{messageID: s.MessageID, body: s.Body, callType: s.CallType, step: s.Step, errors: s.Errors, ended: s.Ended, settled: s.Settled}
 	}
 }
 

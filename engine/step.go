@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -50,9 +51,10 @@ type item struct {
 	body      []byte // the payload, or one step as JSON
 	callType  string // step, toCallback, fromCallback
 	step      Step
-	waiter    *waiter // the wait that this entry stands for, while it lasts
-	errors    []StepError
+	waiter    *waiter      // the wait that this entry stands for, while it lasts
+	errors    []StepError  // of the attempts to deliver it
 	ended     MessageState // of the call that carried it, once that is over
+	settled   string       // state in the run view of a step whose result is in no list, "" otherwise
 }
 
 // stepTypes are the execution types of the document ("stepInfo").
@@ -183,6 +185,8 @@ func (a *Account) acceptableStep(r PublishRequest) error {
 		m := &Message{ID: last.messageID, Role: RoleStep, State: Failed, URL: run.URL, Method: "POST", Options: run.Options,
 			MaxRetries: run.Options.retries(), CreatedAt: a.now, NotBefore: a.now, CallerIP: run.CallerIP, RunID: run.ID, step: last}
 		o := &Outcome{Err: "the endpoint submitted a step that cannot be read: " + err.Error()}
+		last.ended = Failed
+		last.failed(o.Err, o, a.now)
 		a.append(event{state: string(Errored), msg: m, run: run, detail: &detail{err: o.Err, out: o}})
 		a.failRun(run, m, o)
 	}
@@ -223,6 +227,9 @@ func (s *Step) answered(call *Step) {
 // list up to it.
 func (a *Account) carry(run *Run, it *item, opts *Options, extra ...Header) *Message {
 	run.items = append(run.items, it)
+	if it.step.CreatedAt.IsZero() {
+		it.step.CreatedAt = a.now
+	}
 	return a.deliverItem(run, it, opts, extra...)
 }
 
@@ -259,7 +266,7 @@ func (r *Run) protocol() Header {
 		"Svc-Workflow-Createdat": {strconv.FormatInt(r.CreatedAt.UnixMilli(), 10)},
 	}
 	if r.bare {
-		h["Svc-Workflow-Unknown-Sdk"] = []string{"true"}
+		h[unknownSDKHeader] = []string{"true"}
 	}
 	if len(r.Options.Labels) > 0 {
 		h["Svc-Label"] = []string{r.Options.Labels[0]}
@@ -319,7 +326,7 @@ func (a *Account) callOut(r PublishRequest) Receipt {
 	it.step.Type = "Call"
 	it.step.CallURL, it.step.CallMethod = r.URL, cmp.Or(r.Options.Method, "POST")
 	opts := a.options.share(r.Options)
-	it.step.CallHeader, it.step.CallBody = r.forward(opts), string(r.Body)
+	it.step.CallHeader, it.step.CallBody, it.step.CreatedAt = r.forward(opts), string(r.Body), a.now
 	if run.calls == nil {
 		run.calls = map[int]*item{}
 	}
@@ -357,8 +364,13 @@ func (m *Message) answered(o *Outcome, now time.Time) {
 		s.CallStatus, s.CallResponseBody, s.CallResponseHeader = o.Status, string(o.Body), o.Header
 	}
 	if !o.OK() {
-		m.step.errors = append(m.step.errors, StepError{Error: failure(o), Body: string(o.Body), Header: o.Header, Status: o.Status, Time: now})
+		m.step.failed(failure(o), o, now)
 	}
+}
+
+// failed keeps a failed attempt for the run view.
+func (it *item) failed(why string, o *Outcome, now time.Time) {
+	it.errors = append(it.errors, StepError{Error: why, Body: string(o.Body), Header: o.Header, Status: o.Status, Time: now})
 }
 
 // StepError is a failed attempt in the run view.
@@ -394,22 +406,33 @@ func (a *Account) runReport(run *Run, role Role, own Options) (Options, Header) 
 	return opts, mergeHeader(own.Forward, h)
 }
 
-// The headers by which an endpoint shows that it speaks the protocol (wire
-// facts on workflows, sections 1.3 and 2.6).
+// The headers by which an endpoint shows that it speaks the protocol, and the
+// one that asks it to start the run itself (wire facts on workflows, sections
+// 1.3 and 2.6).
 const (
 	sdkVersionHeader = "Svc-Workflow-Sdk-Version"
 	sdkHeader        = "Svc-Workflow-Sdk"
+	unknownSDKHeader = "Svc-Workflow-Unknown-Sdk"
 )
 
-// mute says why the first answer of an endpoint shows that it is no workflow
-// endpoint; "" when it may be one.
-func (r *Run) mute(m *Message, o *Outcome) string {
+// The verdicts on an endpoint, in the words that client libraries expect.
+const (
+	verdictNoSDK      = "trigger rest api is only usable with sdk versions after v1.0.0 major version"
+	verdictNoWorkflow = "detected a non-workflow destination for trigger/invoke. make sure you are sending the request to the correct endpoint"
+)
+
+// disproved says why the first answer of an endpoint shows that it cannot
+// execute the run, and what to do about it; "" when it may.
+func (r *Run) disproved(m *Message, o *Outcome) (verdict, help string) {
 	if r == nil || r.proven || m.Role != RoleStep || !o.OK() {
-		return ""
+		return "", ""
 	}
 	r.proven = true
-	if (r.bare || r.Options.Workflow.Has("WF_DetectTrigger")) && o.Header.Get(sdkVersionHeader) == "" && o.Header.Get(sdkHeader) == "" {
-		return fmt.Sprintf("%s answered %d without the header %s: it is not a workflow endpoint; use a publish for plain endpoints", r.URL, o.Status, sdkVersionHeader)
+	switch {
+	case r.bare && !strings.HasPrefix(o.Header.Get(sdkHeader), "v"):
+		return verdictNoSDK, fmt.Sprintf("%s answered %d without the header %s: v...; trigger it with a client library, or publish to it if it is a plain endpoint", r.URL, o.Status, sdkHeader)
+	case !r.bare && r.Options.Workflow.Has("WF_DetectTrigger") && o.Header.Get(sdkVersionHeader) == "" && o.Header.Get(sdkHeader) == "":
+		return verdictNoWorkflow, fmt.Sprintf("%s answered %d without the header %s; publish to it if it is a plain endpoint", r.URL, o.Status, sdkVersionHeader)
 	}
-	return ""
+	return "", ""
 }

@@ -1,0 +1,303 @@
+package mockserver_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// workflowApp is the endpoint of a workflow whose steps the test reports itself.
+const workflowApp = "https://app.test/wf"
+
+// workflowAnswers lets the endpoint answer with these statuses, as a client
+// library does.
+func workflowAnswers(u *mockserver.TestServer, statuses ...string) {
+	stub := mockserver.Stub{URL: workflowApp}
+	for _, status := range statuses {
+		stub.Answers = append(stub.Answers, mockserver.Answer{Status: mockserver.StubStatus(status), Headers: map[string]string{
+			"Svc-Workflow-Sdk-Version": "1", "Svc-Workflow-Sdk": "v1.3.3", "Svc-Error-Step-Name": map[bool]string{true: "charge"}[status == "500"]}})
+	}
+	u.Script(stub)
+}
+
+// trigger starts a run as a client library does.
+func (c *client) trigger(id string, headers ...string) {
+	c.t.Helper()
+	c.do("POST", "/v2/publish/"+workflowApp, `{"order":7}`, append([]string{"Svc-Workflow-Init: true", "Svc-Workflow-RunId: " + id, "Svc-Workflow-Url: " + workflowApp,
+		"Svc-Feature-Set: LazyFetch,InitialBody,WF_DetectTrigger,WF_TriggerOnConfig", "Svc-Forward-Svc-Workflow-Sdk-Version: 1"}, headers...)...).ok()
+}
+
+// report submits steps of a run, as its endpoint does.
+func (c *client) report(id string, steps ...string) answer {
+	c.t.Helper()
+	entries := make([]map[string]any, len(steps))
+	for i, step := range steps {
+		headers := map[string]string{"Svc-Workflow-Init": "false", "Svc-Workflow-RunId": id, "Svc-Workflow-Url": workflowApp}
+		if strings.Contains(step, `"SleepFor"`) {
+			headers["Svc-Delay"] = "1h"
+		}
+		entries[i] = map[string]any{"destination": workflowApp, "body": step, "headers": headers}
+	}
+	body, err := json.Marshal(entries)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return c.do("POST", "/v2/batch", string(body))
+}
+
+// run is the run view of one run.
+func (c *client) run(id string) answer {
+	c.t.Helper()
+	a := c.do("GET", "/v2/workflows/logs?workflowRunId="+id, "").ok()
+	if len(a.list("runs")) != 1 {
+		c.t.Fatalf("run %s: %s", id, a.raw)
+	}
+	a.json = a.get("runs", 0)
+	return a
+}
+
+func TestRunViewOfAFailedStep(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	workflowAnswers(u, "500", "200", "500")
+	c.trigger("wfr_1", "Svc-Retries: 1", "Svc-Forward-X-Custom-Header: blue")
+	u.Advance(time.Hour) // the second attempt succeeds
+	c.report("wfr_1", `{"stepId":1,"stepName":"reserve","stepType":"Run","out":"1","concurrent":1}`).ok()
+	u.Advance(time.Hour) // both attempts of the next step fail
+	view := c.run("wfr_1")
+	if n := len(view.list("steps")); n != 3 {
+		t.Fatalf("%d groups: %s", n, view.raw)
+	}
+	for i, kind := range []string{"sequential", "sequential", "next"} {
+		t.Run("group "+kind, func(t *testing.T) {
+			if got := view.text("steps", i, "type"); got != kind {
+				t.Errorf("got %s, want %s", got, kind)
+			}
+			if view.number("steps", i, "steps", 0, "createdAt") == 0 {
+				t.Error("no createdAt")
+			}
+			if got := view.text("steps", i, "steps", 0, "headers", "X-Custom-Header", 0); got != "blue" {
+				t.Errorf("X-Custom-Header %q", got)
+			}
+			if view.get("steps", i, "steps", 0, "headers", "Svc-Forward-X-Custom-Header") != nil {
+				t.Error("a header with the prefix of forwarding")
+			}
+		})
+	}
+	t.Run("the init step has no errors of others", func(t *testing.T) {
+		if view.get("steps", 0, "steps", 0, "errors") != nil {
+			t.Errorf("%s", view.raw)
+		}
+	})
+	t.Run("a step that succeeded at the second attempt keeps the error of the first", func(t *testing.T) {
+		if n := len(view.list("steps", 1, "steps", 0, "errors")); n != 1 {
+			t.Errorf("%d errors: %s", n, view.raw)
+		}
+	})
+	t.Run("the failed step has its errors", func(t *testing.T) {
+		if n := len(view.list("steps", 2, "steps", 0, "errors")); n != 2 || view.number("steps", 2, "steps", 0, "errors", 0, "status") != 500 {
+			t.Errorf("%d errors: %s", n, view.raw)
+		}
+		if got := view.text("steps", 2, "steps", 0, "state"); got != "STEP_FAILED" {
+			t.Errorf("state %s", got)
+		}
+	})
+}
+
+func TestEndpointsThatAreNoWorkflow(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		bare    bool
+		headers map[string]string
+		want    string // "" for a run that continues
+	}{
+		"a bare trigger to a plain endpoint":      {true, nil, "trigger rest api is only usable with sdk versions after v1.0.0 major version"},
+		"a bare trigger to an old library":        {true, map[string]string{"Svc-Workflow-Sdk-Version": "1"}, "trigger rest api is only usable with sdk versions after v1.0.0 major version"},
+		"a bare trigger to a library":             {true, map[string]string{"Svc-Workflow-Sdk": "v1.0.0"}, ""},
+		"a library's trigger to a plain endpoint": {false, nil, "detected a non-workflow destination for trigger/invoke. make sure you are sending the request to the correct endpoint"},
+		"a library's trigger to an old library":   {false, map[string]string{"Svc-Workflow-Sdk-Version": "1"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t)
+			c := newClient(t, u)
+			u.Script(mockserver.Stub{URL: workflowApp, Answers: []mockserver.Answer{{Headers: row.headers, Body: "hello"}}})
+			id := "wfr_1"
+			if row.bare {
+				id = c.do("POST", "/v2/trigger/"+workflowApp, "{}").ok().text("workflowRunId")
+			} else {
+				c.trigger(id)
+			}
+			u.Settle()
+			view := c.run(id)
+			if row.want == "" {
+				if got := view.text("workflowState"); got != "RUN_STARTED" {
+					t.Errorf("state %s: %s", got, view.raw)
+				}
+				return
+			}
+			if got := view.text("workflowState"); got != "RUN_FAILED" {
+				t.Errorf("state %s", got)
+			}
+			if n := len(view.list("steps")); n != 2 || view.text("steps", 0, "steps", 0, "state") != "STEP_SUCCESS" || view.text("steps", 1, "type") != "next" {
+				t.Fatalf("%d groups: %s", n, view.raw)
+			}
+			step := []any{"steps", 1, "steps", 0}
+			if got := view.text(append(step, "errors", 0, "error")...); got != row.want || len(view.list(append(step, "errors")...)) != 1 {
+				t.Errorf("errors: %s", view.raw)
+			}
+			if got := view.text(append(step, "errors", 0, "body")...); got != "hello" {
+				t.Errorf("body %q", got)
+			}
+			log := c.do("GET", "/v2/workflows/messageLogs?state=ERROR&workflowRunId="+id, "").ok()
+			if got := log.text("events", 0, "error"); !strings.HasPrefix(got, row.want+": ") || !strings.Contains(got, "publish to it") {
+				t.Errorf("error of the log: %q", got)
+			}
+		})
+	}
+}
+
+// An endpoint that is asked to show its library triggers the run a second time,
+// whether it has answered already or not.
+func TestTriggerByTheLibraryStartsTheRun(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct{ bare, answered bool }{
+		"after its answer to a bare trigger":       {true, true},
+		"before its answer to a bare trigger":      {true, false},
+		"after its answer to the header of a user": {false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t)
+			c := newClient(t, u)
+			delay := "1m"
+			if row.answered {
+				delay = ""
+			}
+			u.Script(mockserver.Stub{URL: workflowApp, Answers: []mockserver.Answer{{Delay: delay, Headers: map[string]string{"Svc-Workflow-Sdk-Version": "1", "Svc-Workflow-Sdk": "v1.3.3"}}}})
+			id := "wfr_1"
+			if row.bare {
+				id = c.do("POST", "/v2/trigger/"+workflowApp, "payload").ok().text("workflowRunId")
+			} else {
+				c.trigger(id, "Svc-Forward-Svc-Workflow-Unknown-Sdk: true")
+			}
+			u.Settle()
+			second := []string{"Svc-Workflow-Init: true", "Svc-Workflow-RunId: " + id, "Svc-Workflow-Url: " + workflowApp,
+				"Svc-Workflow-Trigger-By-Sdk: true", "Svc-Forward-Svc-Workflow-Sdk-Version: 1", "Svc-Feature-Set: InitialBody,WF_DetectTrigger"}
+			if a := c.do("POST", "/v2/publish/"+workflowApp, "payload", second...).ok(); a.get("deduplicated") == true {
+				t.Errorf("deduplicated: %s", a.raw)
+			}
+			u.Advance(time.Hour)
+			all := u.Deliveries()
+			if len(all) != 2 {
+				t.Fatalf("%d deliveries", len(all))
+			}
+			if got := all[0].Request.Header.Get("Svc-Workflow-Unknown-Sdk"); got != "true" {
+				t.Errorf("first delivery: Unknown-Sdk %q", got)
+			}
+			if got := all[1].Request.Header.Get("Svc-Workflow-Unknown-Sdk"); got != "" || all[1].Request.Header.Get("Svc-Workflow-Sdk-Version") != "1" {
+				t.Errorf("second delivery: %v", all[1].Request.Header)
+			}
+			if a := c.do("POST", "/v2/publish/"+workflowApp, "payload", second...).ok(); a.get("deduplicated") != true {
+				t.Errorf("the third trigger is not deduplicated: %s", a.raw)
+			}
+		})
+	}
+}
+
+// A run learns of the last attempt of a call only, with no retries left: client
+// libraries ignore the answer of a call that has some.
+func TestCallReportsItsLastAttempt(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		answers []mockserver.Answer
+		status  int64
+	}{
+		"that fails":                     {[]mockserver.Answer{{Status: "500"}}, 500},
+		"that succeeds":                  {[]mockserver.Answer{{Status: "500"}, {Status: "200"}}, 200},
+		"that asks for no further retry": {[]mockserver.Answer{{Status: "489", Headers: map[string]string{"Svc-NonRetryable-Error": "true"}}}, 489},
+		"that is refused":                {[]mockserver.Answer{{Fail: "refused"}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t)
+			c := newClient(t, u)
+			workflowAnswers(u, "200")
+			u.Script(mockserver.Stub{URL: "https://third.test/x", Answers: row.answers})
+			c.trigger("wfr_1")
+			u.Settle()
+			c.do("POST", "/v2/publish/https://third.test/x", "q", "Svc-Retries: 2", "Svc-Workflow-RunId: wfr_1", "Svc-Workflow-Init: false", "Svc-Workflow-CallType: toCallback",
+				"Svc-Callback: "+workflowApp, "Svc-Callback-Workflow-RunId: wfr_1", "Svc-Callback-Workflow-CallType: fromCallback", "Svc-Callback-Forward-Svc-Workflow-Callback: true",
+				"Svc-Callback-Forward-Svc-Workflow-StepId: 1", "Svc-Callback-Forward-Svc-Workflow-StepName: ask", "Svc-Callback-Forward-Svc-Workflow-StepType: Call").ok()
+			u.Advance(24 * time.Hour)
+			var reports []string
+			for _, d := range u.Deliveries() {
+				if d.Request.Header.Get("Svc-Workflow-Callback") != "" {
+					reports = append(reports, string(d.Request.Body))
+				}
+			}
+			if len(reports) != 1 {
+				t.Fatalf("%d callbacks: %v", len(reports), reports)
+			}
+			var got struct{ Status, Retried, MaxRetries int64 }
+			if err := json.Unmarshal([]byte(reports[0]), &got); err != nil || got.Status != row.status {
+				t.Errorf("%v %+v", err, got)
+			}
+			if got.Status != 200 && got.Retried != got.MaxRetries {
+				t.Errorf("retried %d of %d", got.Retried, got.MaxRetries)
+			}
+		})
+	}
+}
+
+// invoke lets one run start another.
+func (c *client) invoke(parent, child string) {
+	c.t.Helper()
+	body := `{"body":"{}","headers":{"Svc-Workflow-Runid":["` + parent + `"]},"workflowRunId":"` + parent + `","workflowUrl":"` + workflowApp + `",
+	  "step":{"stepId":1,"stepName":"ask","stepType":"Invoke","concurrent":2}}`
+	c.do("POST", "/v2/publish/"+workflowApp, body, "Svc-Workflow-Init: true", "Svc-Workflow-RunId: "+child, "Svc-Workflow-Url: "+workflowApp, "Svc-Workflow-Invoke: true",
+		"Svc-Forward-Svc-Workflow-Sdk-Version: 1").ok()
+}
+
+func TestInvokedRunOutlivesItsParent(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	workflowAnswers(u, "200", "200", "200", "500", "200")
+	c.trigger("wfr_parent", "Svc-Retries: 0")
+	u.Settle()
+	c.invoke("wfr_parent", "wfr_child")
+	u.Settle()
+	state := func() string {
+		t.Helper()
+		view := c.run("wfr_parent")
+		for i := range view.list("steps") {
+			for k := range view.list("steps", i, "steps") {
+				if view.text("steps", i, "steps", k, "stepName") == "ask" {
+					return view.text("steps", i, "steps", k, "state")
+				}
+			}
+		}
+		t.Fatalf("no such step: %s", view.raw)
+		return ""
+	}
+	c.report("wfr_parent", `{"stepId":0,"stepName":"ask","stepType":"Invoke","concurrent":2,"targetStep":1}`).ok()
+	u.Settle()
+	c.report("wfr_parent", `{"stepId":0,"stepName":"fail","stepType":"Run","concurrent":2,"targetStep":2}`).ok()
+	u.Settle()
+	if got := c.run("wfr_parent").text("workflowState"); got != "RUN_FAILED" {
+		t.Fatalf("the parent is %s: %s", got, c.run("wfr_parent").raw)
+	}
+	if got := state(); got != "STEP_PROGRESS" {
+		t.Errorf("while the child runs: %s", got)
+	}
+	c.do("DELETE", "/v2/workflows/runs/wfr_child?cancel=false", `"done"`).ok()
+	u.Settle()
+	if got := state(); got != "STEP_SUCCESS" {
+		t.Errorf("after the child has succeeded: %s", got)
+	}
+}
