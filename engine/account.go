@@ -264,6 +264,18 @@ func (a *Account) Reset() {
 	a.now = now
 }
 
+// ResetClock does what Reset does, and begins with another clock. Time may go
+// back: nothing is left that remembers it.
+func (a *Account) ResetClock(c Clock, auto bool) {
+	a.lock()
+	defer a.unlock()
+	a.cfg.Clock.Alarm(time.Time{}, nil)
+	a.cfg.Clock, a.cfg.Auto, a.armed = c, auto, time.Time{}
+	a.replace(newState(a.cfg))
+	a.now = c.Now().Truncate(time.Millisecond)
+	a.restored++ // ends an advance of the old clock
+}
+
 // Close cuts off the attempts in flight, waits for them, and logs what stays
 // undelivered.
 func (a *Account) Close() error {

@@ -51,8 +51,11 @@ func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
 		return Progress{Now: a.now}, fmt.Errorf("the clock runs in real time; only a manual clock can be advanced: %w", ErrInvalid)
 	}
 	to = to.Truncate(time.Millisecond)
+	if !ValidTime(to) {
+		return Progress{Now: a.now}, fmt.Errorf("time %d (Unix ms) is out of range: must be from 0 to %d, the years 1970 to 9999: %w", to.UnixMilli(), lastTime, ErrInvalid)
+	}
 	if to.Before(a.now) {
-		return Progress{Now: a.now}, fmt.Errorf("time %s is before now, %s; time only goes forward: %w", to.UTC().Format(time.RFC3339Nano), a.now.UTC().Format(time.RFC3339Nano), ErrInvalid)
+		return Progress{Now: a.now}, fmt.Errorf("time %s is before now, %s; time only goes forward, and a reset takes it back: %w", to.UTC().Format(time.RFC3339Nano), a.now.UTC().Format(time.RFC3339Nano), ErrInvalid)
 	}
 	defer a.wakeOn(ctx)()
 	for a.advancing {
@@ -66,7 +69,10 @@ func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
 	for {
 		err := a.settled(ctx)
 		if a.restored != restored {
-			return Progress{Now: a.now}, fmt.Errorf("the state was replaced by a snapshot meanwhile: %w", ErrEnded)
+			return Progress{Now: a.now}, fmt.Errorf("the state was replaced by a snapshot or a reset meanwhile: %w", ErrEnded)
+		}
+		if err == nil && ctx.Err() != nil { // nothing to rest for: timers alone may take for ever
+			err = fmt.Errorf("time stands at %s, %d timers later: %w", a.now.UTC().Format(time.RFC3339), fired, ctx.Err())
 		}
 		due, ok := a.timers.next()
 		last := err != nil || !ok || due.After(to)
@@ -83,6 +89,13 @@ func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
 		fired += a.fire()
 	}
 }
+
+// lastTime is the end of the year 9999, in Unix ms.
+const lastTime = 253_402_300_799_999
+
+// ValidTime reports whether a clock may stand there: within the years 1970 to
+// 9999, which every format of a time can hold.
+func ValidTime(t time.Time) bool { return t.UnixMilli() >= 0 && t.UnixMilli() <= lastTime }
 
 // Settle waits until nothing is ready or in flight.
 func (a *Account) Settle(ctx context.Context) error {
@@ -135,6 +148,9 @@ func (a *Account) skip() {
 		return
 	}
 	due, _ := a.timers.next()
+	if !ValidTime(due) {
+		return // no clock gets there
+	}
 	a.skipping = true
 	a.wg.Add(1)
 	go a.skipTo(due)

@@ -26,6 +26,7 @@ func (s *Snapshot) state(cfg Config) (state, error) {
 	}
 	l := &loader{state: newState(cfg), from: s}
 	l.now, l.seq, l.current, l.next = s.Now, s.Sequence, s.CurrentKey, s.NextKey
+	l.want(ValidTime(s.Now), "its clock stands at %s, out of the years 1970 to 9999", s.Now.UTC())
 	l.bare()
 	l.fillItems()
 	l.fillQueues()

@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
 	"hash/fnv"
@@ -33,6 +34,7 @@ type world struct {
 	indexes    []vectorAccess
 	kv         *kv.KV
 	kvToken    string
+	public     bool // see publicToken
 }
 
 // seededStart is where a seeded manual clock begins, so that runs repeat.
@@ -46,13 +48,14 @@ func (s *Server) world(a Account) *world {
 		return w
 	}
 	w := s.newWorld(a)
-	s.worlds[a.ID], s.tokens[a.Token] = w, w
+	s.worlds[a.ID], s.tokens[digestOf(a.Token)] = w, w
 	return w
 }
 
 // newWorld makes a world that nobody can reach yet.
 func (s *Server) newWorld(a Account) *world {
-	w := &world{Account: a, mode: s.cfg.Clock, password: a.Password}
+	w := &world{Account: a, mode: s.cfg.Clock, password: a.Password, public: s.publicToken(a)}
+	current, next := s.signingKeys(a)
 	if w.password == "" {
 		w.password = derived(a.Token, "management")
 	}
@@ -69,8 +72,8 @@ func (s *Server) newWorld(a Account) *world {
 		Deliver:         engine.DelivererFunc(s.delivery.to(w)),
 		Seed:            s.seed(a.ID),
 		Parallel:        s.cfg.Parallel,
-		CurrentKey:      s.cfg.Dialect.CurrentSigningKey,
-		NextKey:         s.cfg.Dialect.NextSigningKey,
+		CurrentKey:      current,
+		NextKey:         next,
 		Log:             s.cfg.Log,
 		PricePerMessage: s.cfg.PricePerMessage,
 		VectorLag:       s.cfg.VectorLag,
@@ -112,6 +115,30 @@ func derived(token, purpose string) string {
 	return purpose + "_" + hex.EncodeToString(sum[:12])
 }
 
+// signingKeys are those that an account begins with: the dialect's own for its
+// development account, and others, which follow from the token, for any other,
+// so that no account can sign as another one.
+func (s *Server) signingKeys(a Account) (current, next string) {
+	if d := s.cfg.Dialect; a.Token == d.Token {
+		return d.CurrentSigningKey, d.NextSigningKey
+	}
+	return signingKey(a, "current"), signingKey(a, "next")
+}
+
+func signingKey(a Account, purpose string) string {
+	sum := sha256.Sum256([]byte("signing " + purpose + " " + a.ID + " " + a.Token))
+	return "sig_" + hex.EncodeToString(sum[:14])
+}
+
+// digest stands for a token in a map: what a lookup takes says nothing about
+// the token.
+type digest [sha256.Size]byte
+
+func digestOf(token string) digest { return sha256.Sum256([]byte(token)) }
+
+// sameSecret compares in constant time.
+func sameSecret(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
 // defaultIndex is the vector index that every account has unless others are
 // configured; the first vector decides on its dimension.
 var defaultIndex = engine.VectorConfig{Name: "default", Type: engine.Dense, Similarity: engine.Cosine}
@@ -131,7 +158,7 @@ func (w *world) opens(token string) string {
 	w.opening.Lock()
 	defer w.opening.Unlock()
 	for _, x := range w.indexes {
-		if x.token == token {
+		if sameSecret(x.token, token) {
 			return x.name
 		}
 	}
@@ -182,7 +209,7 @@ func (s *Server) find(holds func(*world) bool) *world {
 // byToken is the account of an access token; with AnyAccount a new one.
 func (s *Server) byToken(token string) *world {
 	s.mu.Lock()
-	w := s.tokens[token]
+	w := s.tokens[digestOf(token)]
 	s.mu.Unlock()
 	if w != nil || !s.cfg.AnyAccount || token == "" {
 		return w
@@ -290,7 +317,7 @@ func (s *Server) byBasic(kind, value string) *world {
 	if err != nil || !ok || !strings.EqualFold(kind, "Basic") {
 		return nil
 	}
-	return s.find(func(w *world) bool { return w.username() == user && w.password == password })
+	return s.find(func(w *world) bool { return w.username() == user && sameSecret(w.password, password) })
 }
 
 // username is that of the management API.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
-	"net/http"
 	"strings"
 	"time"
 
@@ -46,8 +44,10 @@ func (s *Server) admitControl(c *call) error {
 	if len(c.op.Security) > 0 && !s.mayControl(c) {
 		return unauthorized(c.op, "the control API is open on loopback only; elsewhere it takes Authorization: Bearer with the token of --control-token")
 	}
-	if from := c.header.Get("Sec-Fetch-Site"); len(c.op.Security) > 0 && from != "" && from != "none" && from != "same-origin" && !c.visit() {
-		return invalid("Sec-Fetch-Site " + from + ": a page of another site must not call the control API")
+	if len(c.op.Security) > 0 {
+		if err := crossSite(c); err != nil {
+			return err
+		}
 	}
 	id := c.query.Get("account")
 	if id == "" || id == "*" {
@@ -59,31 +59,15 @@ func (s *Server) admitControl(c *call) error {
 	return nil
 }
 
-// visit reports whether somebody follows a link to the page.
-func (c *call) visit() bool {
-	return c.op.Method == http.MethodGet && c.op.Tag == "page" && c.header.Get("Sec-Fetch-Mode") == "navigate"
-}
-
 func (s *Server) mayControl(c *call) bool {
 	kind, token, _ := strings.Cut(c.header.Get("Authorization"), " ")
 	if _, password, ok := c.request.BasicAuth(); ok { // what a browser asks its user for
 		kind, token = "Bearer", password
 	}
-	if kind == "Bearer" && s.cfg.ControlToken != "" && token == s.cfg.ControlToken {
+	if kind == "Bearer" && s.cfg.ControlToken != "" && sameSecret(token, s.cfg.ControlToken) {
 		return true
 	}
-	ip := net.ParseIP(c.callerIP())
-	return (ip == nil || ip.IsLoopback()) && localHost(c.request.Host)
-}
-
-// localHost keeps web pages of other sites out, which reach loopback by a name
-// of their own.
-func localHost(host string) bool {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "example.com" || ip != nil && ip.IsLoopback()
+	return localAddr(c.request.RemoteAddr) && localHost(c.request.Host)
 }
 
 // worlds are the accounts that a control call acts on.
@@ -111,7 +95,7 @@ func (s *Server) controlReadyz(*call) (reply, error) {
 
 func (s *Server) controlReset(c *call) (reply, error) {
 	for _, w := range s.chosen(c) {
-		w.account.Reset()
+		s.resetClock(w)
 		w.kv.Reset()
 		w.requests.clear()
 		w.deliveries.clear()
@@ -120,6 +104,15 @@ func (s *Server) controlReset(c *call) (reply, error) {
 		w.faults.set(nil, s.seed(w.ID))
 	}
 	return reply{body: map[string]string{"status": "ok"}}, nil
+}
+
+// resetClock forgets the state of an account, and gives it the clock that the
+// configuration says: one that was moved or replaced is back where it began.
+func (s *Server) resetClock(w *world) {
+	s.mu.Lock()
+	w.mode = s.cfg.Clock
+	s.mu.Unlock()
+	w.account.ResetClock(s.newClock(s.cfg.Clock), s.cfg.Clock == "auto")
 }
 
 type clockBody struct {
@@ -150,12 +143,17 @@ func (s *Server) controlSetClock(c *call) (reply, error) {
 	if body.Mode == "" && body.Now == nil {
 		return reply{}, invalid("body: nothing to set; accepted are mode (real, manual, auto) and now (Unix ms)")
 	}
+	if body.Now != nil && !engine.ValidTime(time.UnixMilli(*body.Now)) { // before the mode is set
+		return reply{}, invalid(fmt.Sprintf("body /now: invalid value %d: must be Unix ms within the years 1970 to 9999", *body.Now))
+	}
+	ctx, cancel := context.WithTimeout(c.request.Context(), advanceLimit)
+	defer cancel()
 	for _, w := range s.chosen(c) {
 		if body.Mode != "" {
 			s.setMode(w, body.Mode)
 		}
 		if body.Now != nil {
-			if _, err := w.account.Advance(c.request.Context(), time.UnixMilli(*body.Now)); err != nil {
+			if _, err := w.account.Advance(ctx, time.UnixMilli(*body.Now)); err != nil {
 				return reply{}, err
 			}
 		}

@@ -20,7 +20,7 @@ func rawPublish(t *testing.T, u *mockserver.TestServer, target string) int {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: u.test\r\nAuthorization: Bearer %s\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi", target, u.Token())
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi", target, u.Token())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,6 +94,10 @@ func errUnauthorized(challenge, text string) error {
 	return &apiError{status: http.StatusUnauthorized, challenge: challenge, text: text}
 }
 
+func errForbidden(text string) error {
+	return &apiError{status: http.StatusForbidden, text: text}
+}
+
 // internal reports whether the fault is ours.
 func (e *apiError) internal() bool { return e.status == http.StatusInternalServerError }
 

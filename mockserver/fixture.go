@@ -112,7 +112,7 @@ func (s *Server) seedAll(w *world, name string, text []byte) (int, error) {
 // mayMake refuses an account whose credentials are those of another.
 func (s *Server) mayMake(known *world, a Account, seen map[string]bool) error {
 	s.mu.Lock()
-	owner := s.tokens[a.Token]
+	owner := s.tokens[digestOf(a.Token)]
 	s.mu.Unlock()
 	switch {
 	case seen[a.ID] || seen["\x00"+a.Token]:

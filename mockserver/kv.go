@@ -40,7 +40,7 @@ func (s *Server) kvWorld(c *call) *world {
 	if c.header.Get("Authorization") != "" {
 		token = bearer(c.header)
 	}
-	return s.find(func(w *world) bool { return w.kvToken == token })
+	return s.find(func(w *world) bool { return sameSecret(w.kvToken, token) })
 }
 
 // captured is an answer that has not been sent.

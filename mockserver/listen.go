@@ -94,6 +94,24 @@ func (s *Server) serveOn(srv *http.Server, l net.Listener) {
 	})
 }
 
+// Warnings are what the person who starts the server should know, each in one
+// line: which listeners other machines reach, while a public token opens an
+// account.
+func (s *Server) Warnings() []string {
+	var list []string
+	for _, l := range s.own {
+		if localAddr(l.Addr().String()) {
+			continue
+		}
+		for _, w := range s.all() {
+			if w.public {
+				list = append(list, fmt.Sprintf("%s is reachable from other machines, and the token of account %q is public: everybody who reaches it can use the account; --account ID:TOKEN gives it a token of its own", l.Addr(), w.ID))
+			}
+		}
+	}
+	return list
+}
+
 func (s *Server) url(i int) string {
 	if i >= len(s.listeners) {
 		return ""

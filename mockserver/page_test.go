@@ -206,9 +206,9 @@ func TestThePageIsClosedOff(t *testing.T) {
 		{"and for the stream", "GET", "/_understudy/overview", far, password("secret"), 200},
 		{"a wrong password", "GET", "/_understudy/", far, password("guess"), 401},
 		{"a name of another site", "GET", "/_understudy/", near, foreign, 401},
-		{"a button from another site", "POST", "/_understudy/ui/do/reset", near, site("cross-site", "navigate"), 400},
-		{"a command from another site", "POST", "/_understudy/reset", near, site("cross-site", "no-cors"), 400},
-		{"a picture from another site", "GET", "/_understudy/as/svcUser/v2/publish/https://e.test/", near, site("cross-site", "no-cors"), 400},
+		{"a button from another site", "POST", "/_understudy/ui/do/reset", near, site("cross-site", "navigate"), 403},
+		{"a command from another site", "POST", "/_understudy/reset", near, site("cross-site", "no-cors"), 403},
+		{"a picture from another site", "GET", "/_understudy/as/svcUser/v2/publish/https://e.test/", near, site("cross-site", "no-cors"), 403},
 		{"a link from another site", "GET", "/_understudy/", near, site("cross-site", "navigate"), 200},
 		{"itself", "POST", "/_understudy/ui/do/reset", near, site("same-origin", "cors"), 303},
 	} {

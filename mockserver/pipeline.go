@@ -112,6 +112,11 @@ func (s *Server) admit(c *call) error {
 	if c.op.Area == "kv_url" {
 		w = s.kvWorld(c)
 	}
+	if w != nil && w.public && !c.byHand {
+		if err := s.admitPublic(c); err != nil {
+			return err
+		}
+	}
 	if w == nil {
 		w = s.first()
 	}

@@ -76,9 +76,11 @@ type Server struct {
 	sinks    sinks
 	started  time.Time
 
+	hostNames []string // see knownHost
+
 	mu         sync.Mutex        // guards worlds, tokens and violations
 	worlds     map[string]*world // by account id
-	tokens     map[string]*world // by access token
+	tokens     map[digest]*world // by access token
 	violations []string          // answers of ours that broke the document
 
 	listeners []net.Listener
@@ -103,8 +105,9 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, doc: doc, control: control, wall: engine.NewReal(), worlds: map[string]*world{}, tokens: map[string]*world{}, done: make(chan struct{})}
+	s := &Server{cfg: cfg, doc: doc, control: control, wall: engine.NewReal(), worlds: map[string]*world{}, tokens: map[digest]*world{}, done: make(chan struct{})}
 	s.started = s.wall.Now()
+	s.hostNames = hostNames(&cfg)
 	s.delivery = newDeliverer(s)
 	if s.router, err = s.routes(doc, control); err != nil {
 		return nil, err
@@ -158,6 +161,9 @@ func (c *Config) complete() error {
 			return fmt.Errorf("vector index %q: a name is needed, each once", x.Name)
 		}
 		names[x.Name] = true
+	}
+	if !c.Start.IsZero() && !engine.ValidTime(c.Start) {
+		return fmt.Errorf("start %s: must be within the years 1970 to 9999", c.Start.UTC())
 	}
 	if c.VectorLag < 0 || c.PricePerMessage < 0 {
 		return fmt.Errorf("vector lag %s, price per message %g: accepted are values from 0 up", c.VectorLag, c.PricePerMessage)

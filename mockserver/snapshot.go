@@ -114,7 +114,7 @@ func (s *Server) readSnapshot(text []byte) (*snapshot, error) {
 // acceptable says why an account cannot be restored here.
 func (s *Server) acceptable(a *savedAccount) error {
 	s.mu.Lock()
-	owner := s.tokens[a.Token]
+	owner := s.tokens[digestOf(a.Token)]
 	s.mu.Unlock()
 	if owner != nil && owner.ID != a.ID {
 		return fmt.Errorf("its token opens account %q of this server: %w", owner.ID, engine.ErrInvalid)

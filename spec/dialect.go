@@ -71,6 +71,10 @@ var upstash = Dialect{
 	UserID:            "defaultUser",
 }
 
+// DevelopmentToken reports whether a token is that of a built-in dialect, which
+// everybody knows.
+func DevelopmentToken(token string) bool { return token == neutral.Token || token == upstash.Token }
+
 // LoadDialect finds a dialect: svc, upstash, or a YAML file whose keys are
 // those of Dialect. What a file leaves out is as in svc.
 func LoadDialect(nameOrFile string) (*Dialect, error) {

@@ -81,6 +81,9 @@ func (c *ServeCmd) start(e *env, command string) (*mockserver.Server, mockserver
 	if err != nil {
 		return nil, cfg, usage("%s: %w", command, err)
 	}
+	for _, text := range s.Warnings() {
+		_, _ = fmt.Fprintln(e.err, "understudy: WARNING: "+text) // whatever the level of the log
+	}
 	if err := c.ready(s); err != nil {
 		_ = s.Close() // the first error counts
 		return nil, cfg, usage("--ready-file: %w", err)
