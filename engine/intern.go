@@ -40,6 +40,7 @@ type plainOptions struct {
 	timeout   time.Duration
 	forward   bool
 	queue     string
+	hops      int
 }
 
 // share is o on the heap, or an equal one that is there already.
@@ -48,7 +49,7 @@ func (in *optionInterner) share(o Options) *Options {
 		o.DedupContent || o.Redact != nil || o.Forward != nil || o.Workflow != nil {
 		return &o
 	}
-	key := plainOptions{o.Method, o.Delay, o.NotBefore.UnixNano(), -1, o.Timeout, o.HeaderForward, o.Queue}
+	key := plainOptions{o.Method, o.Delay, o.NotBefore.UnixNano(), -1, o.Timeout, o.HeaderForward, o.Queue, o.Hops}
 	if o.Retries != nil {
 		key.retries = *o.Retries
 	}

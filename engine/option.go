@@ -33,6 +33,7 @@ type Options struct {
 	Queue           string
 	Forward         Header    // of a callback or a group: headers for the destination
 	Workflow        *Workflow // protocol fields of a workflow message
+	Hops            int       // deliveries of this server to itself that led to the message
 }
 
 // Callback is where and how the outcome of a message is reported. URL may be
@@ -118,6 +119,7 @@ func (o Options) Over(d Options) Options {
 	if o.Workflow == nil {
 		o.Workflow = d.Workflow
 	}
+	o.Hops = max(o.Hops, d.Hops)
 	return o
 }
 

@@ -25,6 +25,7 @@ type call struct {
 	index   string // name of the vector index that the credentials open
 	asked   string // name of the vector index in the URL, "" for none
 	byHand  bool   // a tester's, see as
+	hops    int    // deliveries to this server that led here, see admitDelivery
 	warning string // for the answer: a name that nobody knows
 }
 

@@ -24,28 +24,34 @@ const maxResponse = 10 << 20
 
 // deliverer makes attempts over HTTP.
 type deliverer struct {
-	server    *Server
-	transport *http.Transport
-	trip      http.RoundTripper // transport, and what the configuration puts around it
+	server      *Server
+	dialer      net.Dialer
+	connections connections
+	transports  []*http.Transport
+	trip        http.RoundTripper // keeps connections
+	fresh       http.RoundTripper // keeps none
 }
 
 func newDeliverer(s *Server) *deliverer {
-	transport := &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-		TLSHandshakeTimeout: 10 * time.Second,
-		MaxIdleConns:        1024,
-		MaxIdleConnsPerHost: engine.DefaultParallel,
-		IdleConnTimeout:     30 * time.Second,
-		DisableCompression:  true, // the answer is passed on as it came
-	}
-	d := &deliverer{server: s, transport: transport, trip: transport}
-	if s.cfg.Transport != nil {
-		d.trip = s.cfg.Transport(transport)
-	}
+	d := &deliverer{server: s, dialer: net.Dialer{Timeout: 10 * time.Second}, connections: connections{open: map[ends]bool{}}}
+	d.trip, d.fresh = d.through(d.newTransport(false)), d.through(d.newTransport(true))
 	return d
 }
 
-func (d *deliverer) close() { d.transport.CloseIdleConnections() }
+// through is a transport with what the configuration puts around it.
+func (d *deliverer) through(t *http.Transport) http.RoundTripper {
+	d.transports = append(d.transports, t)
+	if d.server.cfg.Transport != nil {
+		return d.server.cfg.Transport(t)
+	}
+	return t
+}
+
+func (d *deliverer) close() {
+	for _, t := range d.transports {
+		t.CloseIdleConnections()
+	}
+}
 
 // to is the deliverer of one account.
 func (d *deliverer) to(w *world) func(context.Context, engine.Attempt) engine.Outcome {
@@ -114,6 +120,7 @@ func (d *deliverer) header(a engine.Attempt, body []byte) (http.Header, error) {
 	m := a.Message
 	h := make(http.Header, len(m.Forward)+10)
 	maps.Copy(h, m.Forward)
+	delete(h, hopsHeader) // a publisher's own says nothing
 	retried := []string{strconv.Itoa(a.Number)}
 	h["Svc-Message-Id"] = []string{m.ID}
 	h["Svc-Retried"] = retried
@@ -184,7 +191,7 @@ func (d *deliverer) call(ctx context.Context, m *engine.Message, target string, 
 		password, _ := user.Password()
 		request.SetBasicAuth(user.Username(), password)
 	}
-	response, err := d.trip.RoundTrip(request) // which never follows a redirect
+	response, err := d.exchange(request, m.Options.Hops+1)
 	if err != nil {
 		return engine.Outcome{Err: cmp.Or(spec.WrongScheme(target, err.Error()), whyNot(ctx, err, timeout))}
 	}

@@ -134,6 +134,7 @@ func overrides(c *call) (engine.Options, error) {
 	delete(set, "Flow-Control-Key")
 	delete(set, "Flow-Control-Value")
 	over, _, problems := set.parse()
+	over.Hops = c.hops
 	if hasKey {
 		problems = key.read(problems, func(v string) error { return flowKey(&over, v) })
 	}

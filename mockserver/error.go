@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ type apiError struct {
 	problems  []spec.Problem
 	challenge string // WWW-Authenticate
 	allow     string // Allow
+	header    http.Header
 }
 
 func (e *apiError) Error() string { return e.text }
@@ -90,6 +92,15 @@ func errTooLarge(limit int64) error {
 	return &apiError{status: http.StatusRequestEntityTooLarge, text: "body: larger than the limit of " + byteSize(limit) + "; --max-body raises it"}
 }
 
+// errLoop ends a message that was delivered to this server. Its status and
+// header are those by which a destination asks for no further attempt.
+func errLoop(text string) error {
+	return &apiError{status: statusNonRetryable, text: text, header: http.Header{"Svc-Nonretryable-Error": {"true"}}}
+}
+
+// statusNonRetryable is the status of such a destination (wire facts, section 2).
+const statusNonRetryable = 489
+
 func errUnauthorized(challenge, text string) error {
 	return &apiError{status: http.StatusUnauthorized, challenge: challenge, text: text}
 }
@@ -144,6 +155,7 @@ type problemBody struct {
 // reply is the error as an answer in the form that the client accepts.
 func (e *apiError) reply(r *http.Request, vector bool) reply {
 	out := reply{status: e.status, header: http.Header{}}
+	maps.Copy(out.header, e.header)
 	if e.challenge != "" {
 		out.header.Set("WWW-Authenticate", e.challenge)
 	}

@@ -34,6 +34,7 @@ func (s *Server) updateURLGroup(c *call) (reply, error) {
 	if err := s.configure(c, &r, headerSettings(headers)); err != nil {
 		return reply{}, err
 	}
+	r.Options.Hops = 0 // the defaults of a group are for the publishes of all
 	g, err := c.account.UpdateGroup(c.vars["urlGroupName"], engine.Header(headers), defaults(headers), r.Options)
 	return reply{body: groupBody(g)}, err
 }

@@ -55,6 +55,9 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out reply,
 	}
 	c.op, c.vars = found.op, vars
 	x.OperationID = c.op.ID
+	if err := s.admitDelivery(c); err != nil {
+		return reply{}, err
+	}
 	if err := s.admit(c); err != nil {
 		return reply{}, err
 	}

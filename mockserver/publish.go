@@ -89,6 +89,7 @@ func (s *Server) configure(c *call, r *engine.PublishRequest, set settings) erro
 	if opts.Workflow != nil && opts.Workflow.Invoke {
 		r.Body = s.cfg.Dialect.NeutralJSON(r.Body) // the envelope of an invocation holds headers
 	}
+	opts.Hops = c.hops
 	r.Options = opts
 	return nil
 }
@@ -98,6 +99,7 @@ func (s *Server) configure(c *call, r *engine.PublishRequest, set settings) erro
 var ofTheHop = []string{
 	"Connection", "Content-Length", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection",
 	"Te", "Trailer", "Transfer-Encoding", "Upgrade",
+	hopsHeader,
 }
 
 // forwardable is every header of a request that may go on to the destination:

@@ -278,3 +278,6 @@ func (d *Dialect) BrandText(text []byte) []byte {
 	}
 	return []byte(strings.NewReplacer(pairs...).Replace(string(text)))
 }
+
+// HeaderPrefixes are those of the dialects that need no file.
+func HeaderPrefixes() []string { return []string{neutral.HeaderPrefix, upstash.HeaderPrefix} }

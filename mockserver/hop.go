@@ -1,0 +1,76 @@
+package mockserver
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// hopsHeader counts the deliveries of this server to itself that led to a
+// request. Deliveries to its own listeners carry it, no others; from anyone
+// else it says nothing.
+const hopsHeader = "Understudy-Hops"
+
+// maxHops is the longest chain of messages of which each is created by the
+// delivery of the one before. A longer one is a loop.
+const maxHops = 16
+
+// markHops puts the count into the header of a delivery that is about to leave
+// over a connection, if that leads to this server.
+func markHops(h http.Header, conn net.Conn, hops int) {
+	delete(h, hopsHeader)
+	if c, ok := under(conn).(*connection); ok && c.own {
+		h[hopsHeader] = []string{strconv.Itoa(hops)}
+	}
+}
+
+// admitDelivery lets deliveries to this server in: to the sinks and to the
+// interface, never to the control API or the page, and not without end.
+func (s *Server) admitDelivery(c *call) error {
+	if c.op.Area == "control_url" && c.op.Tag != "sink" {
+		if name := s.deliveryHeader(c.header); name != "" {
+			return errForbidden("header " + name + ": a delivery must not call the control API; deliver to a sink, such as /_understudy/sink/status/200, or call the control API without this header")
+		}
+		if s.delivery.connections.made(c.request) {
+			return errForbidden("a delivery must not call the control API; deliver to a sink, such as /_understudy/sink/status/200, or call the control API directly")
+		}
+		return nil
+	}
+	carried := c.header.Get(hopsHeader)
+	if carried == "" || !s.delivery.connections.made(c.request) {
+		return nil
+	}
+	c.hops, _ = strconv.Atoi(carried)
+	if c.hops > maxHops {
+		id := c.header.Get(configPrefix + "Message-Id")
+		s.cfg.Log.Warn("loop cut: messages are delivered to this server and create others without end", "message", id, "path", shorten(c.request.URL.Path), "hops", c.hops, "limit", maxHops)
+		return errLoop(fmt.Sprintf("loop: message %s is the end of a chain of %d messages, each created by the delivery of the one before to this server; the limit is %d", id, c.hops, maxHops))
+	}
+	return nil
+}
+
+// deliveryHeader is a header by which deliveries in any dialect are known; ""
+// when there is none. It also finds those that came through somebody else.
+func (s *Server) deliveryHeader(h http.Header) string {
+	prefixes := append(spec.HeaderPrefixes(), s.cfg.Dialect.HeaderPrefix)
+	for name := range h {
+		for _, prefix := range prefixes {
+			if rest, ok := strings.CutPrefix(name, prefix); ok && slices.Contains(deliveryHeaders, rest) {
+				return name
+			}
+		}
+	}
+	if h.Get(hopsHeader) != "" {
+		return hopsHeader
+	}
+	return ""
+}
+
+// deliveryHeaders are what only deliveries carry, without prefix (wire facts,
+// section 2).
+var deliveryHeaders = []string{"Message-Id", "Retried", "Signature"}
