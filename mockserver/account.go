@@ -238,7 +238,7 @@ func (s *Server) authenticate(c *call) (*world, error) {
 		}
 	}
 	if found == nil {
-		return nil, unauthorized(op, "no credentials; accepted is "+accepted(op.Security))
+		return nil, unauthorized(op, "no credentials; accepted is "+accepted(op.Security)+"; "+whereTokens)
 	}
 	return found, nil
 }
@@ -270,14 +270,14 @@ func (s *Server) credential(scheme string, c *call) (w *world, given bool, err e
 			return nil, false, nil
 		}
 		if w = s.byToken(token[0]); w == nil || len(token) > 1 {
-			return nil, true, errUnauthorized("Bearer", "query parameter svc_token: not a token of this server")
+			return nil, true, errUnauthorized("Bearer", "query parameter svc_token: not a token of this server; "+whereTokens)
 		}
 	case "basic":
 		if kind == "" {
 			return nil, false, nil
 		}
 		if w = s.byBasic(kind, value); w == nil {
-			return nil, true, errUnauthorized("Basic", "Authorization: wrong user name or password; accepted is "+accepted([]string{scheme}))
+			return nil, true, errUnauthorized("Basic", "Authorization: wrong user name or password; accepted is "+accepted([]string{scheme})+"; "+whereTokens)
 		}
 	default:
 		if kind == "" {
@@ -296,6 +296,9 @@ func (s *Server) credential(scheme string, c *call) (w *world, given bool, err e
 	return w, true, nil
 }
 
+// whereTokens is for those who have none, or that of another server.
+const whereTokens = "`understudy env` prints the credentials"
+
 // bearer is the token of an Authorization header.
 func bearer(h http.Header) string {
 	_, token, _ := strings.Cut(h.Get("Authorization"), " ")
@@ -305,9 +308,9 @@ func bearer(h http.Header) string {
 // wrongToken is the text for a wrong token; clients of vector indexes know theirs.
 func wrongToken(scheme string) string {
 	if scheme == "vectorBearer" {
-		return "Unauthorized: Invalid auth token"
+		return "Unauthorized: Invalid auth token; " + whereTokens
 	}
-	return "Authorization: not a token of this server; accepted is " + accepted([]string{scheme})
+	return "Authorization: not a token of this server; accepted is " + accepted([]string{scheme}) + "; " + whereTokens
 }
 
 // byBasic splits at the first colon: a password may hold others.

@@ -26,6 +26,7 @@ type call struct {
 	asked   string // name of the vector index in the URL, "" for none
 	byHand  bool   // a tester's, see as
 	hops    int    // deliveries to this server that led here, see admitDelivery
+	head    bool   // HEAD: answered as GET, without the body
 	warning string // for the answer: a name that nobody knows
 }
 

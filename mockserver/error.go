@@ -117,13 +117,17 @@ func unencodable() (status int, body []byte) {
 	return http.StatusInternalServerError, []byte(`{"error":"internal fault; the server's log has more"}`)
 }
 
-func errPath(path string) error {
-	return &apiError{status: http.StatusNotFound, text: "path " + path + ": no such operation; `understudy spec` lists them"}
+func errPath(path, nearest string) error {
+	text := "path " + shorten(path) + ": operation not found"
+	if nearest != "" {
+		text += "; did you mean " + nearest + "?"
+	}
+	return &apiError{status: http.StatusNotFound, text: text + " (`understudy spec` lists all)"}
 }
 
 func errMethod(method, path string, allowed []string) error {
 	list := strings.Join(allowed, ", ")
-	return &apiError{status: http.StatusMethodNotAllowed, allow: list, text: "method " + method + " on " + path + ": accepted is " + list}
+	return &apiError{status: http.StatusMethodNotAllowed, allow: list, text: "method " + method + " on " + shorten(path) + ": must be one of " + list}
 }
 
 // branded puts the dialect's names into an error.

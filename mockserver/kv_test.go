@@ -40,7 +40,7 @@ func TestKeyValueStore(t *testing.T) {
 	c.do("GET", "/get/text", "", "Authorization:").refused(401, "WRONGPASS")
 	c.do("GET", "/get/text?_token="+c.token, "", "Authorization:").ok()
 	c.do("POST", "", `{"x":1}`).refused(400, "JSON array")
-	c.do("DELETE", "/get/a", "").refused(405, "GET, POST, PUT")
+	c.do("DELETE", "/get/a", "").refused(405, "GET, OPTIONS, POST, PUT")
 }
 
 func TestKeyValueStoreForgets(t *testing.T) {

@@ -9,7 +9,9 @@ import (
 var _ = register(map[string]handler{
 	"page":       (*Server).showPage,
 	"pageAction": (*Server).showPage,
+	"pageHome":   (*Server).showPage,
 	"pageRoot":   (*Server).showPage,
+	"pageViews":  (*Server).showPage,
 	"pageView":   (*Server).showPage,
 })
 

@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ import (
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	x := &Exchange{Method: r.Method, Path: hidden(r.URL.RequestURI())}
 	c := &call{request: r}
+	allowOrigin(w.Header(), r)
 	out, err := s.answer(w, c, x)
 	if err != nil {
 		out = s.failed(c, err, x)
@@ -49,11 +51,19 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out reply,
 		}
 	}()
 	s.neutralise(c)
+	if c.request.Method == http.MethodOptions {
+		return s.options(c)
+	}
 	found, vars, err := s.match(c.request)
 	if err != nil {
 		return reply{}, err
 	}
 	c.op, c.vars = found.op, vars
+	if c.request.Method == http.MethodHead { // its body is dropped by net/http
+		r := *c.request
+		r.Method = http.MethodGet
+		c.request, c.head = &r, true
+	}
 	x.OperationID = c.op.ID
 	if err := s.admitDelivery(c); err != nil {
 		return reply{}, err
@@ -195,7 +205,12 @@ func (s *Server) failed(c *call, err error, x *Exchange) reply {
 func (s *Server) write(w http.ResponseWriter, c *call, out reply, x *Exchange) {
 	if out.stream != nil {
 		x.Response.Status = http.StatusOK
-		out.stream(w, c.request)
+		ctx, cancel := context.WithCancel(c.request.Context())
+		defer cancel()
+		if c.head {
+			cancel() // a stream that follows something ends after its headers
+		}
+		out.stream(w, c.request.WithContext(ctx))
 		return
 	}
 	if out.status == 0 && c.op != nil {
@@ -230,7 +245,7 @@ func (s *Server) write(w http.ResponseWriter, c *call, out reply, x *Exchange) {
 
 // record puts the exchange into the journal of its account.
 func (s *Server) record(c *call, x *Exchange) {
-	if c.op != nil && c.op.Area == "control_url" {
+	if c.op != nil && c.op.Area == "control_url" || x.Method == http.MethodOptions {
 		return
 	}
 	world := c.world

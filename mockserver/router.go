@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/gorilla/mux"
@@ -38,7 +39,11 @@ func (s *Server) routes(docs ...*spec.Document) (*mux.Router, error) {
 				return nil, fmt.Errorf("operation %s of the document has no handler", op.ID)
 			}
 			known[op.ID] = true
-			r.Methods(op.Method).MatcherFunc(matcher(op)).Handler(route{op, h})
+			methods := []string{op.Method}
+			if op.Method == http.MethodGet && !slices.Contains(actingGets, op.ID) {
+				methods = append(methods, http.MethodHead)
+			}
+			r.Methods(methods...).MatcherFunc(matcher(op)).Handler(route{op, h})
 		}
 	}
 	for id := range handlers {
@@ -48,6 +53,10 @@ func (s *Server) routes(docs ...*spec.Document) (*mux.Router, error) {
 	}
 	return r, nil
 }
+
+// actingGets are operations whose GET does something. HEAD, which promises to do
+// nothing, is answered for all others. Sorted.
+var actingGets = []string{"asGet", "callHookGet", "kvPathGet", "publishMessageGet"}
 
 // matcher compares the path as it was sent: cleaning it would redirect // in a
 // destination away, and unescaping it would lose %2F.
@@ -81,7 +90,7 @@ func (s *Server) match(r *http.Request) (route, map[string]string, error) {
 	if allowed := s.allowed(r); len(allowed) > 0 {
 		return route{}, nil, errMethod(r.Method, r.URL.Path, allowed)
 	}
-	return route{}, nil, errPath(r.URL.Path)
+	return route{}, nil, s.errPath(r.URL.Path)
 }
 
 // matchEmpty finds the operation whose greedy variable is empty, so that it is
@@ -121,10 +130,10 @@ func unescaped(op *spec.Operation, vars map[string]string) map[string]string {
 	return vars
 }
 
-// allowed lists the methods that the path knows.
+// allowed lists the methods that the path knows, in order.
 func (s *Server) allowed(r *http.Request) []string {
 	var list []string
-	for _, method := range []string{"DELETE", "GET", "PATCH", "POST", "PUT"} {
+	for _, method := range []string{"DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"} {
 		probe := *r
 		probe.Method = method
 		var m mux.RouteMatch
@@ -132,5 +141,55 @@ func (s *Server) allowed(r *http.Request) []string {
 			list = append(list, method)
 		}
 	}
+	if len(list) > 0 {
+		list = append(list, http.MethodOptions)
+		slices.Sort(list)
+	}
 	return list
+}
+
+// errPath refuses a path that no operation has, with the nearest one that has.
+func (s *Server) errPath(path string) error {
+	return errPath(path, s.nearestPath(path))
+}
+
+// firstSegments are in front of the paths of the messaging and the control API,
+// and are forgotten; the likelier first.
+var firstSegments = []string{"v2", "_understudy"}
+
+// nearestPath is the path of the operation that most resembles an unknown path,
+// "" when none comes close: at most a fifth of its fixed text differs.
+func (s *Server) nearestPath(path string) string {
+	var segments []string
+	for segment := range strings.SplitSeq(strings.ToLower(path), "/") {
+		if segment != "" && !(len(segments) == 1 && segment == segments[0]) { // twice: the base URL has it too
+			segments = append(segments, segment[:min(len(segment), 40)])
+		}
+	}
+	best, least, longest := "", 1<<30, 0
+	for _, doc := range []*spec.Document{s.doc, s.control} {
+		for _, op := range doc.Operations() {
+			fixed, _, open := strings.Cut(strings.ToLower(op.Path), "{")
+			fixed = strings.Trim(fixed, "/")
+			edits := editsOf(segments, fixed, open)
+			for i, first := range firstSegments {
+				if len(segments) > 0 && segments[0] != first {
+					edits = min(edits, 1+i+editsOf(append([]string{first}, segments...), fixed, open))
+				}
+			}
+			if edits <= max(1, len(fixed)/5) && (edits < least || edits == least && len(fixed) > longest) {
+				best, least, longest = op.Path, edits, len(fixed)
+			}
+		}
+	}
+	return best
+}
+
+// editsOf is how much a path differs from the fixed text of an operation; behind
+// the text of an open one a variable takes the rest.
+func editsOf(segments []string, fixed string, open bool) int {
+	if n := strings.Count(fixed, "/") + 1; open && n < len(segments) {
+		segments = segments[:n]
+	}
+	return distance(strings.Join(segments[:min(len(segments), 8)], "/"), fixed)
 }

@@ -79,21 +79,129 @@ func TestOperationsNotBuiltYet(t *testing.T) {
 func TestUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, mockserver.RunT(t))
-	c.do("GET", "/v2/nothing", "").refused(http.StatusNotFound, "/v2/nothing")
-	c.do("POST", "/", "").refused(http.StatusNotFound, "path")
+	c.do("GET", "/v2/nothing", "").refused(http.StatusNotFound, "/v2/nothing: operation not found")
 	a := c.do("PUT", "/v2/keys", "")
-	a.refused(http.StatusMethodNotAllowed, "PUT", "GET")
-	if allow := a.header.Get("Allow"); allow != "GET" {
+	a.refused(http.StatusMethodNotAllowed, "method PUT on /v2/keys: must be one of GET, HEAD, OPTIONS")
+	if allow := a.header.Get("Allow"); allow != "GET, HEAD, OPTIONS" {
 		t.Errorf("Allow %q", allow)
 	}
 	a = c.do("POST", "/v2/topics/g", "")
 	a.refused(http.StatusMethodNotAllowed, "POST")
-	if allow := a.header.Get("Allow"); allow != "DELETE, GET, PATCH" {
+	if allow := a.header.Get("Allow"); allow != "DELETE, GET, HEAD, OPTIONS, PATCH" {
 		t.Errorf("Allow %q", allow)
 	}
-	a = c.do("HEAD", "/v2/keys", "")
-	if a.status != http.StatusMethodNotAllowed {
-		t.Errorf("HEAD: %d", a.status)
+}
+
+// An unknown path comes with the operation that was meant.
+func TestUnknownPathsHaveANearestOne(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, mockserver.RunT(t))
+	for path, want := range map[string]string{
+		"/publish/https://app.test/":         "/v2/publish/{destination}",
+		"/v1/publish/https://app.test/":      "/v2/publish/{destination}",
+		"/v2/v2/publish/https://app.test/":   "/v2/publish/{destination}",
+		"/v2/publsh/https://app.test/":       "/v2/publish/{destination}",
+		"/v2/message/msg_1":                  "/v2/messages/{messageId}",
+		"/dlq":                               "/v2/dlq",
+		"/v2/dlqs":                           "/v2/dlq",
+		"/v2/schedule":                       "/v2/schedules",
+		"/v2/url-groups":                     "",
+		"/batch":                             "/v2/batch",
+		"/v2/workflow/dlq":                   "/v2/workflows/dlq",
+		"/_understudy/delivery":              "/_understudy/deliveries",
+		"/understudy/health":                 "/_understudy/health",
+		"/health":                            "/_understudy/health",
+		"/favicon.ico":                       "",
+		"/v2/" + strings.Repeat("x", 10_000): "",
+	} {
+		t.Run(path[:min(len(path), 40)], func(t *testing.T) {
+			a := c.do("POST", path, "{}")
+			a.refused(http.StatusNotFound)
+			_, hint, _ := strings.Cut(a.text("error"), "; did you mean ")
+			if hint, _, _ = strings.Cut(hint, "?"); hint != want {
+				t.Errorf("%s, want %s", a.raw, want)
+			}
+		})
+	}
+}
+
+func TestHead(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	u.Stub("https://app.test/*", 200)
+	for _, path := range []string{"/v2/keys", "/v2/dlq", "/_understudy/", "/_understudy/health", "/_understudy/events", "/_understudy/deliveries?follow=true", "/"} {
+		t.Run("like GET: "+path, func(t *testing.T) {
+			a := c.do("HEAD", path, "")
+			if a.status != http.StatusOK || len(a.raw) > 0 {
+				t.Errorf("%d %q", a.status, a.raw)
+			}
+		})
+	}
+	t.Run("not for a GET that acts", func(t *testing.T) {
+		a := c.do("HEAD", "/v2/publish/https://app.test/", "")
+		if a.status != http.StatusMethodNotAllowed || len(u.Deliveries()) != 0 {
+			t.Errorf("%d, %d deliveries", a.status, len(u.Deliveries()))
+		}
+	})
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, mockserver.RunT(t))
+	t.Run("names the methods", func(t *testing.T) {
+		a := c.do("OPTIONS", "/v2/topics/g", "", "Authorization:")
+		if a.status != http.StatusNoContent || a.header.Get("Allow") != "DELETE, GET, HEAD, OPTIONS, PATCH" {
+			t.Errorf("%d %v", a.status, a.header)
+		}
+	})
+	t.Run("of an unknown path", func(t *testing.T) {
+		c.do("OPTIONS", "/v2/dlqs", "", "Authorization:").refused(http.StatusNotFound, "did you mean /v2/dlq?")
+	})
+	for _, path := range []string{"/v2/publish/https://app.test/", "/_understudy/settle", "/kv/incr/x", "/query", "/v2/unknown"} {
+		t.Run("preflight of a page of this machine: "+path, func(t *testing.T) {
+			a := c.do("OPTIONS", path, "", "Authorization:", "Origin: http://localhost:3000",
+				"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization,content-type,svc-delay,svc-telemetry-sdk")
+			if a.status != http.StatusNoContent || a.header.Get("Access-Control-Allow-Origin") != "http://localhost:3000" ||
+				!strings.Contains(a.header.Get("Access-Control-Allow-Methods"), "POST") ||
+				a.header.Get("Access-Control-Allow-Headers") != "authorization,content-type,svc-delay,svc-telemetry-sdk" {
+				t.Errorf("%d %v", a.status, a.header)
+			}
+		})
+	}
+}
+
+// Pages of this machine may read answers, errors included; others may not.
+func TestOrigins(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, mockserver.RunT(t))
+	for origin, want := range map[string]bool{
+		"http://localhost:3000": true, "http://127.0.0.1:5173": true, "http://[::1]:8000": true, "https://app.localhost": true,
+		"https://evil.test": false, "null": false, "http://localhost.evil.test": false, "file://": false, "http://127.0.0.1.evil.test": false,
+	} {
+		for _, path := range []string{"/v2/queues", "/v2/nothing"} {
+			t.Run(origin+path, func(t *testing.T) {
+				a := c.do("GET", path, "", "Origin: "+origin)
+				if got := a.header.Get("Access-Control-Allow-Origin") == origin; got != want {
+					t.Errorf("allowed %v, want %v: %v", got, want, a.header)
+				}
+				if want && a.header.Get("Access-Control-Expose-Headers") != "*" {
+					t.Errorf("exposed headers: %v", a.header)
+				}
+			})
+		}
+	}
+}
+
+func TestUnauthorizedSaysWhereTheTokenIs(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, mockserver.RunT(t))
+	for _, path := range []string{"/v2/queues", "/info", "/v2/search", "/v2/queues?svc_token=wrong"} {
+		for _, header := range []string{"Authorization:", "Authorization: Bearer wrong"} {
+			t.Run(path+" "+header, func(t *testing.T) {
+				c.do("GET", path, "", header).refused(http.StatusUnauthorized, "`understudy env` prints the credentials")
+			})
+		}
 	}
 }
 
@@ -136,6 +244,6 @@ func TestFixedSegmentsMatchInAnyCase(t *testing.T) {
 	})
 	t.Run("every method that a path knows is named", func(t *testing.T) {
 		t.Parallel()
-		c.do("PUT", "/v2/Topics/g", "").refused(405, "DELETE, GET, PATCH")
+		c.do("PUT", "/v2/Topics/g", "").refused(405, "DELETE, GET, HEAD, OPTIONS, PATCH")
 	})
 }
