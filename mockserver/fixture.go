@@ -46,6 +46,7 @@ type seeding struct {
 	world   *world
 	pointer string
 	seed    engine.Seed
+	stubs   []Stub
 }
 
 // seedAll reads and checks all of a file, then puts it in. It says how many
@@ -66,7 +67,7 @@ func (s *Server) seedAll(w *world, name string, text []byte) (int, error) {
 			_, _ = w.account.Close(), w.kv.Close() // nothing runs in them
 		}
 	}()
-	all := []seeding{{world: w}}
+	all := []seeding{{world: w, stubs: file.Stubs}}
 	if all[0].seed, err = s.seedOf(f, "", w.account.Now(), &file.fixtureThings); err != nil {
 		return 0, err
 	}
@@ -87,7 +88,7 @@ func (s *Server) seedAll(w *world, name string, text []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		all = append(all, seeding{known, pointer, seed})
+		all = append(all, seeding{known, pointer, seed, one.Stubs})
 	}
 	for _, one := range all {
 		if err := one.world.account.CheckSeed(one.seed); err != nil {
@@ -99,6 +100,7 @@ func (s *Server) seedAll(w *world, name string, text []byte) (int, error) {
 	}
 	for _, one := range all {
 		target := s.find(func(w *world) bool { return w.ID == one.world.ID })
+		target.stubs.addLast(one.stubs)                       // before the first message leaves
 		if err := target.account.Seed(one.seed); err != nil { // what was checked went since
 			return 0, f.at(one.pointer, err)
 		}
@@ -164,6 +166,10 @@ func (s *Server) seedOf(f *fixtureFile, pointer string, now time.Time, t *fixtur
 	for i, x := range t.Search {
 		r.pointer = fmt.Sprint(pointer, "/search/", i)
 		seed.Search = append(seed.Search, engine.SearchIndex{ID: x.ID, Name: x.Name, Region: cmp.Or(x.Region, "eu-west-1"), Type: cmp.Or(x.Type, "free"), CreatedAt: r.time("createdAt", x.CreatedAt)})
+	}
+	for i := range t.Stubs {
+		r.pointer = fmt.Sprint(pointer, "/stubs/", i)
+		r.fail("", t.Stubs[i].check())
 	}
 	for i := range t.Vectors {
 		seed.Vectors = append(seed.Vectors, vectorSeed(&t.Vectors[i]))

@@ -2,11 +2,14 @@ package mockserver_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/fixtures"
 	"github.com/understudy-mock/understudy/mockserver"
@@ -185,7 +188,6 @@ func TestGeneratedFixturesLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		u := mockserver.RunT(t)
-		u.Stub("*", 200)
 		if err := u.Load(mockserver.Fixture{Text: text.Bytes()}); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -194,8 +196,62 @@ func TestGeneratedFixturesLoad(t *testing.T) {
 			t.Errorf("seed %d: %d DLQ entries", seed, n)
 		}
 		u.Advance(25 * time.Hour)
-		if n := len(u.Deliveries()); n < 200 {
-			t.Errorf("seed %d: %d deliveries", seed, n)
+		all := u.Deliveries()
+		if len(all) < 200 {
+			t.Errorf("seed %d: %d deliveries", seed, len(all))
+		}
+		if i := slices.IndexFunc(all, func(d mockserver.Delivery) bool { return !d.Stubbed }); i >= 0 {
+			t.Errorf("seed %d: a delivery to %s left for the network", seed, all[i].URL)
 		}
 	}
+}
+
+// Whatever the seed and the size, a generated file can be loaded. The four large
+// ones once held a label in brackets.
+func TestAnyGeneratedFixtureLoads(t *testing.T) {
+	t.Parallel()
+	load := func(seed int64, size fixtures.Size) error {
+		var text bytes.Buffer
+		if err := fixtures.New(seed).WriteFile(&text, size); err != nil {
+			return err
+		}
+		return mockserver.RunT(t).Load(mockserver.Fixture{Text: text.Bytes()})
+	}
+	for _, seed := range []int64{3, 6, 8, 9} {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			if err := load(seed, fixtures.Size{Messages: 3000, DLQ: 30, Runs: 30}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	t.Run("any seed and size", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			seed, most := rapid.Int64().Draw(t, "seed"), rapid.IntRange(0, 60)
+			if err := load(seed, fixtures.Size{Messages: most.Draw(t, "messages"), DLQ: most.Draw(t, "dlq"), Runs: most.Draw(t, "runs")}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	})
+}
+
+func TestStubsOfAFixture(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	u.Stub("https://own.test/*", 201)
+	const text = "stubs:\n- {url: 'https://own.test/*', answers: [{status: 500}]}\n- {url: 'https://app.test/*', answers: [{status: 202}]}\nmessages:\n- {destination: 'https://app.test/a'}\n- {destination: 'https://own.test/b'}\n"
+	for range 2 {
+		c.do("POST", "/_understudy/fixtures", text).ok()
+	}
+	u.Settle()
+	for _, d := range u.Deliveries() {
+		want := map[string]int{"https://app.test/a": 202, "https://own.test/b": 201}[d.URL]
+		if d.Response.Status != want {
+			t.Errorf("%s: status %d, want %d", d.URL, d.Response.Status, want)
+		}
+	}
+	if n := len(c.do("GET", "/_understudy/stubs", "").ok().list()); n != 3 {
+		t.Errorf("%d stubs after loading twice", n)
+	}
+	c.do("POST", "/_understudy/fixtures?name=f.yaml", "version: 1\nstubs:\n- {url: '/(/'}\n").refused(400, "f.yaml:3: /stubs/0")
 }

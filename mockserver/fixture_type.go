@@ -32,6 +32,7 @@ type fixtureThings struct {
 	Usage     []fixtureUsage    `json:"usage"`
 	Search    []fixtureSearch   `json:"search"`
 	Vectors   []fixtureVectors  `json:"vectors"`
+	Stubs     []Stub            `json:"stubs"`
 }
 
 type (

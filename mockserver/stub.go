@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -159,6 +161,18 @@ func (s *stubs) add(one Stub) error {
 	defer s.mu.Unlock()
 	s.list = append([]*stub{compiled}, s.list...)
 	return nil
+}
+
+// addLast puts stubs after all others, unless the same one is there.
+func (s *stubs) addLast(list []Stub) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range list {
+		known := slices.ContainsFunc(s.list, func(other *stub) bool { return reflect.DeepEqual(other.Stub, one) })
+		if compiled, err := one.compile(); err == nil && !known {
+			s.list = append(s.list, compiled)
+		}
+	}
 }
 
 func (s *stubs) get() []Stub {
