@@ -20,6 +20,7 @@ type crashing struct {
 	url  string
 	log  strings.Builder
 	auth http.Header
+	env  map[string]string
 }
 
 func start(t *testing.T, binary string, flags ...string) *crashing {
@@ -39,13 +40,17 @@ func start(t *testing.T, binary string, flags ...string) *crashing {
 		t.Fatalf("serve said %q: %v: %s", line, err, c.log.String())
 	}
 	text, err := os.ReadFile(ready)
-	var state struct{ URL, Token string }
+	var state struct {
+		URL, Token string
+		Env        map[string]string
+	}
 	if err == nil {
 		err = json.Unmarshal(text, &state)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.env = state.Env
 	c.url, c.auth = state.URL, http.Header{"Authorization": {"Bearer " + state.Token}}
 	return c
 }

@@ -18,6 +18,14 @@
 // Svc-Sync-Token); the dialect renames them at the edge of the stand-in.
 //
 // It serves one owner: an account is a KV of its own. It does not do what needs
-// a connection (SELECT, SUBSCRIBE, BLPOP, WATCH), it keeps nothing on disk, and
-// it does not stop a script that never ends.
+// a connection (SELECT, SUBSCRIBE, BLPOP, WATCH), and it keeps nothing on disk.
+//
+// # Bounds of the embedded store
+//
+// No command ends the process or occupies it for ever. A key has at most 32 KB,
+// a value with all its elements 100 MB, a request 10 MB (the limits that the
+// service publishes), all data together 256 MB, the replies to one request
+// 32 MB. A script runs at most 5 s and 50 million instructions; the heap may
+// grow by 256 MB meanwhile, and one text that it makes has at most 16 MB. A
+// pattern that may backtrack too often is refused. Scripts reach no files.
 package kv

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,14 +15,19 @@ import (
 )
 
 // embedded is a miniredis in this process. Commands are dispatched to it
-// directly: no socket, no listener.
+// directly: no socket, no listener. What the library does without a bound (the
+// size of values, of replies and of the whole, scripts) is bounded here.
 type embedded struct {
 	redis  *miniredis.Miniredis
 	server *server.Server
 	now    func() time.Time
+	stop   context.Context // ends when the store closes
+	cancel context.CancelFunc
 
-	mu   sync.Mutex // guards told
-	told time.Time  // the time that the store was given last
+	mu      sync.Mutex // one command, transaction or script at a time
+	told    time.Time  // the time that the store was given last
+	usage   usage
+	scripts scriptCache
 }
 
 func newEmbedded(now func() time.Time) (*embedded, error) {
@@ -33,12 +40,15 @@ func newEmbedded(now func() time.Time) (*embedded, error) {
 		return nil, err
 	}
 	e := &embedded{redis: redis, server: redis.Server(), now: now}
+	e.stop, e.cancel = context.WithCancel(context.Background())
 	redis.SetTime(now().Truncate(time.Millisecond))
 	redis.ClockTTL(true)
 	return e, nil
 }
 
+// close ends a script that is running; it does not wait for longer than that.
 func (e *embedded) close() error {
+	e.cancel()
 	e.redis.Close()
 	return nil
 }
@@ -47,72 +57,143 @@ func (e *embedded) close() error {
 // can name: each new time costs the store a look at all keys that expire.
 func (e *embedded) tick() {
 	now := e.now().Truncate(time.Millisecond)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !now.Equal(e.told) {
-		e.redis.SetTime(now)
-		e.told = now
+	if now.Equal(e.told) {
+		return
 	}
+	if now.Sub(e.told) >= time.Second {
+		e.usage.stale = true // keys may have expired
+	}
+	e.redis.SetTime(now)
+	e.told = now
 }
 
-// run runs commands one after the other, at one time.
-func (e *embedded) run(_ context.Context, commands [][]string) []any {
-	e.tick()
-	c := e.connect()
+// run runs commands one after the other.
+func (e *embedded) run(ctx context.Context, commands [][]string) []any {
+	c := e.connect(ctx)
 	replies := make([]any, len(commands))
 	for i, command := range commands {
-		replies[i] = c.do(command)
+		replies[i] = e.alone(c, command)
 	}
 	return replies
+}
+
+// alone runs one command while no other runs.
+func (e *embedded) alone(c *connection, command []string) any {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.tick()
+	return e.do(c, command)
 }
 
 // transact runs commands as one. A command that cannot be queued discards all.
-func (e *embedded) transact(_ context.Context, commands [][]string) []any {
+func (e *embedded) transact(ctx context.Context, commands [][]string) []any {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.tick()
-	c := e.connect()
-	c.do([]string{"MULTI"})
+	c := e.connect(ctx)
+	c.dispatch([]string{"MULTI"})
 	var broken any
 	for _, command := range commands {
-		if reply, failed := c.do(command).(failure); failed && broken == nil {
+		if reply, failed := c.dispatch(command).(failure); failed && broken == nil {
 			broken = reply
 		}
 	}
-	if broken != nil { // the store itself would run the rest
-		c.do([]string{"DISCARD"})
+	c.dispatch([]string{"DISCARD"}) // it was asked only which commands it would take
+	if broken != nil {
 		return []any{failure(fmt.Sprintf("EXECABORT Transaction discarded because of: %v", broken))}
 	}
-	replies, ok := c.do([]string{"EXEC"}).([]any)
-	if !ok {
-		return []any{failure("EXECABORT Transaction discarded because of previous errors.")}
+	replies := make([]any, len(commands))
+	for i, command := range commands {
+		replies[i] = e.do(c, command)
 	}
 	return replies
 }
 
-// connection is a client of the embedded store; MULTI belongs to it.
+// do runs one command within the bounds. The caller holds the lock.
+func (e *embedded) do(c *connection, command []string) any {
+	if err := context.Cause(c.ctx); err != nil {
+		return failure("ERR command not run: the client is gone")
+	}
+	if e.stop.Err() != nil {
+		return failure(errClosed)
+	}
+	if c.out.left <= 0 {
+		return failure(errReplyTooLarge)
+	}
+	name := strings.ToUpper(command[0])
+	if text := e.admit(c, name, command[1:]); text != "" {
+		return failure(text)
+	}
+	if script := scriptCommands[name]; script != nil && len(command) > 1 {
+		return script(e, c, name, command[1:])
+	}
+	return c.dispatch(command)
+}
+
+// connection is a client of the embedded store for one request; MULTI belongs
+// to it, and so does the room that is left for replies.
 type connection struct {
-	server *server.Server
-	peer   *server.Peer
-	out    *bytes.Buffer
-	in     *bufio.Reader
+	ctx   context.Context
+	redis *miniredis.Miniredis
+	to    *server.Server
+	peer  *server.Peer
+	out   *bounded
+	in    *bufio.Reader
 }
 
-func (e *embedded) connect() *connection {
-	out := &bytes.Buffer{}
-	return &connection{server: e.server, peer: server.NewPeer(bufio.NewWriter(out)), out: out, in: bufio.NewReader(out)}
+func (e *embedded) connect(ctx context.Context) *connection {
+	c := &connection{ctx: ctx, redis: e.redis, to: e.server}
+	c.open(maxReplies)
+	return c
 }
 
-// do runs one command and reads its reply.
-func (c *connection) do(command []string) (reply any) {
+// open begins afresh with room for replies.
+func (c *connection) open(room int) {
+	c.out = &bounded{left: room}
+	c.peer = server.NewPeer(bufio.NewWriter(c.out))
+	c.in = bufio.NewReader(c.out)
+}
+
+// dispatch runs one command of the library and reads its reply. A command that
+// panics, or is stopped because its reply has no room, leaves the library
+// locked; as commands run one at a time, the lock is that command's.
+func (c *connection) dispatch(command []string) (reply any) {
 	defer func() {
-		if fault := recover(); fault != nil {
-			reply = failure(fmt.Sprintf("ERR the store failed at %s: %v", command[0], fault))
+		fault := recover()
+		if fault == nil {
+			return
 		}
+		c.redis.TryLock()
+		c.redis.Unlock()
+		reply = failure(fmt.Sprintf("ERR the store failed at %s: %v", oneLine(command[0]), fault))
+		room := c.out.left
+		if err, ok := fault.(error); ok && errors.Is(err, errNoRoom) {
+			reply, room = failure(errReplyTooLarge), 0
+		}
+		c.open(room)
 	}()
-	c.server.Dispatch(c.peer, command)
+	c.to.Dispatch(c.peer, command)
 	c.peer.Flush()
 	reply, err := readReply(c.in)
 	if err != nil {
 		return failure("ERR the store gave no reply: " + err.Error())
 	}
 	return reply
+}
+
+// bounded holds the bytes of replies, as long as there is room.
+type bounded struct {
+	bytes.Buffer
+	left int
+}
+
+var errNoRoom = errors.New("no room for the reply")
+
+// Write panics when there is no room: a command that repeats a value without
+// end ignores errors, and would go on.
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		panic(errNoRoom)
+	}
+	return b.Buffer.Write(p)
 }

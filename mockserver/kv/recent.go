@@ -2,6 +2,7 @@ package kv
 
 import (
 	"context"
+	"crypto/sha1"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,8 +14,12 @@ type ScriptRun struct {
 	Keys, Args []string
 }
 
-// maxRecent bounds how many runs are remembered; the older half goes.
-const maxRecent = 10_000
+// maxRecent bounds how many runs are remembered; the older half goes. A run with
+// longer arguments than maxRecentText bytes is that of another script.
+const (
+	maxRecent     = 10_000
+	maxRecentText = 4096
+)
 
 // recent remembers the runs of scripts: limiters keep only counters in the
 // store, and tell their limits with each call.
@@ -36,6 +41,16 @@ func (r *recent) note(command []string) {
 	}
 	n, err := strconv.Atoi(command[2])
 	if err != nil || n < 1 || n > len(command)-3 {
+		return
+	}
+	if len(command[1]) > sha1.Size*2 {
+		command = replace(command, 1, digest(command[1]))
+	}
+	length := 0
+	for _, argument := range command {
+		length += len(argument)
+	}
+	if length > maxRecentText {
 		return
 	}
 	r.mu.Lock()

@@ -64,7 +64,7 @@ func (s *scripts) comment(text string) string {
 	run := "--" + text
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.hashes == nil {
+	if s.hashes == nil || len(s.hashes) >= maxScripts*2 { // clients send the text of an unknown hash
 		s.hashes = map[string]string{}
 	}
 	s.hashes[digest(text)] = digest(run)

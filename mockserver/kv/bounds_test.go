@@ -1,0 +1,152 @@
+package kv_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/understudy-mock/understudy/mockserver/kv"
+)
+
+// bombs are commands that would end the process, or never end.
+var bombs = []struct {
+	name, want string
+	commands   [][]any
+}{
+	{"a value is at most 100 MB: SETRANGE", "ERR max single record size exceeded", [][]any{{"SETRANGE", "k", 100000000000, "x"}}},
+	{"a value is at most 100 MB: SETBIT", "ERR max single record size exceeded", [][]any{{"SETBIT", "k", 100000000000, 1}}},
+	{"an offset may overflow", "ERR", [][]any{{"SETRANGE", "k", "9223372036854775807", "x"}}},
+	{"an appended value is at most 100 MB", "ERR max single record size exceeded", [][]any{{"SETRANGE", "k", 104857599, "x"}, {"APPEND", "k", "y"}}},
+	{"a key is at most 32 KB", "ERR max key size exceeded. Limit: 32768 bytes, Actual: 40000 bytes", [][]any{{"SET", strings.Repeat("k", 40000), "v"}}},
+	{"SETRANGE in a script", "ERR max single record size exceeded", [][]any{{"EVAL", "return redis.call('SETRANGE', 'k', 1e11, 'x')", 0}}},
+	{"a reply is bounded: MGET of one key many times", "ERR max request size exceeded", [][]any{{"SETRANGE", "k", 1000000, "x"}, repeated("MGET", "k", 1000)}},
+	{"a reply is bounded: EVAL", "ERR", [][]any{{"EVAL", "local t={} for i=1,1000 do t[i]=ARGV[1] end return t", 0, strings.Repeat("x", 100000)}}},
+	{"a negative count repeats members: SRANDMEMBER", "ERR value is out of range", [][]any{{"SADD", "s", "a"}, {"SRANDMEMBER", "s", -1000000000}}},
+	{"a negative count repeats members: HRANDFIELD", "ERR value is out of range", [][]any{{"HSET", "h", "a", "b"}, {"HRANDFIELD", "h", -1000000000}}},
+	{"a negative count repeats members: ZRANDMEMBER", "ERR value is out of range", [][]any{{"ZADD", "z", 1, "a"}, {"ZRANDMEMBER", "z", -1000000000}}},
+	{"a number with a huge exponent: INCRBYFLOAT", "ERR value is not a valid float", [][]any{{"INCRBYFLOAT", "f", "1e600000000"}}},
+	{"a stored number with a huge exponent", "ERR value is not a valid float", [][]any{{"SET", "f", "1e600000000"}, {"INCRBYFLOAT", "f", "1"}}},
+	{"a field with a huge exponent", "ERR value is not a valid float", [][]any{{"HINCRBYFLOAT", "h", "f", "1e600000000"}}},
+	{"another database", "ERR", [][]any{{"SET", "k", "v"}, {"COPY", "k", "k2", "DB", 3}}},
+	{"MOVE", "ERR", [][]any{{"SET", "k", "v"}, {"MOVE", "k", 3}}},
+	{"a loop without end", "script killed", eval(`while true do end`)},
+	{"a loop without end in pcall", "script killed", eval(`while true do pcall(function() while true do end end) end`)},
+	{"a loop without end in a coroutine", "script killed", eval(`coroutine.wrap(function() while true do end end)()`)},
+	{"a loop of commands", "script killed", eval(`while true do redis.call('GET', 'x') end`)},
+	{"string.rep", "resulting string too large", eval(`return string.rep('a', 1e11)`)},
+	{"string.rep as a method", "resulting string too large", eval(`return ('a'):rep(1e11)`)},
+	{"doubling", "resulting string too large", eval(`local a='a' while true do a=a..a end`)},
+	{"doubling in a loaded function", "resulting string too large", eval(`return loadstring("local a='a' while true do a=a..a end")()`)},
+	{"kept strings", "script killed", eval(`local t,a={},string.rep('a',1e6) for i=1,1e6 do t[i]=a..i end`)},
+	{"a table that grows", "script killed", eval(`local t={} for i=1,1e9 do t[i]={} end`)},
+	{"a table with a far index", "script killed", eval(`local t={} for i=1,1e9 do t[i]={} t[i][4e6]=1 end`)},
+	{"many coroutines", "too many coroutines", eval(`local t={} for i=1,1e6 do t[i]=coroutine.create(function() end) end`)},
+	{"string.format", "width", eval(`return string.format(string.rep('%[1]999999d', 1000), 1)`)},
+	{"table.concat", "resulting string too large", eval(`local t={} for i=1,2000 do t[i]=ARGV[1] end return table.concat(t)`, strings.Repeat("x", 100000))},
+	{"gsub", "resulting string too large", eval(`return string.gsub(ARGV[1], 'x', ARGV[1])`, strings.Repeat("x", 100000))},
+	{"gsub with a function", "resulting string too large", eval(`return string.gsub(ARGV[1], 'x', function() return ARGV[1] end)`, strings.Repeat("x", 20000))},
+	{"gsub with a table", "resulting string too large", eval(`return string.gsub(ARGV[1], 'x', {x=ARGV[1]})`, strings.Repeat("x", 20000))},
+	{"gsub of many matches", "too many replacements", eval(`return string.gsub(ARGV[1], 'x', 'y')`, strings.Repeat("x", 1000000))},
+	{"a pattern that backtracks", "pattern too complex", eval(`return string.find(ARGV[1], 'a*a*a*a*a*a*a*a*b')`, strings.Repeat("a", 5000))},
+	{"a pattern on a long text", "too long for a pattern", eval(`return string.match(ARGV[1], '.*')`, strings.Repeat("a", 2000000))},
+	{"a pattern that recurses", "pattern too complex", eval(`return string.match(ARGV[1], '^.*$')`, strings.Repeat("a", 1000000))},
+	{"deep nesting of parentheses", `"result":1`, eval("return " + strings.Repeat("(", 100000) + "1" + strings.Repeat(")", 100000))},
+	{"deep nesting of operators", "too many syntax levels", eval("return " + strings.Repeat("not ", 100000) + "1")},
+	{"deep nesting of blocks", "too many syntax levels", eval(strings.Repeat("do ", 50000) + strings.Repeat("end ", 50000))},
+	{"a long text", "script of", eval("return '" + strings.Repeat("x", 2<<20) + "'")},
+	{"recursion", "stack overflow", eval(`local function f() return 1 + f() end return f()`)},
+	{"a reply that contains itself", "nest too deep", eval(`local t={} t[1]=t return t`)},
+	{"a reply that doubles", "reply is over", eval(`local t={1} for i=1,60 do t={t,t} end return t`)},
+	{"cjson of a deep table", "excessive depth", eval(`local t={} for i=1,100000 do t={t} end return cjson.encode(t)`)},
+	{"a deep text for cjson", "", eval(`return cjson.decode(string.rep('[', 100000))`)},
+	{"files: dofile", "nonexistent global variable 'dofile'", eval(`return dofile('/etc/passwd')`)},
+	{"files: loadfile", "nonexistent global variable 'loadfile'", eval(`return loadfile('/etc/passwd')`)},
+	{"files: require", "nonexistent global variable 'require'", eval(`return require('os')`)},
+	{"a script in a script", "not allowed from script", eval(`return redis.call('EVAL', 'while true do end', 0)`)},
+	{"waiting in a script", "not allowed from script", eval(`return redis.call('BLPOP', 'l', 0)`)},
+	{"DEBUG SLEEP", "ERR Command is not available", [][]any{{"DEBUG", "SLEEP", 1000}}},
+	{"SCRIPT KILL", "NOTBUSY", [][]any{{"SCRIPT", "KILL"}}},
+}
+
+func eval(script string, args ...any) [][]any {
+	return [][]any{append([]any{"EVAL", script, 0}, args...)}
+}
+
+func repeated(command, argument string, n int) []any {
+	list := []any{command}
+	for range n {
+		list = append(list, argument)
+	}
+	return list
+}
+
+func send(t *testing.T, store *kv.KV, path string, commands any) string {
+	t.Helper()
+	text, err := json.Marshal(commands)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return post(store, path, string(text)).Body.String()
+}
+
+func TestNoCommandEndsTheProcess(t *testing.T) {
+	t.Parallel()
+	for _, bomb := range bombs {
+		t.Run(bomb.name, func(t *testing.T) {
+			t.Parallel()
+			store := newKV(t, kv.Config{Token: "secret"})
+			if got := send(t, store, "/pipeline", bomb.commands); !strings.Contains(got[strings.LastIndex(got, "{"):], bomb.want) {
+				t.Errorf("got %.300s, want %s", got, bomb.want)
+			}
+			if got := send(t, store, "/pipeline", [][]any{{"SET", "after", "1"}, {"EVAL", "return redis.call('GET', 'after')", 0}}); got != `[{"result":"OK"},{"result":"1"}]` {
+				t.Errorf("afterwards: got %s", got)
+			}
+		})
+	}
+}
+
+func TestTheStoreIsBoundedAsAWhole(t *testing.T) {
+	for name, command := range map[string]func(i int) []any{
+		"strings":  func(i int) []any { return []any{"SET", fmt.Sprint("k", i), strings.Repeat("x", 1<<20)} },
+		"a list":   func(int) []any { return []any{"RPUSH", "l", strings.Repeat("x", 1<<20)} },
+		"a set":    func(i int) []any { return []any{"SADD", "s", fmt.Sprint(i, strings.Repeat("x", 1<<20))} },
+		"a stream": func(int) []any { return []any{"XADD", "x", "*", "f", strings.Repeat("x", 1<<20)} },
+		"copies": func(i int) []any {
+			if i == 0 {
+				return []any{"SETRANGE", "k", 50 << 20, "x"}
+			}
+			return []any{"COPY", "k", fmt.Sprint("k", i)}
+		},
+		"zero-filled strings": func(i int) []any { return []any{"SETRANGE", fmt.Sprint("k", i), 50 << 20, "x"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := newKV(t, kv.Config{Token: "secret"})
+			refused := ""
+			for i := 0; i < 400 && refused == ""; i++ {
+				if got := send(t, store, "/", command(i)); strings.Contains(got, "error") {
+					refused = got
+				}
+			}
+			if !strings.Contains(refused, "ERR DB capacity quota exceeded") && !strings.Contains(refused, "ERR max single record size exceeded") {
+				t.Errorf("nothing was refused: %.200s", refused)
+			}
+			if got := send(t, store, "/", []any{"FLUSHALL"}); got != `{"result":"OK"}` {
+				t.Errorf("FLUSHALL: %s", got)
+			}
+			if got := send(t, store, "/", command(0)); strings.Contains(got, "error") {
+				t.Errorf("after FLUSHALL: %s", got)
+			}
+		})
+	}
+}
+
+func TestAValueThatIsWrittenAgainTakesNoMore(t *testing.T) {
+	t.Parallel()
+	store := newKV(t, kv.Config{Token: "secret"})
+	for i := range 300 {
+		if got := send(t, store, "/", []any{"SET", "k", strings.Repeat("x", 1<<20)}); got != `{"result":"OK"}` {
+			t.Fatalf("SET number %d: %s", i, got)
+		}
+	}
+}
