@@ -55,6 +55,18 @@ func (a *Account) DLQ(f Filter) (Page[DLQEntry], error) {
 		func(e *DLQEntry) DLQEntry { return e.view() })
 }
 
+// CountDLQ is how many entries match.
+func (a *Account) CountDLQ(f Filter) (n int) {
+	a.lock()
+	defer a.unlock()
+	for e := range a.dlq.newest(^uint64(0)) {
+		if f.entry(e) {
+			n++
+		}
+	}
+	return n
+}
+
 // view is the entry as lists show it.
 func (e *DLQEntry) view() DLQEntry {
 	v := *e

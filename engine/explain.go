@@ -8,17 +8,30 @@ import (
 
 // Reason is one reason for the state of something, and until when it holds.
 type Reason struct {
+	Kind  string // what goes on, see below; "" where none of these fits
 	Text  string
 	Rule  string    // by which an attempt was booked, "" for none
 	Until time.Time // zero: until something else happens
 }
 
+// The kinds of a reason.
+const (
+	Sleeping = "sleeping" // a run, in a step that sleeps
+	Waiting  = "waiting"  // a run, for an event or for a run that it has invoked
+	Retrying = "retrying" // an attempt has failed and the next one is not due
+	Delayed  = "delayed"  // the first attempt is not due
+	Held     = "held"     // by a queue or a flow-control key
+	Running  = "running"  // an attempt is in flight
+	Broken   = "failed"   // why it has ended
+)
+
 // Explanation says why a message, a run or a flow-control key is as it is: the
 // reasons in the order in which they would have to go away.
 type Explanation struct {
 	ID      string
-	Kind    string // message, run, flow-control key
+	Kind    string // message, run, DLQ entry, flow-control key
 	State   string
+	DLQID   string // where it is kept, "" for nowhere
 	Reasons []Reason
 }
 
@@ -29,18 +42,33 @@ func (a *Account) Explain(id string) (Explanation, error) {
 	switch {
 	case a.messages[id] != nil:
 		m := a.messages[id]
-		return Explanation{id, "message", string(m.State), a.whyMessage(m)}, nil
+		return Explanation{id, "message", string(m.State), "", a.whyMessage(m)}, nil
 	case a.runs[id] != nil:
 		r := a.runs[id]
-		return Explanation{id, "run", string(r.State), a.whyRun(r)}, nil
+		return Explanation{id, "run", string(r.State), a.retained(r).DLQID, a.whyRun(r)}, nil
 	case a.flows[id] != nil:
 		k := a.flows[id]
-		return Explanation{id, "flow-control key", fmt.Sprintf("%d waiting, %d in flight", k.Waiting, k.InFlight), a.whyKey(k)}, nil
+		return Explanation{id, "flow-control key", fmt.Sprintf("%d waiting, %d in flight", k.Waiting, k.InFlight), "", a.whyKey(k)}, nil
+	}
+	if e := a.dlq.get(id); e != nil {
+		return Explanation{id, "DLQ entry", string(e.Message.State), id, whyEntry(e)}, nil
 	}
 	if x, ok := a.whyEnded(id); ok {
 		return x, nil
 	}
-	return Explanation{}, fmt.Errorf("%q is no message, run or flow-control key of this account: %w", id, ErrNotFound)
+	return Explanation{}, fmt.Errorf("%q is no message, run, DLQ entry or flow-control key of this account: %w", id, ErrNotFound)
+}
+
+// whyEntry says why a message or a run is in the DLQ.
+func whyEntry(e *DLQEntry) []Reason {
+	what := "message " + e.Message.ID
+	if e.Run != nil {
+		what = "run " + e.Run.ID
+	}
+	return []Reason{
+		{Kind: Broken, Text: e.Cause()},
+		{Text: fmt.Sprintf("it keeps %s since %s", what, e.At.UTC().Format(time.RFC3339))},
+	}
 }
 
 // whyEnded explains a message that has ended, as its last event tells it.
@@ -49,12 +77,13 @@ func (a *Account) whyEnded(id string) (Explanation, bool) {
 	if e == nil {
 		return Explanation{}, false
 	}
-	text := fmt.Sprintf("it ended at %s", time.UnixMilli(e.at).UTC().Format(time.RFC3339Nano))
-	if e.detail != nil && e.err != "" {
-		text += ": " + e.err
+	x := Explanation{ID: id, Kind: "message", State: e.state}
+	if cause := e.msg.Cause(); cause != "" {
+		x.Reasons = append(x.Reasons, Reason{Kind: Broken, Text: cause})
 	}
-	x := Explanation{ID: id, Kind: "message", State: e.state, Reasons: []Reason{{Text: text}}}
+	x.Reasons = append(x.Reasons, Reason{Text: fmt.Sprintf("it ended at %s", time.UnixMilli(e.at).UTC().Format(time.RFC3339Nano))})
 	if entry := a.keptAs(id); entry != "" {
+		x.DLQID = entry
 		x.Reasons = append(x.Reasons, Reason{Text: "it is kept as DLQ entry " + entry})
 	}
 	return x, true
@@ -74,29 +103,19 @@ func (a *Account) lastEvent(id string) *event {
 // its flow-control key, a place among the attempts.
 func (a *Account) whyMessage(m *Message) (why []Reason) {
 	if m.State == Active {
-		return []Reason{{Text: fmt.Sprintf("attempt %d of %d is in flight to %s", m.Retried+1, m.MaxRetries+1, m.URL)}}
+		return []Reason{{Kind: Running, Text: fmt.Sprintf("attempt %d of %d is in flight to %s", m.Retried+1, m.MaxRetries+1, m.URL)}}
 	}
 	if m.State == CancelRequested {
 		return []Reason{{Text: "it was cancelled while an attempt is in flight, and ends with it"}}
 	}
 	if q := a.queues[m.Options.Queue]; q != nil && m.queue == nil {
 		if q.Paused {
-			why = append(why, Reason{Text: fmt.Sprintf("its queue %q is paused", q.Name)})
+			why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("its queue %q is paused", q.Name)})
 		}
-		why = append(why, Reason{Text: fmt.Sprintf("its queue %q delivers %d at a time, and %d are under way before it", q.Name, q.Parallelism, q.active)})
+		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("its queue %q delivers %d at a time, and %d are under way before it", q.Name, q.Parallelism, q.active)})
 	}
 	if m.NextAt.After(a.now) {
-		r := Reason{Text: "its first attempt is not due yet", Rule: "Svc-Delay, Svc-Not-Before, or its schedule", Until: m.NextAt}
-		if m.State == Retry {
-			r.Text, r.Rule = fmt.Sprintf("attempt %d of %d is not due yet", m.Retried+1, m.MaxRetries+1), ""
-			if e := a.lastEvent(m.ID); e != nil && e.detail != nil {
-				r.Rule = e.rule
-			}
-			if m.last != nil {
-				r.Text += "; the last one " + m.last.said()
-			}
-		}
-		why = append(why, r)
+		why = append(why, a.whyLater(m))
 	}
 	if k := a.flows[m.FlowKey()]; k != nil && (k.Waiting > 0 || k.Paused) {
 		why = append(why, a.whyKey(k)...)
@@ -107,25 +126,33 @@ func (a *Account) whyMessage(m *Message) (why []Reason) {
 	return why
 }
 
-// said is what an attempt that failed was answered, or why it was not.
-func (o *Outcome) said() string {
-	if o.Status > 0 {
-		return fmt.Sprintf("was answered %d", o.Status)
+// whyLater says why the next attempt of a message is not due.
+func (a *Account) whyLater(m *Message) Reason {
+	switch {
+	case m.Asleep():
+		return Reason{Kind: Sleeping, Text: fmt.Sprintf("the run sleeps in step %q", m.step.step.Name), Until: m.NextAt}
+	case m.State != Retry:
+		return Reason{Kind: Delayed, Text: "its first attempt is not due yet", Rule: "Svc-Delay, Svc-Not-Before, or its schedule", Until: m.NextAt}
 	}
-	return "was not answered: " + o.Err
+	r := Reason{Kind: Retrying, Text: fmt.Sprintf("attempt %d of %d is not due yet", m.Retried+1, m.MaxRetries+1), Until: m.NextAt}
+	if m.last != nil {
+		r.Text = m.cause(m.last) + "; the next attempt is not due yet"
+		_, r.Rule = a.retryWait(m, m.last)
+	}
+	return r
 }
 
 // whyKey says what holds the messages of a key.
 func (a *Account) whyKey(k *flowKey) (why []Reason) {
 	if k.Paused {
-		why = append(why, Reason{Text: fmt.Sprintf("flow-control key %q is paused since %s", k.Key, k.pausedAt.UTC().Format(time.RFC3339))})
+		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q is paused since %s", k.Key, k.pausedAt.UTC().Format(time.RFC3339))})
 	}
 	if k.Parallelism > 0 && k.InFlight >= k.Parallelism {
-		why = append(why, Reason{Text: fmt.Sprintf("flow-control key %q lets %d be in flight, and %d are", k.Key, k.Parallelism, k.InFlight)})
+		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q lets %d be in flight, and %d are", k.Key, k.Parallelism, k.InFlight)})
 	}
 	if k.Rate > 0 && k.starts.len() >= k.Rate {
 		oldest := k.starts.items[k.starts.head]
-		why = append(why, Reason{Text: fmt.Sprintf("flow-control key %q lets %d start in %s, and so many did", k.Key, k.Rate, k.Period), Until: oldest.Add(k.Period)})
+		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q lets %d start in %s, and so many did", k.Key, k.Rate, k.Period), Until: oldest.Add(k.Period)})
 	}
 	if len(why) == 0 {
 		why = append(why, Reason{Text: fmt.Sprintf("flow-control key %q holds nothing back", k.Key)})
@@ -136,33 +163,46 @@ func (a *Account) whyKey(k *flowKey) (why []Reason) {
 // whyRun says what a run waits for: its waits, its invocations, its messages.
 func (a *Account) whyRun(r *Run) (why []Reason) {
 	if r.ended() {
-		text := fmt.Sprintf("it ended at %s", r.EndedAt.UTC().Format(time.RFC3339Nano))
-		if r.DLQID != "" {
-			text += "; it is kept as DLQ entry " + r.DLQID
-		}
-		return []Reason{{Text: text}}
+		return a.whyRunEnded(r)
 	}
-	for _, w := range a.waiters {
-		if w.run == r {
-			why = append(why, Reason{Text: fmt.Sprintf("its step %q waits for the event %q", w.item.step.Name, w.EventID), Rule: "the timeout of the wait", Until: w.Deadline})
-		}
-	}
-	slices.SortFunc(why, func(x, y Reason) int { return x.Until.Compare(y.Until) })
-	var ids []string
-	for id, m := range a.messages {
-		if m.RunID == r.ID {
-			ids = append(ids, id)
+	for _, it := range r.open {
+		switch {
+		case it.waiter != nil:
+			why = append(why, Reason{Kind: Waiting, Text: fmt.Sprintf("its step %q waits for the event %q", it.step.Name, it.waiter.EventID), Rule: "the timeout of the wait", Until: it.waiter.Deadline})
+		case it.step.Invoked != nil:
+			why = append(why, Reason{Kind: Waiting, Text: fmt.Sprintf("its step %q waits for the run %s that it invoked", it.step.Name, it.step.Invoked.ID)})
 		}
 	}
-	slices.Sort(ids)
-	for _, id := range ids {
-		for _, reason := range a.whyMessage(a.messages[id]) {
-			reason.Text = "message " + id + ": " + reason.Text
+	slices.SortStableFunc(why, func(x, y Reason) int { return x.Until.Compare(y.Until) })
+	for _, m := range a.runMessages(r) {
+		for _, reason := range a.whyMessage(m) {
+			if reason.Kind != Sleeping {
+				reason.Text = "message " + m.ID + ": " + reason.Text
+			}
 			why = append(why, reason)
 		}
 	}
 	if len(why) == 0 {
-		why = append(why, Reason{Text: "its endpoint has reported nothing that would go on: the run waits for another run that it invoked, or was left behind"})
+		why = append(why, Reason{Text: "its endpoint has reported nothing that would go on: the run was left behind"})
+	}
+	return why
+}
+
+// whyRunEnded says how a run has ended, and which run goes on in its place.
+func (a *Account) whyRunEnded(r *Run) (why []Reason) {
+	ended := "ended"
+	switch {
+	case r.Cause != "":
+		why = append(why, Reason{Kind: Broken, Text: r.Cause})
+	case r.State == RunCanceled:
+		ended = "was cancelled"
+	}
+	why = append(why, Reason{Text: fmt.Sprintf("it %s at %s", ended, r.EndedAt.UTC().Format(time.RFC3339Nano))})
+	if a.dlq.get(r.DLQID) != nil {
+		why = append(why, Reason{Text: "it is kept as DLQ entry " + r.DLQID})
+	}
+	if next := r.Successor; next != nil {
+		why = append(why, Reason{Text: fmt.Sprintf("it was %s as run %s", next.verb(), next.ID)})
 	}
 	return why
 }

@@ -45,11 +45,11 @@ func TestExplain(t *testing.T) {
 	}
 	for _, c := range []struct{ got, want string }{
 		{w.why(delayed), "message CREATED | its first attempt is not due yet [Svc-Delay, Svc-Not-Before, or its schedule] +1h0m0s"},
-		{w.why(retried), "message RETRY | attempt 2 of 4 is not due yet; the last one was answered 503"},
+		{w.why(retried), "message RETRY | attempt 1 of 4 was answered 503; the next attempt is not due yet [backoff]"},
 		{w.why(queued), `its queue "q" is paused`},
 		{w.why(held), `flow-control key "k" lets 1 start in 1m0s, and so many did [] +1m0s`},
 		{w.why("k"), "flow-control key 1 waiting, 0 in flight"},
-		{w.why(failed), "message FAILED | it ended at"},
+		{w.why(failed), "message FAILED | attempt 1 of 1 was answered 503 [] | it ended at"},
 		{w.why(failed), "it is kept as DLQ entry"},
 		{paused(), `flow-control key "k" is paused since`},
 	} {
@@ -60,7 +60,7 @@ func TestExplain(t *testing.T) {
 	if !strings.Contains(w.why(retried), "12.182s") && !strings.Contains(w.why(retried), "+12") {
 		t.Errorf("no time of the next attempt: %s", w.why(retried))
 	}
-	if _, err := w.Explain("nothing"); err == nil || !strings.Contains(err.Error(), "no message, run or flow-control key") {
+	if _, err := w.Explain("nothing"); err == nil || !strings.Contains(err.Error(), "no message, run, DLQ entry or flow-control key") {
 		t.Errorf("an unknown id: %v", err)
 	}
 }

@@ -88,6 +88,7 @@ func (a *Account) restart(dlqID string, over Options, resume bool) (RunRef, erro
 	} else {
 		a.begin(run)
 	}
+	run.Predecessor, old.Successor = &Relation{old.RunRef, resume}, &Relation{run.RunRef, resume}
 	a.dlq.remove(dlqID)
 	return run.RunRef, nil
 }
@@ -134,6 +135,7 @@ func (a *Account) continueAs(run, old *Run, e *DLQEntry) {
 		}
 	}
 	failed := e.Message.step
+	run.Kept = len(old.items)
 	a.logRun(run, RunStarted, detail{})
 	for i, it := range old.items {
 		again := *it

@@ -44,6 +44,11 @@ type Run struct {
 	Result   []byte // what the workflow returned
 	DLQID    string
 	Invoker  *RunRef // the run that started this one
+	Cause    string  // why it failed, in words
+
+	Predecessor *Relation // the failed run that this one restarts or resumes
+	Successor   *Relation // the run that restarts or resumes this one
+	Kept        int       // how many entries of the step list a resumed run has from its predecessor
 
 	items   []*item             // the step list, in order of submission
 	open    []*item             // waits and invocations that have not come back
@@ -52,6 +57,20 @@ type Run struct {
 	invoked *invocation         // whom to tell at the end
 	bare    bool                // triggered without a client library; it has not shown itself yet
 	proven  bool                // the endpoint has shown that it speaks the protocol
+}
+
+// Relation is a run that another one restarts or resumes.
+type Relation struct {
+	RunRef
+	Resumed bool // with the steps that had finished
+}
+
+// verb says what was done.
+func (r *Relation) verb() string {
+	if r.Resumed {
+		return "resumed"
+	}
+	return "restarted"
 }
 
 func (r *Run) sequence() uint64 { return r.Seq }
@@ -319,7 +338,7 @@ func (a *Account) buryRun(id string, run *Run, m *Message, o *Outcome) *DLQEntry
 		opts.FailureCallback = run.Options.FailureCallback
 		entry.Message.Options = &opts
 	}
-	run.DLQID = entry.ID
+	run.DLQID, run.Cause = entry.ID, m.cause(o)
 	return entry
 }
 

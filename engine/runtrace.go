@@ -9,11 +9,28 @@ import (
 // maxRunList is the largest and the default page of RunList (extension).
 const maxRunList = 100
 
+// RunSummary is a run without its steps, and what goes on in it.
+type RunSummary struct {
+	Run
+	Why Reason // the first of its reasons
+}
+
 // RunList lists runs without their steps, newest first.
-func (a *Account) RunList(f Filter) (Page[Run], error) {
+func (a *Account) RunList(f Filter) (Page[RunSummary], error) {
 	a.lock()
 	defer a.unlock()
-	return page(a, "run", f, maxRunList, a.runList.newest, f.wholeRun, func(r *Run) Run { return *r })
+	return page(a, "run", f, maxRunList, a.runList.newest, f.wholeRun, func(r *Run) RunSummary {
+		return RunSummary{Run: a.retained(r), Why: a.whyRun(r)[0]}
+	})
+}
+
+// retained is a copy of a run that names its DLQ entry as long as it is there.
+func (a *Account) retained(r *Run) Run {
+	run := *r
+	if a.dlq.get(run.DLQID) == nil {
+		run.DLQID = ""
+	}
+	return run
 }
 
 // RunTrace is a run on a time axis.
@@ -32,6 +49,7 @@ type Span struct {
 	Message string // the message whose delivery ran it, "" for none
 	From    time.Time
 	To      time.Time // zero: it is not over
+	Kept    bool      // it ran in the run that this one resumes
 	Parts   []Part
 }
 
@@ -51,6 +69,7 @@ func (a *Account) RunTrace(id string) (RunTrace, error) {
 		return RunTrace{}, unknownRun(id)
 	}
 	t := RunTrace{Run: a.viewRun(run), Why: a.whyRun(run)}
+	t.Run.Run = a.retained(run)
 	g := tracing{run: run, steps: map[int]*Span{}, plans: map[int]*carrier{}, carriers: map[*Message]*carrier{}}
 	for _, e := range a.runEvents(run) {
 		t.Events = append(t.Events, e.view())
@@ -206,14 +225,23 @@ func (g *tracing) add(step Step, c *carrier, now time.Time) *Span {
 	return s
 }
 
-// inherit adds the steps that a resumed run has from the one that failed.
+// inherit adds the steps that a resumed run has from the one that failed, and
+// those of which the log no longer knows, before all others.
 func (g *tracing) inherit() {
-	for _, it := range g.run.items {
-		if it.step.TargetStep == 0 && g.steps[it.step.ID] == nil {
-			s := g.begin(it, nil, g.run.CreatedAt)
-			s.From, s.To = g.run.CreatedAt, g.run.CreatedAt
+	var before []*Span
+	for i, it := range g.run.items {
+		if it.step.TargetStep > 0 {
+			continue
 		}
+		s := g.steps[it.step.ID]
+		if s == nil {
+			s = &Span{Step: it.step, From: g.run.CreatedAt, To: g.run.CreatedAt}
+			g.steps[it.step.ID] = s
+			before = append(before, s)
+		}
+		s.Kept = i < g.run.Kept
 	}
+	g.spans = append(before, g.spans...)
 }
 
 // close adds the calls that have not led to a step, and copies the spans.

@@ -269,6 +269,9 @@ func (l *loader) fillLog() {
 		if d != (detail{}) {
 			e.detail = &d
 		}
+		if e.msg != nil && d.out != nil && l.state.messages[e.msg.ID] != e.msg {
+			e.msg.last = d.out // a message that has ended does not have it itself
+		}
 		l.log.events[i] = e
 		if e.msg != nil && e.state == string(Created) {
 			l.log.created = append(l.log.created, e)

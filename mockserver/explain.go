@@ -1,14 +1,22 @@
 package mockserver
 
-import "github.com/understudy-mock/understudy/engine"
+import (
+	"net/url"
+	"strings"
+
+	"github.com/understudy-mock/understudy/engine"
+)
 
 var _ = register(map[string]handler{"controlExplain": (*Server).controlExplain})
 
 type reasonBody struct {
+	Kind   string `json:"kind,omitempty"`
 	Reason string `json:"reason"`
 	Rule   string `json:"rule,omitempty"`
 	Until  *int64 `json:"until,omitempty"` // Unix ms
 }
+
+func reasonOf(r engine.Reason) reasonBody { return reasonBody{r.Kind, r.Text, r.Rule, ms(r.Until)} }
 
 // controlExplain says why something has not happened yet. A manual clock is the
 // last reason: nothing waits that it does not hold.
@@ -18,7 +26,20 @@ func (s *Server) controlExplain(c *call) (reply, error) {
 		return reply{}, err
 	}
 	clock := s.clockBody(c.world)
-	return reply{body: map[string]any{"id": x.ID, "kind": x.Kind, "state": x.State, "now": clock.Now, "reasons": reasons(x.Reasons, clock.Mode)}}, nil
+	return reply{body: map[string]any{"id": x.ID, "kind": x.Kind, "state": x.State, "dlqId": x.DLQID, "now": clock.Now,
+		"reasons": reasons(x.Reasons, clock.Mode), "pages": pagesOf(&x)}}, nil
+}
+
+// viewOf is the view of the page for each kind of thing.
+var viewOf = map[string]string{"message": "messages/", "run": "runs/", "DLQ entry": "dlq/", "flow-control key": "flow?key="}
+
+// pagesOf are the views that show what has been explained, by their paths.
+func pagesOf(x *engine.Explanation) []string {
+	pages := []string{"/_understudy/ui/" + viewOf[x.Kind] + strings.ReplaceAll(url.QueryEscape(x.ID), "+", "%20")} // fits a path and a query
+	if x.DLQID != "" && x.DLQID != x.ID {
+		pages = append(pages, "/_understudy/ui/dlq/"+url.PathEscape(x.DLQID))
+	}
+	return pages
 }
 
 // reasons are those of the engine and, with a manual clock, that one.
@@ -26,7 +47,7 @@ func reasons(list []engine.Reason, clock string) []reasonBody {
 	out := []reasonBody{}
 	waits := false
 	for _, r := range list {
-		out = append(out, reasonBody{r.Text, r.Rule, ms(r.Until)})
+		out = append(out, reasonOf(r))
 		waits = waits || !r.Until.IsZero()
 	}
 	if waits && clock == "manual" {

@@ -227,7 +227,7 @@ func TestThePageIsClosedOff(t *testing.T) {
 	for _, back := range []string{"https://evil.example/", "//evil.example/", "/\\evil.example", "/v2/dlq", ""} {
 		w := ask("POST", "/_understudy/ui/do/reset", near, func(r *http.Request) {
 			r.Body = http.NoBody
-			body := strings.NewReader(url.Values{"back": {back}}.Encode())
+			body := strings.NewReader(url.Values{"back": {back}, "sure": {"yes"}}.Encode())
 			*r = *httptest.NewRequest("POST", "http://localhost/_understudy/ui/do/reset", body)
 			r.RemoteAddr = near
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")

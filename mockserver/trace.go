@@ -42,6 +42,8 @@ type messageRow struct {
 	Schedule   string              `json:"scheduleId,omitempty"`
 	RunID      string              `json:"workflowRunId,omitempty"`
 	Source     string              `json:"sourceMessageId,omitempty"` // the message that a callback reports on
+	Asleep     bool                `json:"asleep,omitempty"`          // it carries a sleep of its run
+	Cause      string              `json:"cause,omitempty"`           // why its latest attempt failed
 }
 
 func rowOf(m *engine.Message) messageRow {
@@ -49,6 +51,7 @@ func rowOf(m *engine.Message) messageRow {
 		ID: m.ID, Role: m.Role, State: m.State, Method: m.Method, URL: m.URL, CreatedAt: m.CreatedAt.UnixMilli(), NextAt: ms(m.NextAt),
 		Retried: m.Retried, MaxRetries: m.MaxRetries, Bytes: len(m.Body), Labels: m.Labels(), FlowKey: m.FlowKey(),
 		Group: m.Group, Queue: m.Queue(), Schedule: m.ScheduleID, RunID: m.RunID, Source: m.SourceID,
+		Asleep: m.Asleep(), Cause: m.Cause(),
 	}
 }
 
@@ -86,9 +89,16 @@ func (s *Server) controlMessage(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	events := make([]api.LogEvent, len(t.Events))
+	type eventRow struct {
+		api.LogEvent
+		Cause string `json:"cause,omitempty"` // the error in words
+	}
+	events := make([]eventRow, len(t.Events))
 	for i := range t.Events {
-		events[i] = logBody(&t.Events[i])
+		events[i].LogEvent = logBody(&t.Events[i])
+		if o := t.Events[i].Outcome; o != nil {
+			events[i].Cause = o.Cause()
+		}
 		events[i].Body, events[i].BodyBase64, events[i].Header = nil, nil, nil // they stand in the message
 	}
 	reports := make([]messageRow, len(t.Reports))
@@ -131,10 +141,33 @@ type runRow struct {
 	FlowKey   string          `json:"flowControlKey,omitempty"`
 	DLQID     string          `json:"dlqId,omitempty"`
 	Invoker   string          `json:"invokerWorkflowRunId,omitempty"`
+	Why       *reasonBody     `json:"why,omitempty"`         // the first of its reasons
+	RestartOf *relationBody   `json:"predecessor,omitempty"` // the failed run that it restarts or resumes
+	Restarted *relationBody   `json:"successor,omitempty"`   // the run that restarts or resumes it
+}
+
+// relationBody is a run that another one restarts or resumes.
+type relationBody struct {
+	ID      string `json:"workflowRunId"`
+	Resumed bool   `json:"resumed"` // with the steps that had finished
+}
+
+func relationOf(r *engine.Relation) *relationBody {
+	if r == nil {
+		return nil
+	}
+	return &relationBody{r.ID, r.Resumed}
+}
+
+func runSummaryOf(r *engine.RunSummary) runRow {
+	row, why := runRowOf(&r.Run), reasonOf(r.Why)
+	row.Why = &why
+	return row
 }
 
 func runRowOf(r *engine.Run) runRow {
-	row := runRow{ID: r.ID, URL: r.URL, State: r.State, CreatedAt: r.CreatedAt.UnixMilli(), EndedAt: ms(r.EndedAt), Labels: r.Options.Labels, DLQID: r.DLQID}
+	row := runRow{ID: r.ID, URL: r.URL, State: r.State, CreatedAt: r.CreatedAt.UnixMilli(), EndedAt: ms(r.EndedAt), Labels: r.Options.Labels, DLQID: r.DLQID,
+		RestartOf: relationOf(r.Predecessor), Restarted: relationOf(r.Successor)}
 	if r.Options.Flow != nil {
 		row.FlowKey = r.Options.Flow.Key
 	}
@@ -151,7 +184,7 @@ func (s *Server) controlRuns(c *call) (reply, error) {
 	}
 	f.URLPrefix = true
 	p, err := c.account.RunList(f)
-	return rows(p, "runs", runRowOf), err
+	return rows(p, "runs", runSummaryOf), err
 }
 
 // spanBody is a step of a run on the time axis.
@@ -160,8 +193,9 @@ type spanBody struct {
 	Type    string       `json:"type"`
 	Message string       `json:"messageId,omitempty"` // whose delivery ran it
 	Invoked string       `json:"invokedWorkflowRunId,omitempty"`
-	From    int64        `json:"from"`         // Unix ms
-	To      *int64       `json:"to,omitempty"` // Unix ms
+	From    int64        `json:"from"`           // Unix ms
+	To      *int64       `json:"to,omitempty"`   // Unix ms
+	Kept    bool         `json:"kept,omitempty"` // it ran in the run that this one resumes
 	Parts   []partBody   `json:"parts"`
 }
 
@@ -172,7 +206,7 @@ type partBody struct {
 }
 
 func spanOf(s *engine.Span) spanBody {
-	out := spanBody{Step: stepBody(&s.Step), Type: s.Step.Type, Message: s.Message, From: s.From.UnixMilli(), To: ms(s.To), Parts: []partBody{}}
+	out := spanBody{Step: stepBody(&s.Step), Type: s.Step.Type, Message: s.Message, From: s.From.UnixMilli(), To: ms(s.To), Kept: s.Kept, Parts: []partBody{}}
 	if s.Step.Invoked != nil {
 		out.Invoked = s.Step.Invoked.ID
 	}
@@ -196,6 +230,8 @@ func (s *Server) controlRun(c *call) (reply, error) {
 	type eventRow struct {
 		api.WorkflowEvent
 		MessageID string `json:"messageId,omitempty"`
+		Cause     string `json:"cause,omitempty"`  // the error in words
+		Asleep    bool   `json:"asleep,omitempty"` // the step sleeps until nextDeliveryTime
 	}
 	events := make([]eventRow, len(t.Events))
 	for i := range t.Events {
@@ -203,15 +239,20 @@ func (s *Server) controlRun(c *call) (reply, error) {
 		if m := t.Events[i].Message; m != nil {
 			events[i].MessageID = m.ID
 		}
+		if o := t.Events[i].Outcome; o != nil {
+			events[i].Cause = o.Cause()
+		}
+		events[i].Asleep = t.Events[i].Asleep()
 	}
 	waits := make([]waitBody, len(t.Waits))
 	for i := range t.Waits {
 		waits[i] = waitOf(&t.Waits[i])
 	}
 	run, clock := t.Run.Run, s.clockBody(c.world)
+	row := runSummaryOf(&engine.RunSummary{Run: run, Why: t.Why[0]})
 	payload, payloadBase64 := bodyText(run.Payload)
 	return reply{body: map[string]any{
-		"run": runBody(&t.Run), "row": runRowOf(&run), "payload": payload, "payloadBase64": payloadBase64, "headers": headerMap(run.Header),
+		"run": runBody(&t.Run), "row": row, "payload": payload, "payloadBase64": payloadBase64, "headers": headerMap(run.Header),
 		"spans": spans, "events": events, "waiters": waits, "reasons": reasons(t.Why, clock.Mode), "now": clock.Now,
 	}}, nil
 }
@@ -239,6 +280,7 @@ type dlqRow struct {
 	URL      string   `json:"url"`
 	Retried  int      `json:"retried"`
 	Status   int      `json:"responseStatus,omitempty"`
+	Cause    string   `json:"cause"`            // why it was given up, in words
 	Answer   string   `json:"answer,omitempty"` // what it answered or the error, the beginning of it
 	Labels   []string `json:"labels,omitempty"`
 	FlowKey  string   `json:"flowControlKey,omitempty"`
@@ -252,7 +294,7 @@ func dlqRowOf(e *engine.DLQEntry) dlqRow {
 	m := &e.Message
 	row := dlqRow{
 		ID: e.ID, At: e.At.UnixMilli(), Message: m.ID, RunID: m.RunID, URL: m.URL, Retried: m.Retried, Status: e.Last.Status,
-		Labels: m.Labels(), FlowKey: m.FlowKey(),
+		Labels: m.Labels(), FlowKey: m.FlowKey(), Cause: e.Cause(),
 	}
 	row.Answer = cmp.Or(e.Last.Err, string(e.Last.Body[:min(len(e.Last.Body), answerShown)])) // JSON makes bytes that are no text harmless
 	if e.Callback != nil {
@@ -268,7 +310,9 @@ func (s *Server) controlDLQ(c *call) (reply, error) {
 	f.WorkflowOnly = c.query.Get("source") == "workflow"
 	f.MessagesOnly = c.query.Get("source") == "message"
 	p, err := c.account.DLQ(f)
-	return rows(p, "entries", dlqRowOf), err
+	out := rows(p, "entries", dlqRowOf)
+	out.body.(map[string]any)["all"] = c.account.CountDLQ(f)
+	return out, err
 }
 
 // logRow is an event of a message or a run in a list.
@@ -282,6 +326,8 @@ type logRow struct {
 	Step    string `json:"stepName,omitempty"`
 	Status  int    `json:"responseStatus,omitempty"`
 	Error   string `json:"error,omitempty"`
+	Cause   string `json:"cause,omitempty"`            // the error in words
+	Asleep  bool   `json:"asleep,omitempty"`           // the step sleeps until nextDeliveryTime
 	NextAt  *int64 `json:"nextDeliveryTime,omitempty"` // Unix ms
 }
 
@@ -294,10 +340,10 @@ func logRowOf(e *engine.Event) logRow {
 		row.RunID, row.URL = e.Run.ID, e.Run.URL
 	}
 	if e.Step != nil {
-		row.Step = e.Step.Name
+		row.Step, row.Asleep = e.Step.Name, e.Asleep()
 	}
 	if e.Outcome != nil {
-		row.Status = e.Outcome.Status
+		row.Status, row.Cause = e.Outcome.Status, e.Outcome.Cause()
 	}
 	return row
 }

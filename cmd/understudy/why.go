@@ -4,17 +4,18 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
-// WhyCmd explains a message, a run or a flow-control key.
+// WhyCmd explains a message, a run, a DLQ entry or a flow-control key.
 type WhyCmd struct {
 	remote `embed:""`
 
-	ID string `arg:"" help:"Message id, run id or flow-control key."`
+	ID string `arg:"" help:"Message id, run id, DLQ id or flow-control key."`
 }
 
-// Run prints the reasons, the first to go away first.
+// Run prints the reasons, the first to go away first, and where the page shows more.
 func (c *WhyCmd) Run(e *env) error {
 	var x struct {
 		Kind, State string
@@ -23,6 +24,7 @@ func (c *WhyCmd) Run(e *env) error {
 			Reason, Rule string
 			Until        int64
 		}
+		Pages []string
 	}
 	if err := c.call(e, http.MethodGet, "explain/"+url.PathEscape(c.ID), nil, nil, &x); err != nil {
 		return err
@@ -37,6 +39,12 @@ func (c *WhyCmd) Run(e *env) error {
 			line += " (" + r.Rule + ")"
 		}
 		_, _ = fmt.Fprintln(e.out, line)
+	}
+	for _, page := range x.Pages {
+		if c.Account != "" {
+			page += map[bool]string{true: "&", false: "?"}[strings.Contains(page, "?")] + "account=" + url.QueryEscape(c.Account)
+		}
+		_, _ = fmt.Fprintln(e.out, "  see "+strings.TrimSuffix(c.URL, "/")+page)
 	}
 	return nil
 }

@@ -14,11 +14,18 @@ import (
 // the interface, another one of the control API.
 type action struct {
 	method, path string
-	body         func(form) any           // nil: none
-	header       func(form, http.Header)  // nil: none
-	query        []string                 // fields that go into the query when they are there
-	run          func(*visit, form) error // instead of one call
+	body         func(form) any                 // nil: none
+	header       func(form, http.Header)        // nil: none
+	query        []string                       // fields that go into the query when they are there
+	run          func(*visit, form) error       // instead of one call
+	ask          func(*visit) (question, error) // what is asked before it is done; nil: nothing
 	said         string
+}
+
+// question is what the page asks before it does what cannot be undone.
+type question struct {
+	Text, Yes string
+	None      string // why there is nothing to do; then nothing is asked
 }
 
 // form is what a button sends.
@@ -47,14 +54,14 @@ func init() {
 		"clock.mode":      {method: "PUT", path: "clock", body: fields("mode"), said: "The clock is {mode} now."},
 		"dlq.callback":    {method: "POST", path: "/v2/workflows/dlq/callback/{id}", said: "The failure callback of {id} is made again."},
 		"dlq.delete":      {method: "DELETE", path: "/v2/dlq/{id}", said: "DLQ entry {id} is deleted."},
-		"dlq.deleteAll":   {method: "DELETE", path: "/v2/dlq", query: dlqFilters, said: "The entries are deleted."},
-		"dlq.restart":     {method: "POST", path: "/v2/workflows/dlq/restart/{id}", header: overrides, said: "The run starts again from its beginning."},
-		"dlq.resume":      {method: "POST", path: "/v2/workflows/dlq/resume/{id}", header: overrides, said: "The run goes on from the step that failed."},
+		"dlq.deleteAll":   {run: everyEntry(http.MethodDelete, "/v2/dlq"), ask: askEntries("Delete", "", "entry", "entries"), said: "Deleted: {n}."},
+		"dlq.restart":     {run: again("restart"), said: "The run starts again from its beginning."},
+		"dlq.resume":      {run: again("resume"), said: "The run goes on from the step that failed."},
 		"dlq.retry":       {method: "POST", path: "/v2/dlq/retry/{id}", header: overrides, said: "The message of {id} is delivered again."},
-		"dlq.retryAll":    {method: "POST", path: "/v2/dlq/retry", query: dlqFilters, said: "The messages are delivered again."},
+		"dlq.retryAll":    {run: everyEntry(http.MethodPost, "/v2/dlq/retry"), ask: askEntries("Retry", "message", "message", "messages"), said: "Delivered again: {n}."},
 		"event.notify":    {method: "POST", path: "/v2/notify/{event}", body: raw("data"), said: "The runs that waited for {event} go on."},
 		"fault.add":       {run: addFault, said: "The fault is in force."},
-		"fault.clear":     {method: "DELETE", path: "faults", said: "No fault is in force."},
+		"fault.clear":     {method: "DELETE", path: "faults", ask: askRules("faults", "fault"), said: "No fault is in force."},
 		"fault.remove":    {run: removing("faults"), said: "The fault is switched off."},
 		"flow.pause":      {method: "POST", path: "/v2/flowControl/{key}/pause", said: "The key {key} is paused."},
 		"flow.pin":        {method: "POST", path: "/v2/flowControl/{key}/pin", query: []string{"parallelism", "rate", "period"}, said: "The key {key} is pinned."},
@@ -72,8 +79,8 @@ func init() {
 		"queue.pause":     {method: "POST", path: "/v2/queues/{name}/pause", said: "The queue {name} is paused."},
 		"queue.put":       {run: putQueue, said: "The queue {name} is there."},
 		"queue.resume":    {method: "POST", path: "/v2/queues/{name}/resume", said: "The queue {name} goes on."},
-		"requests.clear":  {method: "DELETE", path: "requests", said: "The journal is empty."},
-		"reset":           {method: "POST", path: "reset", said: "The account is as new."},
+		"requests.clear":  {method: "DELETE", path: "requests", ask: askRequests, said: "The journal is empty."},
+		"reset":           {method: "POST", path: "reset", ask: askReset, said: "The account is as new."},
 		"rewrite.add":     {run: addRewrite, said: "Deliveries to {from} go to {to}."},
 		"rewrite.remove":  {run: removeRewrite, said: "Deliveries to {from} go there again."},
 		"run.cancel":      {method: "DELETE", path: "/v2/workflows/runs/{id}", said: "The run is cancelled."},
@@ -85,14 +92,11 @@ func init() {
 		"search.create":   {method: "POST", path: "/v2/search", body: fields("name", "region", "type"), said: "The search index {name} is there."},
 		"search.delete":   {method: "DELETE", path: "/v2/search/{id}", said: "The search index is deleted."},
 		"stub.add":        {run: addStub, said: "The stub answers {url}."},
-		"stub.clear":      {method: "DELETE", path: "stubs", said: "No stub answers any more."},
+		"stub.clear":      {method: "DELETE", path: "stubs", ask: askRules("stubs", "stub"), said: "No stub answers any more."},
 		"stub.remove":     {run: removing("stubs"), said: "The stub is switched off."},
 		"vector.reset":    {method: "DELETE", path: "/index/{name}/reset", query: []string{"all"}, said: "The index {name} is empty."},
 	}
 }
-
-// dlqFilters are those of the list of DLQ entries that bulk buttons keep.
-var dlqFilters = []string{"url", "label", "flowControlKey", "workflowRunId", "source"}
 
 // raw sends a field as it is.
 func raw(name string) func(form) any {
@@ -129,7 +133,7 @@ func (p *Page) act(w http.ResponseWriter, r *http.Request, name string) {
 	back := root
 	err := r.ParseForm()
 	f := form{r.PostForm}
-	if to := f.Get("back"); strings.HasPrefix(to, root) && !strings.ContainsAny(to, "\\\r\n") {
+	if to := f.Get("back"); onPage(to) {
 		back = to
 	}
 	v := &visit{api: api{handler: p.api, ctx: r.Context(), account: r.URL.Query().Get("account")}, query: r.URL.Query()}
@@ -138,6 +142,11 @@ func (p *Page) act(w http.ResponseWriter, r *http.Request, name string) {
 	case err != nil:
 	case !known:
 		err = fmt.Errorf("no such button: %s", name)
+	case a.ask != nil && f.Get("sure") == "":
+		f.Del("sure")
+		at := &frame{Account: v.account, query: v.query}
+		http.Redirect(w, r, at.Link("ask/"+name, "back", back), http.StatusSeeOther)
+		return
 	default:
 		err = a.do(v, f)
 	}
@@ -146,10 +155,15 @@ func (p *Page) act(w http.ResponseWriter, r *http.Request, name string) {
 	} else if text := braces.ReplaceAllStringFunc(a.said, func(s string) string { return f.Get(s[1 : len(s)-1]) }); text != "" {
 		say(w, text, false)
 	}
-	if to := f.Get("then"); to != "" && err == nil && strings.HasPrefix(to, root) {
+	if to := f.Get("then"); err == nil && onPage(to) {
 		back = to
 	}
 	http.Redirect(w, r, back, http.StatusSeeOther)
+}
+
+// onPage reports whether an address leads to a view and nowhere else.
+func onPage(address string) bool {
+	return strings.HasPrefix(address, root) && !strings.ContainsAny(address, "\\\r\n")
 }
 
 func (a *action) do(v *visit, f form) error {

@@ -28,7 +28,7 @@ func TestJourney(t *testing.T) {
 	b.click("Publish")
 
 	b.see("Why is it waiting?")
-	b.see("attempt 2 of 2 is not due yet; the last one was answered 503")
+	b.see("attempt 1 of 2 was answered 503; the next attempt is not due yet")
 	b.see("Attempt 1")
 	b.click("Request and response")
 	b.see("Svc-Signature")
@@ -39,7 +39,7 @@ func TestJourney(t *testing.T) {
 
 	b.click("+1 m")
 	b.state("FAILED")
-	b.see("How it ended")
+	b.see("Why did it fail?")
 	b.see("kept as DLQ entry")
 	b.click("DLQ 1")
 	b.see("https://app.test/hook")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,11 +12,29 @@ import (
 	"strings"
 )
 
-func dlq(v *visit) (any, error) { return v.list("dlq") }
+func dlq(v *visit) (any, error) {
+	d, err := v.list("dlq")
+	if err != nil {
+		return nil, err
+	}
+	var messages struct{ All int }
+	err = v.get(&messages, "dlq", url.Values{"count": {"1"}, "source": {"message"}})
+	d["messages"] = messages.All
+	return d, err
+}
+
+// kept is a DLQ entry, and why it is one.
+type kept struct {
+	Entry   doc
+	Reasons []doc
+}
 
 func dlqEntry(v *visit, id string) (any, error) {
-	var e doc
-	return e, v.get(&e, v.as("/v2/dlq/"+url.PathEscape(id)), nil)
+	var e kept
+	if err := v.get(&e.Entry, v.as("/v2/dlq/"+url.PathEscape(id)), nil); err != nil {
+		return nil, err
+	}
+	return &e, v.get(&e, "explain/"+url.PathEscape(id), nil)
 }
 
 func flowKeys(v *visit) (any, error) {
@@ -99,6 +118,16 @@ type called struct {
 	Request     exchange
 	Response    exchange
 	Problems    []string
+}
+
+// Warnings are what the answer warns of, such as an option that nobody knows.
+func (c *called) Warnings() (list []string) {
+	for _, name := range slices.Sorted(maps.Keys(c.Response.Headers)) {
+		if strings.HasSuffix(name, "-Warning") {
+			list = append(list, c.Response.Headers[name]...)
+		}
+	}
+	return list
 }
 
 // requests shows the latest of those that were refused, then of the others.

@@ -89,6 +89,7 @@ type logged struct {
 	Time             int64
 	State            string
 	Error            string
+	Cause            string // the error in words
 	ResponseStatus   int
 	ResponseBody     string
 	NextDeliveryTime int64

@@ -25,6 +25,7 @@ type span struct {
 	MessageID string
 	Invoked   string `json:"invokedWorkflowRunId"`
 	From, To  int64  // Unix ms; To is 0 while it is not over
+	Kept      bool   // it ran in the run that this one resumes
 	Parts     []part
 	Errors    []doc
 }
@@ -85,6 +86,11 @@ type flow struct {
 	Now           int64
 	Runs          bool // it has not ended
 	Failed        bool
+}
+
+// Asleep reports whether a step sleeps now.
+func (f *flow) Asleep(s *span) bool {
+	return f.Runs && s.To > f.Now && (s.Type == "SleepFor" || s.Type == "SleepUntil")
 }
 
 func run(v *visit, id string) (any, error) {

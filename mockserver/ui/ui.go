@@ -127,14 +127,17 @@ func (p *Page) fill(f *frame, r *http.Request, id string) error {
 	}
 	f.Title, f.template = at.title, at.name
 	var err error
-	if id == "" {
+	if id == "" && at.load != nil {
 		f.Data, err = at.load(v)
 		return err
 	}
 	if id, err = url.PathUnescape(id); err != nil || at.one == nil {
 		return &failure{http.StatusNotFound, "no such page; the views stand on the left"}
 	}
-	f.Title, f.ID, f.template = at.title+" · "+id, id, at.name+".one"
+	f.Title, f.ID = at.title+" · "+id, id
+	if at.load != nil {
+		f.template = at.name + ".one"
+	}
 	f.Data, err = at.one(v, id)
 	return err
 }

@@ -93,8 +93,12 @@ func TestButtons(t *testing.T) {
 		{"dlq.retry", []string{"id", failed[0], "retries", "1"}, "is delivered again"},
 		{"dlq.retry", []string{"id", failed[1], "retries", "many"}, "many"},
 		{"dlq.delete", []string{"id", failed[1]}, "is deleted"},
-		{"dlq.deleteAll", nil, "The entries are deleted."},
-		{"dlq.retryAll", nil, "are delivered again"},
+		{"dlq.retryAll", nil, "Retry 1 message of the DLQ?"},
+		{"dlq.deleteAll", nil, "Delete 1 entry of the DLQ?"},
+		{"dlq.deleteAll", []string{"sure", "yes"}, "Deleted: 1."},
+		{"dlq.deleteAll", nil, "The DLQ has no entries."},
+		{"dlq.retryAll", nil, "The DLQ has no messages."},
+		{"dlq.retryAll", []string{"sure", "yes"}, "Delivered again: 0."},
 		{"flow.pause", []string{"key", "a/b c"}, "The key a/b c is paused."},
 		{"flow.resume", []string{"key", "a/b c"}, "The key a/b c goes on."},
 		{"flow.pin", []string{"key", "k", "parallelism", "3"}, "The key k is pinned."},
@@ -125,22 +129,55 @@ func TestButtons(t *testing.T) {
 		{"rewrite.add", []string{"from", "https://a.test", "to", "http://localhost:3000"}, "Deliveries to https://a.test go to http://localhost:3000."},
 		{"rewrite.remove", []string{"from", "https://a.test"}, "go there again"},
 		{"fault.remove", []string{"rule", "{}"}, "no longer there"},
-		{"fault.clear", nil, "No fault is in force."},
-		{"stub.clear", nil, "No stub answers any more."},
+		{"fault.clear", nil, "Remove 2 faults?"},
+		{"fault.clear", []string{"sure", "yes"}, "No fault is in force."},
+		{"stub.clear", nil, "Remove 3 stubs?"},
+		{"stub.clear", []string{"sure", "yes"}, "No stub answers any more."},
 		{"limit.clear", nil, "Nothing is counted any more."},
-		{"requests.clear", nil, "The journal is empty."},
+		{"requests.clear", nil, "from the journal?"},
+		{"requests.clear", []string{"sure", "yes"}, "The journal is empty."},
 		{"event.notify", []string{"event", "paid", "data", "{}"}, "go on"},
 		{"run.cancel", []string{"id", "wfr_none"}, "wfr_none"},
 		{"clock.advance", []string{"by", "1m"}, "Time has moved."},
 		{"clock.advance", []string{"by", "soon"}, "soon"},
 		{"clock.mode", []string{"mode", "auto"}, "The clock is auto now."},
-		{"reset", nil, "The account is as new."},
+		{"reset", nil, "of the DLQ and all journals of the account"},
+		{"reset", []string{"sure", "yes"}, "The account is as new."},
 		{"unheard-of", nil, "no such button"},
 	} {
 		if page := press(t, u, c.action, c.fields...); !strings.Contains(page, c.want) {
 			said := regexp.MustCompile(`(?s)<div id="said".*?</div>`).FindString(page)
 			t.Errorf("%s %v says %s, want %q", c.action, c.fields, said, c.want)
 		}
+	}
+}
+
+// TestRetryAll retries more messages than one call of the interface takes, once
+// each, and only after it has been confirmed.
+func TestRetryAll(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("https://down.test/*", 503)
+	const n = 230
+	for range n {
+		u.Publish("https://down.test/x", nil, "Svc-Retries: 0")
+	}
+	u.Settle()
+	if page := read(t, u, "ui/dlq").text(); !strings.Contains(page, "Retry all messages (230)") || !strings.Contains(page, "Delete all (230)") {
+		t.Errorf("the buttons do not say how many: %s", page)
+	}
+	if page := press(t, u, "dlq.retryAll", "back", "/_understudy/ui/dlq"); !strings.Contains(page, "Retry 230 messages of the DLQ?") || !strings.Contains(page, `href="/_understudy/ui/dlq">Cancel`) {
+		t.Errorf("it does not ask: %s", page)
+	}
+	if got := len(u.Deliveries()); got != n {
+		t.Errorf("got %d deliveries before the answer, want %d", got, n)
+	}
+	if page := press(t, u, "dlq.retryAll", "sure", "yes"); !strings.Contains(page, "Delivered again: 230.") {
+		t.Errorf("it does not say how many: %s", page)
+	}
+	u.Settle()
+	if got := len(u.Deliveries()); got != 2*n {
+		t.Errorf("got %d deliveries, want %d", got, 2*n)
 	}
 }
 

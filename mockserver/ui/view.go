@@ -41,7 +41,14 @@ func init() {
 	}
 }
 
+// askView asks before a button does what cannot be undone. The navigation does
+// not lead there.
+var askView = view{name: "ask", title: "Confirm", one: asked}
+
 func viewNamed(name string) *view {
+	if name == askView.name {
+		return &askView
+	}
 	for i := range views {
 		if views[i].name == name {
 			return &views[i]

@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/textproto"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// causeLength is how much of an answer a cause quotes, in bytes.
+const causeLength = 200
+
+// errorStepHeader is where the JavaScript client names the step that threw.
+var errorStepHeader = textproto.CanonicalMIMEHeaderKey("Svc-Error-Step-Name")
+
+// Cause says in words why an attempt failed: the status and the message of the
+// answer, or why there is no answer. It is empty after a success.
+func (o *Outcome) Cause() string {
+	switch {
+	case o.Status == 0 && o.Err == "":
+		return "got no answer"
+	case o.Status == 0:
+		return "got no answer: " + Headline([]byte(o.Err))
+	case o.Err != "":
+		return "failed: " + Headline([]byte(o.Err))
+	case o.OK():
+		return ""
+	}
+	text := fmt.Sprintf("was answered %d", o.Status)
+	if line := Headline(o.Body); line != "" {
+		text += ": " + line
+	}
+	if final(o) {
+		text += " (the destination asked for no further attempt)"
+	}
+	return text
+}
+
+// Cause says why the latest attempt of a message failed, "" if it did not.
+func (m *Message) Cause() string {
+	if m.last != nil && (m.State == Retry || m.State == Errored || m.State == Failed) {
+		return m.cause(m.last)
+	}
+	return ""
+}
+
+// cause names the step, where one is known, and the attempt. The retry that is
+// booked has been counted already.
+func (m *Message) cause(o *Outcome) string {
+	why := o.Cause()
+	if why == "" {
+		return ""
+	}
+	attempt := m.Retried + 1
+	if m.State == Retry {
+		attempt--
+	}
+	text := fmt.Sprintf("attempt %d of %d %s", attempt, m.MaxRetries+1, why)
+	if step := m.failingStep(o); step != "" {
+		text = step + " failed: " + text
+	}
+	return text
+}
+
+// failingStep names the step that an attempt was for: the one that the endpoint
+// names, that of the call, that of the plan, or else by the step before it.
+func (m *Message) failingStep(o *Outcome) string {
+	it := m.step
+	switch {
+	case it == nil:
+		return ""
+	case len(o.Header[errorStepHeader]) > 0 && o.Header[errorStepHeader][0] != "":
+		return fmt.Sprintf("step %q", o.Header[errorStepHeader][0])
+	case m.Role == RoleCall, it.step.TargetStep > 0:
+		return fmt.Sprintf("step %q", it.step.Name)
+	case it.step.Type == "Initial":
+		return "the first step"
+	}
+	return fmt.Sprintf("the step after %q", it.step.Name)
+}
+
+// Cause says why the message of an entry was given up.
+func (e *DLQEntry) Cause() string { return e.Message.cause(&e.Last) }
+
+// Asleep reports whether a message carries a sleep of its run that is not over.
+func (m *Message) Asleep() bool {
+	return m.Role == RoleStep && m.State == Created && !m.NextAt.IsZero() && m.step != nil &&
+		(m.step.step.Type == "SleepFor" || m.step.step.Type == "SleepUntil")
+}
+
+// Asleep reports whether an event begins a sleep of a run.
+func (e *Event) Asleep() bool {
+	return e.State == string(Created) && e.Step != nil && (e.Step.Type == "SleepFor" || e.Step.Type == "SleepUntil") && e.NextAt.After(e.Time)
+}
+
+// Headline is the line of an answer that says what went wrong: the message of a
+// JSON error, the heading of an error page, the last line of a Python traceback,
+// the first line of any other text.
+func Headline(body []byte) string {
+	if !utf8.Valid(body) {
+		return fmt.Sprintf("%d bytes that are not text", len(body))
+	}
+	body = bytes.TrimSpace(body)
+	text := string(body)
+	var v any
+	switch {
+	case len(body) == 0:
+		return ""
+	case strings.ContainsRune(`{["`, rune(body[0])) && json.Unmarshal(body, &v) == nil:
+		if line := errorText(v, 0); line != "" {
+			text = line
+		}
+	case body[0] == '<':
+		text = pageHeading(text)
+	case strings.HasPrefix(text, "Traceback (most recent call last)"):
+		text = text[strings.LastIndexByte(text, '\n')+1:]
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	line = strings.TrimSpace(line)
+	if len(line) > causeLength {
+		line = strings.ToValidUTF8(line[:causeLength], "") + "…"
+	}
+	return line
+}
+
+// errorFields are the members in which services put what went wrong, the most
+// telling first (RFC 9457 has detail and title).
+var errorFields = []string{"message", "detail", "error", "errors", "error_description", "reason", "title", "msg"}
+
+// errorText finds the message of a JSON error. A class of its own, such as
+// TypeError, precedes it.
+func errorText(v any, depth int) string {
+	const deepest = 4
+	switch v := v.(type) {
+	case string:
+		return strings.TrimSpace(v)
+	case []any:
+		if len(v) > 0 && depth < deepest {
+			return errorText(v[0], depth+1)
+		}
+	case map[string]any:
+		if depth == deepest {
+			return ""
+		}
+		for _, name := range errorFields {
+			text := errorText(v[name], depth+1)
+			if text == "" {
+				continue
+			}
+			class, _ := v["error"].(string)
+			if name == "message" && class != "" && class != "Error" && !strings.ContainsAny(class, " \n") && !strings.Contains(text, class) {
+				text = class + ": " + text
+			}
+			return text
+		}
+	}
+	return ""
+}
+
+var (
+	headings  = regexp.MustCompile(`(?is)<pre[^>]*>(.*?)(?:<br|</pre)|<h1[^>]*>(.*?)</h1|<title[^>]*>(.*?)</title`)
+	pageParts = regexp.MustCompile(`(?is)<(?:script|style|head)\b.*?</(?:script|style|head)>|<[^>]*>`)
+)
+
+// pageHeading is what an error page says: the beginning of its preformatted text,
+// its heading or its title, in this order.
+func pageHeading(page string) string {
+	best := ""
+	rank := len(headings.SubexpNames())
+	for _, found := range headings.FindAllStringSubmatch(page, -1) {
+		for i, text := range found[1:] {
+			if text = plainText(text); text != "" && i < rank {
+				best, rank = text, i
+			}
+		}
+	}
+	if best == "" {
+		best = plainText(page)
+	}
+	return best
+}
+
+func plainText(markup string) string {
+	return strings.TrimSpace(html.UnescapeString(pageParts.ReplaceAllString(markup, " ")))
+}

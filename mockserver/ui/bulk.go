@@ -1,0 +1,133 @@
+package ui
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// asking is a question with the way back.
+type asking struct {
+	question
+	Back string
+}
+
+// asked is what a button asks before it does what it says.
+func asked(v *visit, name string) (any, error) {
+	a, ok := actions[name]
+	if !ok || a.ask == nil {
+		return nil, &failure{http.StatusNotFound, "button " + name + ": not found"}
+	}
+	q, err := a.ask(v)
+	back := v.query.Get("back")
+	if !onPage(back) {
+		back = root
+	}
+	return &asking{q, back}, err
+}
+
+// plural is a number of things in words.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return grouped(n) + " " + many
+}
+
+// askEntries asks before all entries of the DLQ are taken, or those of a source.
+func askEntries(verb, source, one, many string) func(*visit) (question, error) {
+	return func(v *visit) (question, error) {
+		var d struct{ All int }
+		query := url.Values{"count": {"1"}}
+		if source != "" {
+			query.Set("source", source)
+		}
+		err := v.get(&d, "dlq", query)
+		things := plural(d.All, one, many)
+		q := question{Text: verb + " " + things + " of the DLQ?", Yes: verb + " " + things}
+		if d.All == 0 {
+			q.None = "The DLQ has no " + many + "."
+		}
+		return q, err
+	}
+}
+
+// everyEntry makes a bulk call for all entries that there are now, page by page,
+// and counts them.
+func everyEntry(method, path string) func(*visit, form) error {
+	return func(v *visit, f form) error {
+		n, query := 0, url.Values{}
+		for {
+			var d struct {
+				Cursor    string
+				Deleted   int
+				Responses []doc
+			}
+			if err := v.do(&d, request{method: method, path: v.as(path), query: query}); err != nil {
+				return err
+			}
+			n += d.Deleted + len(d.Responses)
+			if d.Cursor == "" {
+				f.Set("n", strconv.Itoa(n))
+				return nil
+			}
+			query.Set("cursor", d.Cursor)
+		}
+	}
+}
+
+// again restarts or resumes a failed run, and leads to the new one.
+func again(how string) func(*visit, form) error {
+	return func(v *visit, f form) error {
+		if f.Get("id") == "" {
+			return fmt.Errorf("id is missing")
+		}
+		var run struct{ WorkflowRunID string }
+		r := request{method: http.MethodPost, path: v.as("/v2/workflows/dlq/" + how + "/" + url.PathEscape(f.Get("id"))), header: http.Header{}}
+		overrides(f, r.header)
+		if err := v.do(&run, r); err != nil {
+			return err
+		}
+		f.Set("then", (&frame{Account: v.account, query: v.query}).Of("runs", run.WorkflowRunID))
+		return nil
+	}
+}
+
+// askRules asks before all stubs or faults are removed.
+func askRules(list, one string) func(*visit) (question, error) {
+	return func(v *visit) (question, error) {
+		var rules []any
+		err := v.get(&rules, list, nil)
+		q := question{Text: "Remove " + plural(len(rules), one, list) + "?", Yes: "Remove " + plural(len(rules), one, list)}
+		if len(rules) == 0 {
+			q.None = "There are no " + list + "."
+		}
+		return q, err
+	}
+}
+
+func askRequests(v *visit) (question, error) {
+	var journal struct{ Entries []doc }
+	err := v.get(&journal, "requests", url.Values{"maxBody": {"1"}})
+	things := plural(len(journal.Entries), "request", "requests")
+	q := question{Text: "Remove " + things + " from the journal?", Yes: "Remove " + things}
+	if len(journal.Entries) == 0 {
+		q.None = "The journal is empty."
+	}
+	return q, err
+}
+
+func askReset(v *visit) (question, error) {
+	var now overview
+	err := v.get(&now, "overview", nil)
+	messages, runs := 0, 0
+	for _, n := range now.Messages {
+		messages += n
+	}
+	for _, n := range now.Runs {
+		runs += n
+	}
+	return question{Yes: "Reset the account", Text: fmt.Sprintf("Forget %s, %s, %s of the DLQ and all journals of the account %s?",
+		plural(messages, "message", "messages"), plural(runs, "run", "runs"), plural(now.DLQ, "entry", "entries"), now.Account)}, err
+}
