@@ -39,6 +39,7 @@ type Account struct {
 	mu        sync.Mutex
 	quiet     *sync.Cond // something may have come to rest
 	running   int        // attempts in flight
+	shares    shares     // of them, by destination
 	attempts  int        // attempts ever begun
 	armed     time.Time  // when the clock's alarm rings
 	advancing bool       // an Advance is under way
@@ -93,7 +94,7 @@ func (a *Account) unlock() {
 }
 
 // busy reports whether something is ready or in flight.
-func (a *Account) busy() bool { return a.running > 0 || a.ready.len() > 0 }
+func (a *Account) busy() bool { return a.running > 0 || a.waitingTurns() > 0 }
 
 // tick is called by the clock's alarm.
 func (a *Account) tick() {
@@ -147,8 +148,12 @@ func (a *Account) wake(t timer) {
 
 // launch starts as many ready attempts as may run.
 func (a *Account) launch() {
-	for a.running < a.cfg.Parallel && a.ready.len() > 0 && !a.closed {
-		if m := a.take(a.ready.pop()); m != nil {
+	for a.running < a.cfg.Parallel && !a.closed {
+		t, ok := a.nextTurn()
+		if !ok {
+			return
+		}
+		if m := a.take(t); m != nil {
 			a.start(m)
 		}
 	}
@@ -169,20 +174,23 @@ func (a *Account) start(m *Message) {
 		SigningKey: a.current,
 		Body:       a.bodyOf(m),
 	}
+	to := a.shares.of(m)
+	a.shares.count(to, 1)
 	a.running++
 	a.attempts++
 	a.wg.Add(1)
-	go a.attempt(ctx, cancel, m, attempt)
+	go a.attempt(ctx, cancel, m, attempt, to)
 }
 
 // attempt is the body of the goroutine: deliver with no lock held, then settle.
-func (a *Account) attempt(ctx context.Context, cancel context.CancelFunc, m *Message, at Attempt) {
+func (a *Account) attempt(ctx context.Context, cancel context.CancelFunc, m *Message, at Attempt, to *share) {
 	defer a.wg.Done()
 	defer cancel()
 	o := a.deliver(ctx, at)
 	a.lock()
 	defer a.unlock()
 	a.running--
+	a.shares.count(to, -1)
 	if a.closed {
 		a.cfg.Log.Warn("attempt ended by shutdown", "message", m.ID, "url", m.URL, "attempt", at.Number+1, "outcome", o.Err)
 		return

@@ -121,7 +121,7 @@ func (a *Account) rest(ctx context.Context) error {
 		return fmt.Errorf("account %s: %w", a.cfg.ID, ErrClosed)
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("still %d attempts in flight and %d ready: %w", a.running, a.ready.len(), ctx.Err())
+		return fmt.Errorf("still %d attempts in flight and %d ready: %w", a.running, a.waitingTurns(), ctx.Err())
 	}
 	a.quiet.Wait()
 	return nil

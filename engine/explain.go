@@ -120,6 +120,9 @@ func (a *Account) whyMessage(m *Message) (why []Reason) {
 	if k := a.flows[m.FlowKey()]; k != nil && (k.Waiting > 0 || k.Paused) {
 		why = append(why, a.whyKey(k)...)
 	}
+	if h := a.shares.hosts[hostOf(m.URL)]; len(why) == 0 && h != nil && h.held.len() > 0 {
+		return []Reason{{Text: fmt.Sprintf("it is ready; its destination %s has its share of the attempts, %d of at most %d, and it starts when one of them ends", h.host, h.running, a.cfg.Parallel)}}
+	}
 	if len(why) == 0 {
 		why = append(why, Reason{Text: fmt.Sprintf("it is ready, and starts when one of the %d attempts in flight ends", a.running)})
 	}

@@ -350,14 +350,8 @@ func (w *saver) messaging() {
 			w.Ready = append(w.Ready, savedTurn{Message: i + 1})
 		}
 	}
-	a.ready.all(func(t turn) {
-		switch {
-		case t.key != nil:
-			w.Ready = append(w.Ready, savedTurn{FlowKey: t.key.Key})
-		case t.message.State != Canceled:
-			w.Ready = append(w.Ready, savedTurn{Message: w.message(t.message)})
-		}
-	})
+	a.shares.all(w.turn)
+	a.ready.all(w.turn)
 	for _, name := range slices.Sorted(maps.Keys(a.flows)) {
 		k := a.flows[name]
 		s := savedFlow{FlowKey: k.FlowKey, Held: w.waiting(k.waiting), Offered: k.offered, Timer: k.timer, PausedAt: k.pausedAt}
@@ -373,6 +367,15 @@ func (w *saver) messaging() {
 		w.Schedules = append(w.Schedules, s)
 	}
 	a.dedup.order.all(func(m mark) { w.Dedup = append(w.Dedup, savedMark{m.key, m.id, m.until}) })
+}
+
+func (w *saver) turn(t turn) {
+	switch {
+	case t.key != nil:
+		w.Ready = append(w.Ready, savedTurn{FlowKey: t.key.Key})
+	case t.message.State != Canceled:
+		w.Ready = append(w.Ready, savedTurn{Message: w.message(t.message)})
+	}
 }
 
 func (w *saver) workflow() {
@@ -463,6 +466,7 @@ func (a *Account) replace(s state) {
 		}
 	}
 	a.state = s
+	a.shares.clear()
 	a.armed = time.Time{}
 	a.cfg.Clock.Alarm(time.Time{}, nil)
 	if a.more != nil {

@@ -1,0 +1,226 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+// places is a Deliverer whose destinations answer when they are let go.
+type places struct {
+	mu    sync.Mutex
+	begun []string // URLs, in order
+	now   map[string]int
+	all   map[string]int // ever begun
+	most  map[string]int
+	gate  map[string]chan struct{} // by host; none: answers at once
+	seen  *sync.Cond
+}
+
+func newPlaces(slow ...string) *places {
+	p := &places{now: map[string]int{}, all: map[string]int{}, most: map[string]int{}, gate: map[string]chan struct{}{}}
+	p.seen = sync.NewCond(&p.mu)
+	for _, host := range slow {
+		p.gate[host] = make(chan struct{})
+	}
+	return p
+}
+
+func hostname(url string) string { return strings.Split(url, "/")[2] }
+
+func (p *places) Deliver(ctx context.Context, at engine.Attempt) engine.Outcome {
+	host := hostname(at.Message.URL)
+	p.mu.Lock()
+	p.begun = append(p.begun, at.Message.URL)
+	p.now[host]++
+	p.all[host]++
+	p.most[host] = max(p.most[host], p.now[host])
+	p.seen.Broadcast()
+	gate := p.gate[host]
+	p.mu.Unlock()
+	if gate != nil {
+		select {
+		case <-gate:
+		case <-ctx.Done():
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now[host]--
+	return engine.Outcome{Status: 200}
+}
+
+// wait returns when so many attempts to a host are in flight.
+func (p *places) wait(host string, n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.now[host] < n {
+		p.seen.Wait()
+	}
+}
+
+// reach returns when so many attempts to a host have ever begun.
+func (p *places) reach(host string, n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.all[host] < n {
+		p.seen.Wait()
+	}
+}
+
+// order is the URLs of a host in the order of their attempts.
+func (p *places) order(host string) (urls []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, u := range p.begun {
+		if hostname(u) == host {
+			urls = append(urls, u)
+		}
+	}
+	return urls
+}
+
+// eightPlaces is an account that makes eight attempts at once.
+func eightPlaces(t *testing.T, slow ...string) (*world, *places) {
+	p := newPlaces(slow...)
+	w := setup(t, func(c *engine.Config) { c.Parallel, c.Deliver = 8, p })
+	return w, p
+}
+
+func (w *world) sendAll(url string, n int, opts engine.Options) (urls []string) {
+	for i := range n {
+		u := fmt.Sprintf("%s%d", url, i)
+		w.send(engine.PublishRequest{URL: u, Options: opts})
+		urls = append(urls, u)
+	}
+	return urls
+}
+
+func TestASlowDestinationLeavesPlaces(t *testing.T) {
+	t.Parallel()
+	t.Run("one alone has half of the places", func(t *testing.T) {
+		t.Parallel()
+		w, p := eightPlaces(t, "slow.test")
+		w.sendAll("https://slow.test/", 100, engine.Options{})
+		p.wait("slow.test", 4)
+		if _, n := w.GlobalParallelism(); n != 4 {
+			t.Errorf("%d attempts in flight, want 4", n)
+		}
+	})
+	t.Run("another is delivered to at once", func(t *testing.T) {
+		t.Parallel()
+		w, p := eightPlaces(t, "slow.test")
+		w.sendAll("https://slow.test/", 100, engine.Options{})
+		p.wait("slow.test", 4)
+		w.sendAll("https://quick.test/", 50, engine.Options{})
+		p.reach("quick.test", 50)
+		if n := len(p.order("slow.test")); n != 4 {
+			t.Errorf("%d attempts to the slow destination, want 4", n)
+		}
+	})
+	t.Run("several slow ones leave a place for the next", func(t *testing.T) {
+		t.Parallel()
+		slow := []string{"a.test", "b.test", "c.test"}
+		w, p := eightPlaces(t, slow...)
+		for _, host := range slow {
+			w.sendAll("https://"+host+"/", 20, engine.Options{})
+			p.wait(host, 1)
+		}
+		w.sendAll("https://quick.test/", 20, engine.Options{})
+		p.reach("quick.test", 20)
+	})
+	t.Run("what is held is delivered in order", func(t *testing.T) {
+		t.Parallel()
+		w, p := eightPlaces(t, "slow.test")
+		want := w.sendAll("https://slow.test/", 100, engine.Options{Flow: &engine.FlowControl{Key: "k", Parallelism: 1}})
+		close(p.gate["slow.test"])
+		w.settle()
+		if got := p.order("slow.test"); !slices.Equal(got, want) {
+			t.Errorf("order %v", got)
+		}
+	})
+	t.Run("settle waits for what is held", func(t *testing.T) {
+		t.Parallel()
+		w, p := eightPlaces(t, "slow.test")
+		w.sendAll("https://slow.test/", 100, engine.Options{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if err := w.Settle(ctx); err == nil || !strings.Contains(err.Error(), "4 attempts in flight and 96 ready") {
+			t.Errorf("settle: %v", err)
+		}
+		close(p.gate["slow.test"])
+		w.settle()
+		if n := len(p.order("slow.test")); n != 100 {
+			t.Errorf("%d attempts, want 100", n)
+		}
+		if n := p.most["slow.test"]; n > 4 {
+			t.Errorf("%d attempts at once, want at most 4", n)
+		}
+	})
+	t.Run("what is held can be cancelled, and says why it waits", func(t *testing.T) {
+		t.Parallel()
+		w, p := eightPlaces(t, "slow.test")
+		w.sendAll("https://slow.test/", 5, engine.Options{})
+		p.wait("slow.test", 4)
+		id := w.send(engine.PublishRequest{URL: "https://slow.test/last"}).List[0].MessageID
+		why, err := w.Explain(id)
+		w.must(err)
+		if text := why.Reasons[0].Text; !strings.Contains(text, "slow.test has its share of the attempts, 4 of at most 8") {
+			t.Errorf("why: %s", text)
+		}
+		w.must(w.Cancel(id))
+		close(p.gate["slow.test"])
+		w.settle()
+		if got := p.order("slow.test"); slices.Contains(got, "https://slow.test/last") || len(got) != 5 {
+			t.Errorf("attempts %v", got)
+		}
+	})
+	t.Run("a snapshot keeps what is held", func(t *testing.T) {
+		t.Parallel()
+		w, p := eightPlaces(t, "slow.test")
+		want := w.sendAll("https://slow.test/", 20, engine.Options{})
+		p.wait("slow.test", 4)
+		saved := w.Snapshot()
+		w.Reset()
+		w.settle()
+		fresh := setup(t, func(c *engine.Config) { c.Parallel = 8 })
+		fresh.must(fresh.Restore(saved))
+		fresh.settle()
+		var got []string
+		for _, at := range fresh.made() {
+			got = append(got, at.Message.URL)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("delivered %v, want %v", got, want)
+		}
+	})
+	t.Run("a flow-control key of a slow destination spends its rate when it starts", func(t *testing.T) {
+		t.Parallel()
+		w, p := eightPlaces(t, "slow.test")
+		w.sendAll("https://slow.test/", 10, engine.Options{})
+		p.wait("slow.test", 4)
+		w.sendAll("https://slow.test/limited", 3, engine.Options{Flow: &engine.FlowControl{Key: "k", Rate: 1, Period: time.Minute}})
+		k, err := w.FlowKey("k")
+		w.must(err)
+		if k.RateCount != 0 || k.Waiting != 3 {
+			t.Errorf("%d starts counted, %d waiting; want 0 and 3", k.RateCount, k.Waiting)
+		}
+		close(p.gate["slow.test"])
+		w.settle()
+		if n := len(p.order("slow.test")); n != 11 {
+			t.Errorf("%d attempts, want 11", n)
+		}
+		w.advance(2 * time.Minute)
+		if n := len(p.order("slow.test")); n != 13 {
+			t.Errorf("%d attempts after two periods, want 13", n)
+		}
+	})
+}
