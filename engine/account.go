@@ -11,6 +11,10 @@ import (
 // DefaultParallel is how many attempts an account makes at once.
 const DefaultParallel = 256
 
+// DefaultMaxCreated is how many messages one request may create: a batch counts
+// each endpoint of the URL groups that it names.
+const DefaultMaxCreated = 10_000
+
 // Config is what an account is made of. Clock and Deliver are required.
 type Config struct {
 	ID         string
@@ -19,6 +23,7 @@ type Config struct {
 	Deliver    Deliverer
 	Seed       uint64 // 0: random ids, else the same commands give the same ids
 	Parallel   int    // attempts at once; 0: DefaultParallel, or 1 when seeded so that the log repeats
+	MaxCreated int    // messages that one request may create; 0: DefaultMaxCreated
 	CurrentKey string // signing keys; "": made from the seed
 	NextKey    string
 	Log        *slog.Logger
@@ -57,6 +62,9 @@ func New(cfg Config) *Account {
 		if cfg.Seed != 0 {
 			cfg.Parallel = 1
 		}
+	}
+	if cfg.MaxCreated == 0 {
+		cfg.MaxCreated = DefaultMaxCreated
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

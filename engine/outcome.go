@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/textproto"
 	"strings"
+	"time"
 )
 
 // statusNonRetryable, with its header set to true, ends a message at once
@@ -62,9 +63,14 @@ func failure(o *Outcome) string {
 	return fmt.Sprintf("destination answered status %d", o.Status)
 }
 
+// minWait is the minimum interval between two attempts of a message, in which
+// the server does something else.
+const minWait = time.Millisecond
+
 // retry books the next attempt.
 func (a *Account) retry(m *Message, o *Outcome) {
 	wait, rule := a.retryWait(m, o)
+	wait = max(wait, minWait)
 	m.Retried++
 	at := a.now.Add(wait)
 	a.move(m, Retry, event{next: at.UnixMilli(), detail: &detail{rule: rule}})

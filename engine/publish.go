@@ -51,16 +51,37 @@ func (a *Account) Publish(r PublishRequest) (Receipts, error) {
 func (a *Account) PublishBatch(rs []PublishRequest) ([]Receipts, error) {
 	a.lock()
 	defer a.unlock()
+	created := 0
 	for i, r := range rs {
 		if err := a.acceptable(r); err != nil {
 			return nil, fmt.Errorf("item %d: %w", i, err)
 		}
+		created += a.creates(r)
+	}
+	if err := a.mayCreate(created); err != nil {
+		return nil, err
 	}
 	receipts := make([]Receipts, len(rs))
 	for i, r := range rs {
 		receipts[i] = a.publish(r)
 	}
 	return receipts, nil
+}
+
+// creates is how many messages an acceptable request creates.
+func (a *Account) creates(r PublishRequest) int {
+	if r.Group == "" {
+		return 1
+	}
+	return len(a.groups[r.Group].Endpoints)
+}
+
+// mayCreate refuses a request that would create too many messages.
+func (a *Account) mayCreate(n int) error {
+	if n > a.cfg.MaxCreated {
+		return fmt.Errorf("request creates %d messages: must be at most %d; --max-messages raises the limit: %w", n, a.cfg.MaxCreated, ErrInvalid)
+	}
+	return nil
 }
 
 // acceptable says why a request cannot be published; nothing is created.
@@ -76,6 +97,9 @@ func (a *Account) acceptable(r PublishRequest) error {
 		}
 		if len(g.Endpoints) == 0 {
 			return fmt.Errorf("URL group %q has no endpoints: %w", r.Group, ErrInvalid)
+		}
+		if err := a.mayCreate(len(g.Endpoints)); err != nil {
+			return err
 		}
 		opts = opts.Over(g.Options)
 	}

@@ -70,13 +70,13 @@ func TestTheDestinationMaySetTheWait(t *testing.T) {
 		want   time.Duration
 	}{
 		{"seconds", engine.Header{"Retry-After": {"7"}}, 7 * time.Second},
-		{"nothing", engine.Header{"Retry-After": {"0"}}, 0},
+		{"nothing", engine.Header{"Retry-After": {"0"}}, time.Millisecond},
 		{"a part of a second", engine.Header{"Retry-After": {"0.25"}}, 250 * time.Millisecond},
 		{"a duration", engine.Header{"X-Ratelimit-Reset": {"6m5s"}}, 365 * time.Second},
 		{"requests", engine.Header{"X-Ratelimit-Reset-Requests": {"90"}}, 90 * time.Second},
 		{"tokens", engine.Header{"X-Ratelimit-Reset-Tokens": {"1h"}}, time.Hour},
 		{"a date", engine.Header{"Retry-After": {date(90 * time.Second)}}, 90 * time.Second},
-		{"a date that is over", engine.Header{"Retry-After": {date(-time.Hour)}}, 0},
+		{"a date that is over", engine.Header{"Retry-After": {date(-time.Hour)}}, time.Millisecond},
 		{"one day", engine.Header{"Retry-After": {"86400"}}, 24 * time.Hour},
 		{"the first of several", engine.Header{"Retry-After": {"3"}, "X-Ratelimit-Reset": {"5"}}, 3 * time.Second},
 		{"the first that is usable", engine.Header{"Retry-After": {"soon"}, "X-Ratelimit-Reset": {"5"}}, 5 * time.Second},

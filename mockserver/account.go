@@ -72,6 +72,7 @@ func (s *Server) newWorld(a Account) *world {
 		Deliver:         engine.DelivererFunc(s.delivery.to(w)),
 		Seed:            s.seed(a.ID),
 		Parallel:        s.cfg.Parallel,
+		MaxCreated:      s.cfg.MaxMessages,
 		CurrentKey:      current,
 		NextKey:         next,
 		Log:             s.cfg.Log,

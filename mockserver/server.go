@@ -44,8 +44,9 @@ type Config struct {
 	Snapshot   []byte    // the state that Run begins with, see Server.Snapshot; nil: none
 	Fixtures   []Fixture // what Run loads when it begins without a snapshot
 
-	MaxBody  int64  // bytes of a request body; 0: 1 MiB
-	Outbound string // deliveries that no stub answers: allow ("" as well), loopback-only, stub-only
+	MaxBody     int64  // bytes of a request body; 0: 1 MiB
+	MaxMessages int    // that one request may create; 0: the engine's default
+	Outbound    string // deliveries that no stub answers: allow ("" as well), loopback-only, stub-only
 
 	// Transport puts something between the stand-in and its destinations, such as
 	// what a test makes fail; nil: nothing.

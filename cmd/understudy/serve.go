@@ -27,6 +27,7 @@ type ServeCmd struct {
 	Stub              []string          `sep:"none" placeholder:"URL=STATUS[:BODY]" help:"Answer deliveries to URL (with *) without network; repeatable."`
 	StubPreset        []string          `enum:"echo-hosts" placeholder:"NAME" help:"Ready-made stubs: echo-hosts."`
 	MaxBody           string            `default:"1MiB" help:"Largest request body, such as 512KiB or 4MiB."`
+	MaxMessages       int               `default:"10000" placeholder:"N" help:"Most messages that one request may create: a batch counts each endpoint of its URL groups."`
 	ValidateResponses bool              `default:"true" negatable:"" help:"Hold our own answers to the document."`
 	ControlToken      string            `placeholder:"T" help:"Token of the control API; without one it is open on loopback only."`
 	Outbound          string            `default:"allow" enum:"allow,loopback-only,stub-only" help:"What deliveries that no stub answers may reach: allow, loopback-only, stub-only."`
@@ -111,6 +112,9 @@ func (c *ServeCmd) config(errs io.Writer) (mockserver.Config, error) {
 		Dialect: dialect, Clock: c.Clock, Seed: c.Seed, AnyAccount: c.Accounts == "any", Rewrites: c.Rewrite,
 		SkipResponseCheck: !c.ValidateResponses, StrictOptions: c.StrictOptions, ControlToken: c.ControlToken,
 		PricePerMessage: c.PricePerMessage, Outbound: c.Outbound, KVURL: c.KVURL, VectorLag: c.VectorLag, Log: log,
+	}
+	if cfg.MaxMessages = c.MaxMessages; c.MaxMessages < 1 {
+		return cfg, usage("--max-messages %d: must be an integer from 1 up", c.MaxMessages)
 	}
 	if cfg.MaxBody, err = byteCount(c.MaxBody); err != nil {
 		return cfg, usage("--max-body: %w", err)
