@@ -23,7 +23,7 @@ type DLQEntry struct {
 	run *Run
 }
 
-func (e *DLQEntry) sequence() uint64 { return e.Seq }
+func (e *DLQEntry) position() position { return position{e.At.UnixMilli(), e.Seq} }
 
 // bury puts a failed message into the DLQ.
 func (a *Account) bury(m *Message, o *Outcome) *DLQEntry { return a.buryAs("", m, o) }
@@ -59,7 +59,7 @@ func (a *Account) DLQ(f Filter) (Page[DLQEntry], error) {
 func (a *Account) CountDLQ(f Filter) (n int) {
 	a.lock()
 	defer a.unlock()
-	for e := range a.dlq.newest(^uint64(0)) {
+	for e := range a.dlq.newest(newest) {
 		if f.entry(e) {
 			n++
 		}

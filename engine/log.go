@@ -34,13 +34,30 @@ type detail struct {
 	step    *item
 }
 
-func (e *event) sequence() uint64 { return e.seq }
+func (e *event) position() position { return position{e.at, e.seq} }
 
 // eventLog keeps events in the order of their sequence, without gaps.
 type eventLog struct {
 	events  []*event
 	created []*event // those of them that tell of a new message
 	issued  uint64
+
+	// The same in the order of their time. Until a fixture brings a past, that is
+	// the order of their sequence, and these are nil.
+	eventsByTime, createdByTime []*event
+}
+
+// sort follows events that were logged with a time in the past.
+func (l *eventLog) sort() {
+	l.eventsByTime, l.createdByTime = byTime(l.events), byTime(l.created)
+}
+
+// byTime is the list in the order of time, nil if it is in that order.
+func byTime(list []*event) []*event {
+	if slices.IsSortedFunc(list, byPosition[*event]) {
+		return nil
+	}
+	return slices.SortedFunc(slices.Values(list), byPosition[*event])
 }
 
 // Event is one recorded state of a message or run, immutable. Outcome and
@@ -82,11 +99,17 @@ func (a *Account) append(e event) {
 	l.issued++
 	e.seq, e.at = l.issued, a.now.UnixMilli()
 	l.events = append(l.events, &e)
+	if l.eventsByTime != nil {
+		l.eventsByTime = append(l.eventsByTime, &e)
+	}
 	switch {
 	case e.msg == nil:
 		a.tally.run(RunState(e.state))
 	case e.state == string(Created):
 		l.created = append(l.created, &e)
+		if l.createdByTime != nil {
+			l.createdByTime = append(l.createdByTime, &e)
+		}
 	}
 	a.usage.record(a.now, &e)
 	if len(l.events) > keepEvents {
@@ -99,32 +122,33 @@ func (a *Account) append(e event) {
 func (l *eventLog) forget(n int) {
 	kept := make([]*event, 0, keepEvents+keepEvents/4)
 	l.events = append(kept, l.events[n:]...)
-	old := l.startCreated(l.events[0].seq)
+	old, _ := slices.BinarySearchFunc(l.created, l.events[0].seq, func(e *event, seq uint64) int { return cmp.Compare(e.seq, seq) })
 	l.created = append([]*event(nil), l.created[old:]...)
+	l.sort()
 }
 
-// newestCreated walks through the CREATED events below the given sequence.
-func (l *eventLog) newestCreated(below uint64) iter.Seq[*event] {
-	return func(yield func(*event) bool) {
-		for i := l.startCreated(below) - 1; i >= 0; i-- {
-			if !yield(l.created[i]) {
-				return
-			}
-		}
+// newestCreated walks through the CREATED events below the given position.
+func (l *eventLog) newestCreated(below position) iter.Seq[*event] {
+	if l.createdByTime != nil {
+		return descending(l.createdByTime, below)
 	}
+	return descending(l.created, below)
 }
 
-// startCreated is the index of the first CREATED event at or above the sequence.
-func (l *eventLog) startCreated(seq uint64) int {
-	i, _ := slices.BinarySearchFunc(l.created, seq, func(e *event, seq uint64) int { return cmp.Compare(e.seq, seq) })
-	return i
+// newest walks from the newest event below the given position to the oldest.
+func (l *eventLog) newest(below position) iter.Seq[*event] {
+	if l.eventsByTime != nil {
+		return descending(l.eventsByTime, below)
+	}
+	return descending(l.events, below)
 }
 
-// newest walks from the newest event below the given sequence to the oldest.
-func (l *eventLog) newest(below uint64) iter.Seq[*event] {
+// descending walks down a list that is in the order of time.
+func descending(list []*event, below position) iter.Seq[*event] {
 	return func(yield func(*event) bool) {
-		for i := l.start(below) - 1; i >= 0; i-- {
-			if !yield(l.events[i]) {
+		n, _ := slices.BinarySearchFunc(list, below, func(e *event, p position) int { return e.position().compare(p) })
+		for _, e := range slices.Backward(list[:n]) {
+			if !yield(e) {
 				return
 			}
 		}

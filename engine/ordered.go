@@ -1,8 +1,30 @@
 package engine
 
-import "iter"
+import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+)
 
-// ordered is a list by sequence with look-up by id. Removing leaves a gap;
+// position is the place of an entry in a list: lists go by time, and by
+// sequence within a millisecond.
+type position struct {
+	at  int64 // Unix ms
+	seq uint64
+}
+
+// newest is the position above all others.
+var newest = position{math.MaxInt64, math.MaxUint64}
+
+func (p position) compare(q position) int {
+	return cmp.Or(cmp.Compare(p.at, q.at), cmp.Compare(p.seq, q.seq))
+}
+
+// byPosition compares entries of a list.
+func byPosition[E sequenced](x, y E) int { return x.position().compare(y.position()) }
+
+// ordered is a list by position with look-up by id. Removing leaves a gap;
 // gaps are closed when they outweigh what is left.
 type ordered[E sequenced] struct {
 	items []E
@@ -48,8 +70,32 @@ func (o *ordered[E]) remove(id string) {
 	*o = kept
 }
 
-// newest walks from the newest entry below the given sequence to the oldest.
-func (o *ordered[E]) newest(below uint64) iter.Seq[E] {
+// sort puts entries in their place that were added with a time in the past.
+func (o *ordered[E]) sort() {
+	type named struct {
+		id    string
+		entry E
+	}
+	all, sorted := make([]named, 0, len(o.index)), true
+	for i, e := range o.items {
+		if _, ok := o.index[o.ids[i]]; !ok || o.index[o.ids[i]] != i {
+			continue
+		}
+		sorted = sorted && (len(all) == 0 || byPosition(all[len(all)-1].entry, e) < 0)
+		all = append(all, named{o.ids[i], e})
+	}
+	if sorted {
+		return
+	}
+	slices.SortFunc(all, func(x, y named) int { return byPosition(x.entry, y.entry) })
+	*o = ordered[E]{}
+	for _, one := range all {
+		o.add(one.id, one.entry)
+	}
+}
+
+// newest walks from the newest entry below the given position to the oldest.
+func (o *ordered[E]) newest(below position) iter.Seq[E] {
 	return func(yield func(E) bool) {
 		var gap E
 		for i := o.start(below) - 1; i >= 0; i-- {
@@ -60,8 +106,8 @@ func (o *ordered[E]) newest(below uint64) iter.Seq[E] {
 	}
 }
 
-// start is the index of the first entry at or above the sequence.
-func (o *ordered[E]) start(below uint64) int {
+// start is the index of the first entry at or above the position.
+func (o *ordered[E]) start(below position) int {
 	var gap E
 	lo, hi := 0, len(o.items)
 	for lo < hi {
@@ -73,7 +119,7 @@ func (o *ordered[E]) start(below uint64) int {
 		switch {
 		case probe == hi:
 			hi = mid
-		case o.items[probe].sequence() < below:
+		case o.items[probe].position().compare(below) < 0:
 			lo = probe + 1
 		default:
 			hi = mid

@@ -58,7 +58,7 @@ func (s *state) tallied() {
 			s.tally.Messages[m.State]++
 		}
 	}
-	for r := range s.runList.newest(^uint64(0)) {
+	for r := range s.runList.newest(newest) {
 		s.tally.Runs[r.State]++
 	}
 }

@@ -61,15 +61,15 @@ func (f *Filter) limit(most int) int {
 	return f.Count
 }
 
-// sequenced is what lists hold: entries in the order of their sequence.
+// sequenced is what lists hold: entries in the order of their position.
 type sequenced interface {
 	comparable
-	sequence() uint64
+	position() position
 }
 
 // page walks a list from the newest, below the cursor, and takes what matches.
 func page[E sequenced, T any](a *Account, list string, f Filter, most int,
-	newest func(below uint64) iter.Seq[E], matches func(E) bool, view func(E) T) (Page[T], error) {
+	newest func(below position) iter.Seq[E], matches func(E) bool, view func(E) T) (Page[T], error) {
 	if err := f.check(most); err != nil {
 		return Page[T]{}, err
 	}
@@ -78,7 +78,7 @@ func page[E sequenced, T any](a *Account, list string, f Filter, most int,
 		return Page[T]{}, err
 	}
 	p := Page[T]{}
-	last := uint64(0)
+	last := position{}
 	for e := range newest(below) {
 		if !matches(e) {
 			continue
@@ -88,34 +88,37 @@ func page[E sequenced, T any](a *Account, list string, f Filter, most int,
 			break
 		}
 		p.Items = append(p.Items, view(e))
-		last = e.sequence()
+		last = e.position()
 	}
 	return p, nil
 }
 
 // cursor names the entry after which a list goes on. It carries a mark of the
 // account and the list, so that a foreign or damaged one is recognised.
-func (g *ids) cursor(list string, seq uint64) string {
-	return strconv.FormatUint(seq, 10) + "-" + strconv.FormatUint(g.mark(list, seq), 36)
+func (g *ids) cursor(list string, p position) string {
+	return strconv.FormatInt(p.at, 10) + "-" + strconv.FormatUint(p.seq, 10) + "-" + strconv.FormatUint(g.mark(list, p), 36)
 }
 
-func (g *ids) mark(list string, seq uint64) uint64 {
+func (g *ids) mark(list string, p position) uint64 {
 	h := fnv.New64a()
-	_, _ = fmt.Fprintf(h, "%s %d %d", list, seq, g.secret) // never fails
+	_, _ = fmt.Fprintf(h, "%s %d %d %d", list, p.at, p.seq, g.secret) // never fails
 	return h.Sum64() >> 24
 }
 
 // position is what a cursor stands for; an empty one for the newest.
-func (g *ids) position(list, cursor string) (uint64, error) {
+func (g *ids) position(list, cursor string) (position, error) {
 	if cursor == "" {
-		return ^uint64(0), nil
+		return newest, nil
 	}
-	number, mark, _ := strings.Cut(cursor, "-")
-	seq, err := strconv.ParseUint(number, 10, 64)
-	if err != nil || mark != strconv.FormatUint(g.mark(list, seq), 36) {
-		return 0, fmt.Errorf("cursor %.80q: not one that this list gave out; accepted is the cursor of an earlier page: %w", cursor, ErrInvalid)
+	at, rest, _ := strings.Cut(cursor, "-")
+	number, mark, _ := strings.Cut(rest, "-")
+	ms, err := strconv.ParseInt(at, 10, 64)
+	seq, bad := strconv.ParseUint(number, 10, 64)
+	p := position{ms, seq}
+	if err != nil || bad != nil || mark != strconv.FormatUint(g.mark(list, p), 36) {
+		return position{}, fmt.Errorf("cursor %.80q: invalid value: must be the cursor of an earlier page of this list: %w", cursor, ErrInvalid)
 	}
-	return seq, nil
+	return p, nil
 }
 
 // any reports whether v is among the wanted values, or nothing is wanted.

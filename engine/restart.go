@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -127,7 +128,7 @@ func (a *Account) reconfigured(old *Options, over Options) (*Options, error) {
 // not led on yet is delivered again.
 func (a *Account) continueAs(run, old *Run, e *DLQEntry) {
 	a.enlist(run)
-	run.calls = old.calls
+	run.calls = maps.Clone(old.calls) // each run has calls of its own
 	done := map[int]bool{}
 	for _, it := range old.items {
 		if it.step.TargetStep == 0 {

@@ -73,7 +73,7 @@ func (r *Relation) verb() string {
 	return "restarted"
 }
 
-func (r *Run) sequence() uint64 { return r.Seq }
+func (r *Run) position() position { return position{r.CreatedAt.UnixMilli(), r.Seq} }
 
 func (r *Run) ref() *RunRef { return &r.RunRef }
 

@@ -86,18 +86,15 @@ func (a *Account) RunTrace(id string) (RunTrace, error) {
 	return t, nil
 }
 
-// runEvents are the events of a run, oldest first.
+// runEvents are the events of a run, oldest first. They are all that the log
+// has: a fixture may have brought events with any time since.
 func (a *Account) runEvents(run *Run) []*event {
 	var list []*event
-	for _, e := range slices.Backward(a.log.events) {
-		if e.at < run.CreatedAt.UnixMilli() {
-			break
-		}
+	for _, e := range a.log.events {
 		if e.run == run {
 			list = append(list, e)
 		}
 	}
-	slices.Reverse(list)
 	return list
 }
 

@@ -122,7 +122,7 @@ func (a *Account) viewSchedule(s *Schedule) Schedule {
 			v.LastStates[id] = "SUCCESS"
 		}
 	}
-	for e := range a.dlq.newest(^uint64(0)) {
+	for e := range a.dlq.newest(newest) {
 		if _, ok := v.LastStates[e.Message.ID]; ok {
 			v.LastStates[e.Message.ID] = "FAIL"
 		}

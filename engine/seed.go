@@ -340,6 +340,9 @@ func (a *Account) sowHistory(s *Seed) {
 		p.sow()
 	}
 	a.now = now
+	a.runList.sort()
+	a.dlq.sort()
+	a.log.sort()
 }
 
 // attempted logs a message and its attempts without making any.

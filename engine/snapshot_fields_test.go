@@ -25,7 +25,7 @@ var kept = map[reflect.Type]string{
 	reflect.TypeFor[invocation]():  "run item raw headers",
 	reflect.TypeFor[waiter]():      "id timer raw item run",
 	reflect.TypeFor[DLQEntry]():    "run",
-	reflect.TypeFor[eventLog]():    "events issued, left out: created",
+	reflect.TypeFor[eventLog]():    "events issued, left out: created eventsByTime createdByTime",
 	reflect.TypeFor[event]():       "seq at next state msg run",
 	reflect.TypeFor[detail]():      "out err rule dlqID invoker step",
 	reflect.TypeFor[minute]():      "at",

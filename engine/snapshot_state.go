@@ -206,7 +206,7 @@ func (l *loader) fillRuns() {
 		l.state.runs[run.ID] = run
 	}
 	known := slices.DeleteFunc(slices.Clone(l.runs), func(run *Run) bool { return l.state.runs[run.ID] != run })
-	slices.SortFunc(known, func(x, y *Run) int { return cmp.Compare(x.Seq, y.Seq) })
+	slices.SortFunc(known, byPosition[*Run])
 	for _, run := range known {
 		l.runList.add(run.ID, run)
 	}
@@ -234,7 +234,6 @@ func (l *loader) fillCalls(run *Run, s *savedRun) {
 }
 
 func (l *loader) fillDLQ() {
-	last := uint64(0)
 	for i := range l.from.DLQ {
 		s := &l.from.DLQ[i]
 		e := s.DLQEntry
@@ -244,10 +243,10 @@ func (l *loader) fillDLQ() {
 		e.run = at(l, l.runs, s.OfRun, "run of DLQ entry "+e.ID)
 		l.want((e.run == nil) == (e.Run == nil), "DLQ entry %q: its run is named in one place only", e.ID)
 		l.want(e.Callback == nil || e.Message.Options.FailureCallback != nil, "DLQ entry %q: a failure callback without its options", e.ID)
-		l.want(e.Seq > last && l.dlq.get(e.ID) == nil, "DLQ entry %q: sequence %d after %d, or there twice", e.ID, e.Seq, last)
-		last = e.Seq
+		l.want(e.Seq > 0 && l.dlq.get(e.ID) == nil, "DLQ entry %q: no sequence, or there twice", e.ID)
 		l.dlq.add(e.ID, &e)
 	}
+	l.dlq.sort()
 	for _, r := range l.from.Reports {
 		l.reports[r.Callback] = r.Entry
 	}
@@ -277,6 +276,7 @@ func (l *loader) fillLog() {
 			l.log.created = append(l.log.created, e)
 		}
 	}
+	l.log.sort()
 }
 
 func (l *loader) fillSchedules() {

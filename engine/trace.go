@@ -83,7 +83,7 @@ func (a *Account) whyNow(m *Message) []Reason {
 
 // keptAs is the DLQ entry of a message, "" for none.
 func (a *Account) keptAs(id string) string {
-	for entry := range a.dlq.newest(^uint64(0)) {
+	for entry := range a.dlq.newest(newest) {
 		if entry.Message.ID == id {
 			return entry.ID
 		}

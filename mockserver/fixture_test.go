@@ -234,6 +234,104 @@ func TestAnyGeneratedFixtureLoads(t *testing.T) {
 	})
 }
 
+// past is a fixture with a history older than whatever a test has done.
+const past = `dlq:
+- {id: old-1, destination: 'https://app.test/failed/1', at: -3h}
+- {id: old-2, destination: 'https://app.test/failed/2', at: -1h}
+runs:
+- {id: wfr_old, url: 'https://app.test/workflow', state: RUN_SUCCESS, createdAt: -2h, endedAt: -90m, steps: [{name: charge, out: done}]}
+- {id: wfr_older, url: 'https://app.test/workflow', state: RUN_FAILED, createdAt: -5h, endedAt: -4h, dlqId: old-3, steps: [{name: charge, out: done}]}
+`
+
+// times walks a list to its end, two entries a page, and gives their times.
+func times(c *client, path, list, field string) (all []int64) {
+	c.t.Helper()
+	for cursor := ""; ; {
+		a := c.do("GET", path+"count=2"+cursor, "").ok()
+		for i := range a.list(list) {
+			all = append(all, a.number(list, i, field))
+		}
+		if a.text("cursor") == "" {
+			return all
+		}
+		cursor = "&cursor=" + a.text("cursor")
+	}
+}
+
+func TestListsGoByTimeAfterSeeding(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	u.Stub("https://app.test/*", 500)
+	for range 2 {
+		u.Publish("https://app.test/a", nil, "Svc-Retries: 0")
+		c.trigger("wfr_"+fmt.Sprint(u.Message(u.Publish("https://later.test/", nil, "Svc-Delay: 9d")).CreatedAt.UnixMilli()), "Svc-Retries: 0")
+		u.Advance(time.Minute)
+	}
+	c.do("POST", "/_understudy/fixtures", past).ok()
+	u.Advance(time.Minute)
+	u.Publish("https://app.test/b", nil, "Svc-Retries: 0")
+	u.Settle()
+	check := func(t *testing.T) {
+		for _, row := range []struct {
+			path, list, field string
+			want              int
+		}{
+			{"/v2/dlq?", "messages", "createdAt", 8},
+			{"/v2/workflows/logs?", "runs", "workflowRunCreatedAt", 4},
+			{"/v2/workflows/messageLogs?", "events", "time", 0},
+			{"/v2/logs?", "logs", "time", 0},
+			{"/_understudy/dlq?", "entries", "failedAt", 8},
+			{"/_understudy/log?", "events", "time", 0},
+			{"/_understudy/messages?", "messages", "createdAt", 0},
+			{"/_understudy/runs?", "runs", "workflowRunCreatedAt", 4},
+		} {
+			t.Run(row.path, func(t *testing.T) {
+				all := times(c, row.path, row.list, row.field)
+				if row.want > 0 && len(all) != row.want || len(all) < 4 {
+					t.Errorf("%d entries, want %d", len(all), row.want)
+				}
+				if !slices.IsSortedFunc(all, func(x, y int64) int { return int(y - x) }) {
+					t.Errorf("not newest first: %v", all)
+				}
+			})
+		}
+	}
+	check(t)
+	text, err := u.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := u.Restore(text); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("after a snapshot", check)
+}
+
+func TestARunKeepsItsHistoryAfterSeeding(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	workflowAnswers(u, "200")
+	c.trigger("wfr_1")
+	u.Settle()
+	c.report("wfr_1", `{"stepId":1,"stepName":"reserve","stepType":"Run","out":"1","concurrent":1}`).ok()
+	u.Settle()
+	before := c.do("GET", "/_understudy/runs/wfr_1", "").ok()
+	c.do("POST", "/_understudy/fixtures", past).ok()
+	after := c.do("GET", "/_understudy/runs/wfr_1", "").ok()
+	for _, part := range []string{"events", "spans"} {
+		if x, y := len(before.list(part)), len(after.list(part)); x != y || x == 0 {
+			t.Errorf("%s: %d before, %d after", part, x, y)
+		}
+	}
+	for i := range after.list("spans") {
+		if after.number("spans", i, "from") < before.number("run", "workflowRunCreatedAt") {
+			t.Errorf("a span begins before the run: %s", after.raw)
+		}
+	}
+}
+
 func TestStubsOfAFixture(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
