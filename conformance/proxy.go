@@ -24,7 +24,7 @@ import (
 // ProxyConfig is what a validating proxy is made of. Upstream is required.
 type ProxyConfig struct {
 	Upstream *url.URL
-	Dialect  *spec.Dialect // nil: neutral
+	Dialect  *spec.Dialect // nil: every built-in one, each request by its own names
 	Enforce  bool          // answer a violation instead of passing it on
 	Report   io.Writer     // one line of JSON for each violation; nil: none
 	Record   bool          // keep the exchanges for WriteRecording, secrets masked
@@ -48,9 +48,10 @@ const maxChecked = 8 << 20
 // Proxy passes traffic through and holds it to the document. It is an
 // http.Handler, and safe for concurrent use.
 type Proxy struct {
-	cfg    ProxyConfig
-	router *mux.Router
-	next   *httputil.ReverseProxy
+	cfg      ProxyConfig
+	dialects spec.Dialects // the configured one first
+	router   *mux.Router
+	next     *httputil.ReverseProxy
 
 	mu         sync.Mutex // guards the writers and the counts
 	exchanges  int
@@ -67,15 +68,13 @@ func NewProxy(cfg ProxyConfig) (*Proxy, error) {
 	if cfg.Upstream == nil || cfg.Upstream.Host == "" {
 		return nil, fmt.Errorf("%w: the proxy needs the URL of an upstream", ErrUsage)
 	}
-	if cfg.Dialect == nil {
-		if cfg.Dialect, err = spec.LoadDialect(""); err != nil {
-			return nil, err
-		}
-	}
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	p := &Proxy{cfg: cfg, router: mux.NewRouter()}
+	p := &Proxy{cfg: cfg, dialects: spec.BuiltInDialects(), router: mux.NewRouter()}
+	if cfg.Dialect != nil {
+		p.dialects = p.dialects.With(cfg.Dialect)
+	}
 	for _, op := range doc.Operations() {
 		p.router.Methods(op.Method).MatcherFunc(func(r *http.Request, m *mux.RouteMatch) (ok bool) {
 			m.Vars, ok = op.Match(r.URL.EscapedPath())
@@ -118,18 +117,19 @@ type proxiedKey struct{}
 
 // proxied is what the way back needs to know of a request.
 type proxied struct {
-	op   *spec.Operation
-	path string
-	body []byte
+	op      *spec.Operation
+	dialect *spec.Dialect
+	path    string
+	body    []byte
 }
 
 // ServeHTTP checks the request and passes it on.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	d := p.cfg.Dialect
+	d, mixed := p.speaks(r)
 	neutral, u := *r, *r.URL
 	u.RawQuery = d.NeutralQuery(r.URL.RawQuery)
 	neutral.URL, neutral.Header = &u, d.NeutralHeader(r.Header)
-	x := proxied{path: masking(r.URL.RequestURI())}
+	x := proxied{path: masking(r.URL.RequestURI()), dialect: d}
 	var vars map[string]string
 	var m mux.RouteMatch
 	if p.router.Match(&neutral, &m) && m.MatchErr == nil {
@@ -153,12 +153,30 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		problems = x.op.CheckRequest(&neutral, vars, body)
 	}
+	problems = append(problems, mixed...)
 	p.report(r, x, "request", 0, problems)
 	if len(problems) > 0 && p.cfg.Enforce {
 		refuseProxy(w, http.StatusBadRequest, "the request breaks the document: "+problems[0].String())
 		return
 	}
 	p.next.ServeHTTP(w, r.WithContext(contextWith(r, x)))
+}
+
+// speaks is the dialect of a request: the configured one, else that of its
+// names. Names of another dialect are a problem.
+func (p *Proxy) speaks(r *http.Request) (*spec.Dialect, []spec.Problem) {
+	named, err := p.dialects.OfRequest(r.Header, r.URL.RawQuery)
+	d := p.dialects[0]
+	if p.cfg.Dialect == nil && named.Dialect != nil {
+		d = named.Dialect
+	}
+	if err == nil && named.Dialect != nil && named.Dialect != d {
+		err = fmt.Errorf("%s belongs to the dialect %s, in the dialect %s it is %s", named, named.Dialect.Name, d.Name, named.As(d))
+	}
+	if err != nil {
+		return d, []spec.Problem{{In: "header", Name: named.Name, Rule: "dialect", Message: err.Error()}}
+	}
+	return d, nil
 }
 
 // body reads what can be checked and puts it back.
@@ -196,7 +214,7 @@ func (p *Proxy) answered(response *http.Response) error {
 	if x.op == nil || len(body) > maxChecked {
 		return nil
 	}
-	d := p.cfg.Dialect
+	d := x.dialect
 	problems := x.op.CheckResponse(response.StatusCode, d.NeutralHeader(response.Header), d.NeutralJSON(body))
 	p.report(response.Request, x, "response", response.StatusCode, problems)
 	if p.cfg.Record {

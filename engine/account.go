@@ -28,6 +28,8 @@ type Config struct {
 	NextKey    string
 	Log        *slog.Logger
 
+	HeaderName func(dialect, name string) string // a header as clients of the dialect know it, for texts; nil: as it is
+
 	PricePerMessage float64       // billing, decided: open point 30
 	VectorLag       time.Duration // decided: open point 33
 	VectorIndexes   []VectorConfig

@@ -91,7 +91,7 @@ func (a *Account) callback(role Role, source *Message, cb *Callback, r report) *
 		a.cfg.Log.Error("callback body", "message", source.ID, "error", err)
 	}
 	opts := cb.Options
-	opts.Queue, opts.Hops = "", source.Options.Hops
+	opts.Queue, opts.Hops, opts.Dialect = "", source.Options.Hops, source.Options.Dialect
 	if opts.Retries == nil {
 		retries := source.MaxRetries
 		opts.Retries = &retries

@@ -89,6 +89,14 @@ func (a *Account) whyEnded(id string) (Explanation, bool) {
 	return x, true
 }
 
+// headerName is a header in texts about a message or run with these options.
+func (a *Account) headerName(o *Options, name string) string {
+	if a.cfg.HeaderName == nil {
+		return name
+	}
+	return a.cfg.HeaderName(o.Dialect, name)
+}
+
 // lastEvent is the latest event of a message, nil when the log has none.
 func (a *Account) lastEvent(id string) *event {
 	for _, e := range slices.Backward(a.log.events) {
@@ -135,7 +143,7 @@ func (a *Account) whyLater(m *Message) Reason {
 	case m.Asleep():
 		return Reason{Kind: Sleeping, Text: fmt.Sprintf("the run sleeps in step %q", m.step.step.Name), Until: m.NextAt}
 	case m.State != Retry:
-		return Reason{Kind: Delayed, Text: "its first attempt is not due yet", Rule: "Svc-Delay, Svc-Not-Before, or its schedule", Until: m.NextAt}
+		return Reason{Kind: Delayed, Text: "its first attempt is not due yet", Rule: a.headerName(m.Options, "Svc-Delay") + ", " + a.headerName(m.Options, "Svc-Not-Before") + ", or its schedule", Until: m.NextAt}
 	}
 	r := Reason{Kind: Retrying, Text: fmt.Sprintf("attempt %d of %d is not due yet", m.Retried+1, m.MaxRetries+1), Until: m.NextAt}
 	if m.last != nil {

@@ -41,6 +41,7 @@ type plainOptions struct {
 	forward   bool
 	queue     string
 	hops      int
+	dialect   string
 }
 
 // share is o on the heap, or an equal one that is there already.
@@ -49,7 +50,7 @@ func (in *optionInterner) share(o Options) *Options {
 		o.DedupContent || o.Redact != nil || o.Forward != nil || o.Workflow != nil {
 		return &o
 	}
-	key := plainOptions{o.Method, o.Delay, o.NotBefore.UnixNano(), -1, o.Timeout, o.HeaderForward, o.Queue, o.Hops}
+	key := plainOptions{o.Method, o.Delay, o.NotBefore.UnixNano(), -1, o.Timeout, o.HeaderForward, o.Queue, o.Hops, o.Dialect}
 	if o.Retries != nil {
 		key.retries = *o.Retries
 	}

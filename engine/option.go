@@ -34,6 +34,7 @@ type Options struct {
 	Forward         Header    // of a callback or a group: headers for the destination
 	Workflow        *Workflow // protocol fields of a workflow message
 	Hops            int       // deliveries of this server to itself that led to the message
+	Dialect         string    // of the publisher: what is sent speaks it; "": the account's
 }
 
 // Callback is where and how the outcome of a message is reported. URL may be
@@ -120,6 +121,7 @@ func (o Options) Over(d Options) Options {
 		o.Workflow = d.Workflow
 	}
 	o.Hops = max(o.Hops, d.Hops)
+	pick(&o.Dialect, d.Dialect)
 	return o
 }
 

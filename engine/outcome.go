@@ -20,7 +20,7 @@ func (a *Account) settle(m *Message, o Outcome) {
 	a.releaseFlow(m)
 	m.answered(&o, a.now)
 	run := a.runs[m.RunID]
-	switch verdict, help := run.disproved(m, &o); {
+	switch verdict, help := a.disproved(run, m, &o); {
 	case o.OK() && verdict == "":
 		a.move(m, Delivered, event{detail: &detail{out: &o}})
 		a.report(m, &o)

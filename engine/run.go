@@ -177,6 +177,7 @@ func (r *Run) stepOptions(own Options) *Options {
 	defaults.Delay, defaults.NotBefore, defaults.Queue, defaults.DedupID, defaults.DedupContent = 0, time.Time{}, "", "", false
 	defaults.Callback, defaults.Forward, defaults.Method = nil, nil, ""
 	opts := own.Over(defaults)
+	opts.Dialect = r.Options.Dialect
 	return &opts
 }
 

@@ -423,16 +423,16 @@ const (
 
 // disproved says why the first answer of an endpoint shows that it cannot
 // execute the run, and what to do about it; "" when it may.
-func (r *Run) disproved(m *Message, o *Outcome) (verdict, help string) {
+func (a *Account) disproved(r *Run, m *Message, o *Outcome) (verdict, help string) {
 	if r == nil || r.proven || m.Role != RoleStep || !o.OK() {
 		return "", ""
 	}
 	r.proven = true
 	switch {
 	case r.bare && !strings.HasPrefix(o.Header.Get(sdkHeader), "v"):
-		return verdictNoSDK, fmt.Sprintf("%s answered %d without the header %s: v...; trigger it with a client library, or publish to it if it is a plain endpoint", r.URL, o.Status, sdkHeader)
+		return verdictNoSDK, fmt.Sprintf("%s answered %d without the header %s: v...; trigger it with a client library, or publish to it if it is a plain endpoint", r.URL, o.Status, a.headerName(r.Options, sdkHeader))
 	case !r.bare && r.Options.Workflow.Has("WF_DetectTrigger") && o.Header.Get(sdkVersionHeader) == "" && o.Header.Get(sdkHeader) == "":
-		return verdictNoWorkflow, fmt.Sprintf("%s answered %d without the header %s; publish to it if it is a plain endpoint", r.URL, o.Status, sdkVersionHeader)
+		return verdictNoWorkflow, fmt.Sprintf("%s answered %d without the header %s; publish to it if it is a plain endpoint", r.URL, o.Status, a.headerName(r.Options, sdkVersionHeader))
 	}
 	return "", ""
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
@@ -34,7 +35,8 @@ type world struct {
 	indexes    []vectorAccess
 	kv         *kv.KV
 	kvToken    string
-	public     bool // see publicToken
+	public     bool                         // see publicToken
+	first      atomic.Pointer[spec.Dialect] // that clients of the account spoke
 }
 
 // seededStart is where a seeded manual clock begins, so that runs repeat.
@@ -76,6 +78,7 @@ func (s *Server) newWorld(a Account) *world {
 		CurrentKey:      current,
 		NextKey:         next,
 		Log:             s.cfg.Log,
+		HeaderName:      s.headerName(w),
 		PricePerMessage: s.cfg.PricePerMessage,
 		VectorLag:       s.cfg.VectorLag,
 		VectorIndexes:   s.cfg.VectorIndexes,
@@ -120,7 +123,7 @@ func derived(token, purpose string) string {
 // development account, and others, which follow from the token, for any other,
 // so that no account can sign as another one.
 func (s *Server) signingKeys(a Account) (current, next string) {
-	if d := s.cfg.Dialect; a.Token == d.Token {
+	if d := s.home(); a.Token == d.Token {
 		return d.CurrentSigningKey, d.NextSigningKey
 	}
 	return signingKey(a, "current"), signingKey(a, "next")

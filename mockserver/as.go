@@ -23,7 +23,7 @@ var _ = register(map[string]handler{
 // credentials are needed, faults leave it alone, and the journal of requests,
 // which is for what clients do, does not see it.
 func (s *Server) as(c *call) (reply, error) {
-	w := s.find(func(w *world) bool { return w.ID == c.vars["account"] })
+	w := s.byID(c.vars["account"])
 	if w == nil {
 		return reply{}, fmt.Errorf("account %q: no such account: %w", c.vars["account"], engine.ErrNotFound)
 	}
@@ -52,6 +52,7 @@ func (s *Server) as(c *call) (reply, error) {
 	}
 	inner.request.Header.Set("Authorization", w.authorization(found.op.Area, inner.asked))
 	out, err := s.answer(nil, inner, &Exchange{})
+	c.dialect, c.warning = inner.dialect, inner.warning
 	if inner.op != nil && out.status == 0 {
 		out.status = inner.op.Success
 	}

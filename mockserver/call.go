@@ -28,6 +28,12 @@ type call struct {
 	hops    int    // deliveries to this server that led here, see admitDelivery
 	head    bool   // HEAD: answered as GET, without the body
 	warning string // for the answer: a name that nobody knows
+
+	sent     http.Header // as it came, with the names of its dialect
+	sentBody []byte
+	named    spec.Spoken // the dialect that the names of the request show
+	mixed    error       // names of two dialects
+	dialect  *spec.Dialect
 }
 
 // reply is what a handler returns. Status 0 is the operation's documented

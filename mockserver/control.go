@@ -52,7 +52,7 @@ func (s *Server) admitControl(c *call) error {
 	id := c.query.Get("account")
 	if id == "" || id == "*" {
 		c.world = s.first()
-	} else if c.world = s.find(func(w *world) bool { return w.ID == id }); c.world == nil {
+	} else if c.world = s.byID(id); c.world == nil {
 		return fmt.Errorf("account %q: no such account: %w", id, engine.ErrNotFound)
 	}
 	c.account = c.world.account
@@ -80,7 +80,7 @@ func (s *Server) chosen(c *call) []*world {
 
 func (s *Server) controlHealth(c *call) (reply, error) {
 	return reply{body: map[string]any{
-		"status": "ok", "version": Version, "dialect": s.cfg.Dialect.Name, "clock": s.clockBody(c.world),
+		"status": "ok", "version": Version, "dialect": s.dialectName(), "clock": s.clockBody(c.world),
 		"journal": map[string]int{"limit": journalLimit, "bytes": journalBytes},
 	}}, nil
 }
@@ -102,6 +102,7 @@ func (s *Server) controlReset(c *call) (reply, error) {
 		w.stubs.set(s.cfg.Stubs)
 		w.rewrites.set(s.cfg.Rewrites)
 		w.faults.set(nil, s.seed(w.ID))
+		w.first.Store(nil)
 	}
 	return reply{body: map[string]string{"status": "ok"}}, nil
 }

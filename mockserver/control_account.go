@@ -45,7 +45,7 @@ func (s *Server) credentials(w *world) map[string]any {
 // controlAccount tells what a client of the account needs: its credentials, the
 // environment, the prefix of configuration headers.
 func (s *Server) controlAccount(c *call) (reply, error) {
-	w := s.find(func(w *world) bool { return w.ID == c.vars["id"] })
+	w := s.byID(c.vars["id"])
 	if w == nil {
 		return reply{}, fmt.Errorf("account %q: no such account: %w", c.vars["id"], engine.ErrNotFound)
 	}
@@ -55,6 +55,6 @@ func (s *Server) controlAccount(c *call) (reply, error) {
 		env = append(env, map[string]string{"name": v.Name, "value": v.Value})
 	}
 	body["vectorIndexes"] = w.indexNames()
-	body["env"], body["url"], body["headerPrefix"] = env, s.URL(), s.cfg.Dialect.HeaderPrefix
+	body["env"], body["url"], body["headerPrefix"] = env, s.URL(), s.usual(w).HeaderPrefix
 	return reply{body: body}, nil
 }

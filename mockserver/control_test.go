@@ -15,7 +15,7 @@ func TestHealth(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, mockserver.RunT(t, mockserver.Config{Start: time.UnixMilli(1767225600000)}))
 	a := c.do("GET", "/_understudy/health", "").ok()
-	if a.text("status") != "ok" || a.text("version") == "" || a.text("dialect") != "svc" || a.text("clock", "mode") != "manual" || a.number("clock", "now") != 1767225600000 {
+	if a.text("status") != "ok" || a.text("version") == "" || a.text("dialect") != "auto" || a.text("clock", "mode") != "manual" || a.number("clock", "now") != 1767225600000 {
 		t.Errorf("%s", a.raw)
 	}
 	c.do("GET", "/_understudy/livez", "").ok()

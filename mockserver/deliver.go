@@ -61,11 +61,12 @@ func (d *deliverer) to(w *world) func(context.Context, engine.Attempt) engine.Ou
 // deliver makes one attempt: stub or network, then the journal.
 func (d *deliverer) deliver(ctx context.Context, w *world, a engine.Attempt) engine.Outcome {
 	m := a.Message
+	dialect := d.server.dialectOf(w, m.Options.Dialect)
 	body := a.Body
 	if m.Role == engine.RoleCallback || m.Role == engine.RoleFailureCallback {
-		body = d.server.cfg.Dialect.BrandJSON(body) // JSON that the engine wrote
+		body = dialect.BrandJSON(body) // JSON that the engine wrote
 	}
-	header, err := d.header(a, body)
+	header, err := d.header(dialect, a, body)
 	if err != nil {
 		return engine.Outcome{Err: err.Error()}
 	}
@@ -100,7 +101,7 @@ func (d *deliverer) deliver(ctx context.Context, w *world, a engine.Attempt) eng
 		Response: Message{Status: out.Status, Header: http.Header(out.Header), Body: out.Body},
 		Error:    out.Err, Stubbed: stubbed, NearMiss: nearMiss, DurationMs: float64(out.Took.Microseconds()) / 1000,
 	})
-	out.Header = engine.Header(d.server.cfg.Dialect.NeutralHeader(http.Header(out.Header)))
+	out.Header = engine.Header(dialect.NeutralHeader(http.Header(out.Header)))
 	return out
 }
 
@@ -116,7 +117,7 @@ func headerSize(h http.Header) int {
 
 // header is what the destination gets: what was forwarded, what delivery adds
 // (wire facts, section 2), the signature; in the dialect's names.
-func (d *deliverer) header(a engine.Attempt, body []byte) (http.Header, error) {
+func (d *deliverer) header(dialect *spec.Dialect, a engine.Attempt, body []byte) (http.Header, error) {
 	m := a.Message
 	h := make(http.Header, len(m.Forward)+10)
 	maps.Copy(h, m.Forward)
@@ -138,14 +139,14 @@ func (d *deliverer) header(a engine.Attempt, body []byte) (http.Header, error) {
 		}
 	}
 	if h.Get("User-Agent") == "" {
-		h["User-Agent"] = []string{d.server.cfg.Dialect.UserAgent}
+		h["User-Agent"] = []string{dialect.UserAgent}
 	}
-	token, err := d.server.sign(a, body)
+	token, err := d.server.sign(dialect, a, body)
 	if err != nil {
 		return nil, fmt.Errorf("signature: %w", err)
 	}
 	h["Svc-Signature"] = []string{token}
-	return d.server.cfg.Dialect.BrandHeader(h), nil
+	return dialect.BrandHeader(h), nil
 }
 
 // ofRun adds the effective configuration to a call of a workflow endpoint

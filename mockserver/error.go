@@ -22,6 +22,7 @@ type apiError struct {
 	challenge string // WWW-Authenticate
 	allow     string // Allow
 	header    http.Header
+	literal   bool // the text names headers as they are in more than one dialect
 }
 
 func (e *apiError) Error() string { return e.text }
@@ -131,9 +132,8 @@ func errMethod(method, path string, allowed []string) error {
 }
 
 // branded puts the dialect's names into an error.
-func (s *Server) branded(e *apiError) *apiError {
-	d := s.cfg.Dialect
-	if d.HeaderPrefix == configPrefix {
+func branded(d *spec.Dialect, e *apiError) *apiError {
+	if d.HeaderPrefix == configPrefix || e.literal {
 		return e
 	}
 	names := strings.NewReplacer(configPrefix, d.HeaderPrefix, "svc_token", d.TokenQuery, strings.ToLower(configPrefix), d.QueryPrefix)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -215,7 +216,8 @@ func span(text string) time.Duration {
 	return d
 }
 
-func (r *fixtureReader) headers(fields fixtureHeaders) http.Header {
+// headers are those of a call, with the names of any dialect.
+func (r *fixtureReader) headers(fields fixtureHeaders) *call {
 	texts := make(map[string]json.RawMessage, len(fields))
 	for name, raw := range fields {
 		if raw[0] != '"' && raw[0] != '[' { // a number or a boolean as its text
@@ -225,7 +227,10 @@ func (r *fixtureReader) headers(fields fixtureHeaders) http.Header {
 	}
 	h, err := readHeaders(texts)
 	r.fail("/headers", err)
-	return r.server.cfg.Dialect.NeutralHeader(h)
+	c := &call{request: &http.Request{Header: h, URL: &url.URL{}}}
+	r.server.neutralise(c)
+	r.fail("/headers", c.mixed)
+	return c
 }
 
 func (b *fixtureBody) bytes() []byte {
@@ -238,11 +243,14 @@ func (b *fixtureBody) bytes() []byte {
 
 // request is a publish with these headers, read as the server reads them.
 func (r *fixtureReader) request(fields fixtureHeaders, body []byte) engine.PublishRequest {
-	h := r.headers(fields)
+	c := r.headers(fields)
+	h := c.header
 	out := engine.PublishRequest{Header: kept(h), Forward: engine.Header{}, All: defaults(h), Body: body, CallerIP: "127.0.0.1"}
 	maps.Copy(out.Forward, content(h))
-	c := &call{header: h}
 	r.fail("/headers", r.server.configure(c, &out, headerSettings(h)))
+	if c.named.Dialect == nil {
+		out.Options.Dialect = "" // it follows the account
+	}
 	return out
 }
 
@@ -258,9 +266,10 @@ func (r *fixtureReader) message(m *fixtureMessage) engine.PublishRequest {
 }
 
 func (r *fixtureReader) group(g fixtureGroup) engine.Group {
-	h := r.headers(g.Headers)
+	c := r.headers(g.Headers)
+	h := c.header
 	request := engine.PublishRequest{}
-	r.fail("/headers", r.server.configure(&call{header: h}, &request, headerSettings(h)))
+	r.fail("/headers", r.server.configure(c, &request, headerSettings(h)))
 	for i, e := range g.Endpoints {
 		if err := checkURL("body", "url", e.URL); err != nil {
 			r.fail(fmt.Sprint("/endpoints/", i, "/url"), err)
@@ -273,7 +282,7 @@ func (r *fixtureReader) group(g fixtureGroup) engine.Group {
 const usualFailure = 500
 
 func (r *fixtureReader) outcome(o *fixtureOutcome) engine.Outcome {
-	out := engine.Outcome{Status: usualFailure, Header: engine.Header(r.headers(o.Headers)), Body: o.bytes(), Err: o.Error}
+	out := engine.Outcome{Status: usualFailure, Header: engine.Header(r.headers(o.Headers).header), Body: o.bytes(), Err: o.Error}
 	if o.Status != nil {
 		out.Status = *o.Status
 	} else if o.Error != "" {
@@ -292,7 +301,7 @@ func (r *fixtureReader) callback(cb *fixtureCallback) *engine.CallbackInfo {
 	if cb == nil {
 		return nil
 	}
-	return &engine.CallbackInfo{State: cb.State, Status: cb.Status, Header: engine.Header(r.headers(cb.Headers)), Body: bodyBytes(cb.Body)}
+	return &engine.CallbackInfo{State: cb.State, Status: cb.Status, Header: engine.Header(r.headers(cb.Headers).header), Body: bodyBytes(cb.Body)}
 }
 
 // retriesOf is how many retries were made: all, unless the fixture says.

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/understudy-mock/understudy/spec"
 )
 
 // hopsHeader counts the deliveries of this server to itself that led to a
@@ -57,10 +55,9 @@ func (s *Server) admitDelivery(c *call) error {
 // deliveryHeader is a header by which deliveries in any dialect are known; ""
 // when there is none. It also finds those that came through somebody else.
 func (s *Server) deliveryHeader(h http.Header) string {
-	prefixes := append(spec.HeaderPrefixes(), s.cfg.Dialect.HeaderPrefix)
 	for name := range h {
-		for _, prefix := range prefixes {
-			if rest, ok := strings.CutPrefix(name, prefix); ok && slices.Contains(deliveryHeaders, rest) {
+		for _, d := range s.dialects {
+			if rest, ok := strings.CutPrefix(name, d.HeaderPrefix); ok && slices.Contains(deliveryHeaders, rest) {
 				return name
 			}
 		}

@@ -161,7 +161,8 @@ func (s *Server) KVToken() string { return s.first().kvToken }
 type EnvVar struct{ Name, Value string }
 
 // Env is what clients of the default account need, under our names and then
-// under those of the dialect.
+// under those of each dialect that the server speaks, with the development
+// token and keys of that dialect.
 func (s *Server) Env() []EnvVar { return s.env(s.first()) }
 
 func (s *Server) env(w *world) []EnvVar {
@@ -182,14 +183,22 @@ func (s *Server) env(w *world) []EnvVar {
 		{"KV_TOKEN", w.kvToken},
 	}
 	neutral = append(neutral, s.vectorEnv(w)...)
-	var all, brand []EnvVar
+	var all, brands []EnvVar
 	for _, v := range neutral {
-		all = append(all, EnvVar{"UNDERSTUDY_" + v.Name, v.Value})
-		if name := s.cfg.Dialect.Env[v.Name]; name != "" {
-			brand = append(brand, EnvVar{name, v.Value})
+		all = append(all, EnvVar{"UNDERSTUDY_" + v.Name, s.home().SigningKey(v.Value)})
+	}
+	for _, d := range s.spoken() {
+		for _, v := range neutral {
+			value := d.SigningKey(v.Value)
+			if v.Name == "TOKEN" {
+				value = s.tokenOf(w, d)
+			}
+			if name := d.Env[v.Name]; name != "" {
+				brands = append(brands, EnvVar{name, value})
+			}
 		}
 	}
-	return append(all, brand...)
+	return append(all, brands...)
 }
 
 // TestServer is a stand-in inside a test. Its helpers fail the test instead of

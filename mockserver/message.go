@@ -48,13 +48,16 @@ func (s *Server) cancelMessages(c *call) (reply, error) {
 }
 
 func (s *Server) getSigningKeys(c *call) (reply, error) {
-	current, next := c.account.Keys()
-	return reply{body: api.SigningKeys{Current: current, Next: next}}, nil
+	return signingKeys(c, c.account.Keys)
 }
 
 func (s *Server) rotateSigningKeys(c *call) (reply, error) {
-	current, next := c.account.RotateKeys()
-	return reply{body: api.SigningKeys{Current: current, Next: next}}, nil
+	return signingKeys(c, c.account.RotateKeys)
+}
+
+func signingKeys(c *call, keys func() (current, next string)) (reply, error) {
+	current, next := keys()
+	return reply{body: api.SigningKeys{Current: c.dialect.SigningKey(current), Next: c.dialect.SigningKey(next)}}, nil
 }
 
 // filter reads the filters that lists and bulk operations share. Both

@@ -71,6 +71,9 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out reply,
 	if err := s.admit(c); err != nil {
 		return reply{}, err
 	}
+	if err := s.speak(c); err != nil {
+		return reply{}, err
+	}
 	if !c.byHand {
 		if out, faulty := s.faulty(c); faulty {
 			return out, nil
@@ -84,30 +87,17 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out reply,
 	if c.body, err = read(w, c.request, limit); err != nil {
 		return reply{}, err
 	}
+	c.sentBody = c.body
+	if err := s.neutraliseBody(c); err != nil {
+		return reply{}, err
+	}
 	if c.op.BodyJSON {
-		c.body = c.op.WithoutNulls(s.cfg.Dialect.NeutralJSON(c.body))
+		c.body = c.op.WithoutNulls(c.body)
 	}
 	if problems := c.op.CheckRequest(c.request, c.vars, c.body); len(problems) > 0 {
 		return reply{}, refused(problems)
 	}
 	return found.handler(s, c)
-}
-
-// neutralise takes the dialect's names out of the request.
-func (s *Server) neutralise(c *call) {
-	d := s.cfg.Dialect
-	header, query := d.NeutralHeader(c.request.Header), d.NeutralQuery(c.request.URL.RawQuery)
-	if d.HeaderPrefix != configPrefix || query != c.request.URL.RawQuery {
-		r, u := *c.request, *c.request.URL
-		u.RawQuery = query
-		r.URL, r.Header = &u, header
-		c.request = &r
-	}
-	c.indexPath()
-	c.header, c.raw, c.query = header, query, noQuery
-	if query != "" {
-		c.query = c.request.URL.Query()
-	}
 }
 
 // noQuery is never written to.
@@ -198,7 +188,7 @@ func (s *Server) failed(c *call, err error, x *Exchange) reply {
 	if len(x.Problems) == 0 {
 		x.Problems = []string{e.text}
 	}
-	return s.branded(e).reply(c.request, c.asked != "" || c.op != nil && c.op.Area == "vector_url")
+	return branded(c.dialect, e).reply(c.request, c.asked != "" || c.op != nil && c.op.Area == "vector_url")
 }
 
 // write sends the answer, in the dialect's names, after holding it to the document.
@@ -223,12 +213,12 @@ func (s *Server) write(w http.ResponseWriter, c *call, out reply, x *Exchange) {
 		out.status, body = unencodable()
 	}
 	h := w.Header()
-	maps.Copy(h, s.cfg.Dialect.BrandHeader(out.header))
+	maps.Copy(h, c.dialect.BrandHeader(out.header))
 	if h.Get("Content-Type") == "" && len(body) > 0 {
 		h.Set("Content-Type", "application/json")
 	}
 	if c.warning != "" {
-		h.Set(s.cfg.Dialect.HeaderPrefix+"Warning", c.warning)
+		h.Set(c.dialect.HeaderPrefix+"Warning", c.warning)
 	}
 	if c.op != nil && !s.cfg.SkipResponseCheck && !out.scripted {
 		if problems := c.op.CheckResponse(out.status, h, body); len(problems) > 0 {
@@ -236,7 +226,7 @@ func (s *Server) write(w http.ResponseWriter, c *call, out reply, x *Exchange) {
 		}
 	}
 	if strings.HasPrefix(h.Get("Content-Type"), "application/json") {
-		body = s.cfg.Dialect.BrandJSON(body)
+		body = c.dialect.BrandJSON(body)
 	}
 	x.Response = Message{Status: out.status, Header: h, Body: body}
 	w.WriteHeader(out.status)
@@ -253,7 +243,7 @@ func (s *Server) record(c *call, x *Exchange) {
 		world = s.first()
 	}
 	x.At, x.Account = s.stamp(world), world.ID
-	x.Request = Message{Header: c.header, Body: c.body}
+	x.Request = Message{Header: c.sent, Body: c.sentBody} // the names that were sent
 	world.requests.add(*x)
 }
 

@@ -87,9 +87,10 @@ func (s *Server) configure(c *call, r *engine.PublishRequest, set settings) erro
 		c.warning = fmt.Sprintf("%s: no such option; the nearest is %s", strings.Join(unknown, ", "), nearest(unknown[0]))
 	}
 	if opts.Workflow != nil && opts.Workflow.Invoke {
-		r.Body = s.cfg.Dialect.NeutralJSON(r.Body) // the envelope of an invocation holds headers
+		r.Body = c.dialect.NeutralJSON(r.Body) // the envelope of an invocation holds headers
 	}
 	opts.Hops = c.hops
+	opts.Dialect = c.dialect.Name
 	r.Options = opts
 	return nil
 }

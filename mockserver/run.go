@@ -263,7 +263,7 @@ func (s *Server) listWaiters(c *call) (reply, error) {
 // callHook turns the call of a third party into an event (wire facts on
 // workflows, section 3.2). The user in the path says whose run it is.
 func (s *Server) callHook(c *call) (reply, error) {
-	w := s.find(func(w *world) bool { return w.ID == c.vars["userId"] })
+	w := s.byID(c.vars["userId"])
 	if w == nil {
 		return reply{}, fmt.Errorf("user %q: no such user: %w", c.vars["userId"], engine.ErrNotFound)
 	}

@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,7 +33,7 @@ type Config struct {
 	ManagementAddr string
 	VectorAddr     string
 
-	Dialect    *spec.Dialect     // nil: svc
+	Dialect    *spec.Dialect     // nil: every built-in one, each request by its own names
 	Clock      string            // real (default), manual, auto
 	Start      time.Time         // where a manual clock begins; zero: now, or 2026-01-01 when seeded
 	Seed       uint64            // 0: random ids; else the same commands repeat to the byte
@@ -68,6 +69,8 @@ const defaultMaxBody = 1 << 20
 // Server is a stand-in. It is an http.Handler.
 type Server struct {
 	cfg      Config
+	dialects spec.Dialects // all that are known; the configured one first
+	neutral  *spec.Dialect // in which everything behind the edge speaks
 	doc      *spec.Document
 	control  *spec.Document
 	router   *mux.Router
@@ -103,10 +106,16 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	shared := cfg.Dialect == nil && len(cfg.Accounts) == 0
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
 	s := &Server{cfg: cfg, doc: doc, control: control, wall: engine.NewReal(), worlds: map[string]*world{}, tokens: map[digest]*world{}, done: make(chan struct{})}
+	s.dialects = spec.BuiltInDialects()
+	s.neutral = s.dialects[0]
+	if cfg.Dialect != nil {
+		s.dialects = s.dialects.With(cfg.Dialect)
+	}
 	s.started = s.wall.Now()
 	s.hostNames = hostNames(&cfg)
 	s.delivery = newDeliverer(s)
@@ -122,18 +131,14 @@ func New(cfg Config) (*Server, error) {
 	for _, a := range cfg.Accounts {
 		s.world(a)
 	}
+	if shared {
+		s.shareDevelopmentAccount()
+	}
 	return s, nil
 }
 
 // complete fills in the defaults and refuses what makes no sense.
 func (c *Config) complete() error {
-	if c.Dialect == nil {
-		d, err := spec.LoadDialect("svc")
-		if err != nil {
-			return err
-		}
-		c.Dialect = d
-	}
 	switch c.Clock {
 	case "":
 		c.Clock = "real"
@@ -142,7 +147,8 @@ func (c *Config) complete() error {
 		return fmt.Errorf("clock %q: accepted are real, manual and auto", c.Clock)
 	}
 	if len(c.Accounts) == 0 {
-		c.Accounts = []Account{{ID: c.Dialect.UserID, Token: c.Dialect.Token}}
+		home := cmp.Or(c.Dialect, spec.BuiltInDialects()[0])
+		c.Accounts = []Account{{ID: home.UserID, Token: home.Token}}
 	}
 	seen := map[string]bool{}
 	for _, a := range c.Accounts {

@@ -11,6 +11,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec"
 )
 
 // signatureLife is how long a signature is valid (wire facts, section 2).
@@ -20,7 +21,7 @@ const signatureLife = 5 * time.Minute
 // verify against the wall, however far a manual clock has been advanced; under
 // a seed they follow the account's clock instead, so that runs repeat to the
 // byte.
-func (s *Server) sign(a engine.Attempt, body []byte) (string, error) {
+func (s *Server) sign(dialect *spec.Dialect, a engine.Attempt, body []byte) (string, error) {
 	at := s.wall.Now()
 	if s.cfg.Seed != 0 {
 		at = a.At
@@ -31,7 +32,7 @@ func (s *Server) sign(a engine.Attempt, body []byte) (string, error) {
 		Body:      base64.URLEncoding.EncodeToString(sum[:]),
 		Expires:   at.Add(signatureLife).Unix(),
 		IssuedAt:  at.Unix(),
-		Issuer:    s.cfg.Dialect.Issuer,
+		Issuer:    dialect.Issuer,
 		ID:        "jwt_" + hex.EncodeToString(id[:14]),
 		NotBefore: at.Unix(),
 		Subject:   a.Message.URL,
@@ -42,7 +43,7 @@ func (s *Server) sign(a engine.Attempt, body []byte) (string, error) {
 	token := make([]byte, 0, 1024)
 	token = append(append(token, signatureHeader...), '.')
 	token = base64.RawURLEncoding.AppendEncode(token, payload)
-	mac, err := jwt.SigningMethodHS256.Sign(string(token), []byte(a.SigningKey))
+	mac, err := jwt.SigningMethodHS256.Sign(string(token), []byte(dialect.SigningKey(a.SigningKey)))
 	if err != nil {
 		return "", err
 	}

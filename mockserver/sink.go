@@ -75,9 +75,20 @@ func (s *Server) sinkSlow(c *call) (reply, error) {
 // sinkFlaky fails that many attempts of a message, then accepts.
 func (s *Server) sinkFlaky(c *call) (reply, error) {
 	failures, _ := strconv.Atoi(c.vars["failures"]) // checked by the document
-	attempt := s.sinks.count(c.header.Get("Svc-Message-Id"))
+	attempt := s.sinks.count(s.deliveredID(c))
 	if attempt <= failures {
 		return sunk(http.StatusServiceUnavailable, map[string]int{"failing": attempt, "of": failures}), nil
 	}
 	return sunk(http.StatusOK, map[string]int{"attempt": attempt}), nil
+}
+
+// deliveredID is the id of the message that a delivery brings, in whatever
+// dialect.
+func (s *Server) deliveredID(c *call) string {
+	for _, d := range s.dialects {
+		if id := c.sent.Get(d.HeaderPrefix + "Message-Id"); id != "" {
+			return id
+		}
+	}
+	return ""
 }

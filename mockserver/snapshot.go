@@ -36,7 +36,8 @@ type savedAccount struct {
 	Password string            `json:"password"`
 	Stubs    []savedStub       `json:"stubs,omitempty"`
 	Rewrites map[string]string `json:"rewrites,omitempty"`
-	Faults   []Fault           `json:"faults,omitempty"` // with what is left of their times
+	Faults   []Fault           `json:"faults,omitempty"`  // with what is left of their times
+	Dialect  string            `json:"dialect,omitempty"` // that its clients spoke first
 	State    *engine.Snapshot  `json:"state"`
 }
 
@@ -66,7 +67,11 @@ func (s *Server) Snapshot() ([]byte, error) { return s.save(s.all()) }
 func (s *Server) save(worlds []*world) ([]byte, error) {
 	out := snapshot{Version: snapshotVersion, SavedAt: s.stamp(s.first()), Accounts: make([]savedAccount, len(worlds)), Sinks: s.sinks.save()}
 	for i, w := range worlds {
-		out.Accounts[i] = savedAccount{w.ID, w.Token, w.password, w.stubs.save(), w.rewrites.get(), w.faults.get(), w.account.Snapshot()}
+		dialect := ""
+		if !s.auto() || w.first.Load() != nil {
+			dialect = s.usual(w).Name
+		}
+		out.Accounts[i] = savedAccount{w.ID, w.Token, w.password, w.stubs.save(), w.rewrites.get(), w.faults.get(), dialect, w.account.Snapshot()}
 	}
 	return json.Marshal(out)
 }
@@ -97,6 +102,7 @@ func (s *Server) readSnapshot(text []byte) (*snapshot, error) {
 	if err := d.Decode(&in); err != nil {
 		return nil, fmt.Errorf("snapshot is damaged: %w: %w", err, engine.ErrInvalid)
 	}
+	s.settleDialects(in.Accounts)
 	seen := map[string]bool{}
 	for i := range in.Accounts {
 		a := &in.Accounts[i]
@@ -116,7 +122,7 @@ func (s *Server) acceptable(a *savedAccount) error {
 	s.mu.Lock()
 	owner := s.tokens[digestOf(a.Token)]
 	s.mu.Unlock()
-	if owner != nil && owner.ID != a.ID {
+	if owner != nil && owner.ID != a.ID && owner.Token == a.Token {
 		return fmt.Errorf("its token opens account %q of this server: %w", owner.ID, engine.ErrInvalid)
 	}
 	for i := range a.Stubs {
@@ -154,6 +160,7 @@ func (s *Server) restore(in *snapshot) (Restored, error) {
 			w.openIndex(a.State.Vectors[i].Name)
 		}
 		s.setMode(w, a.State.Clock)
+		w.first.Store(s.dialects.Named(a.Dialect))
 		w.requests.clear()
 		w.deliveries.clear()
 		out.Accounts = append(out.Accounts, RestoredAccount{w.ID, a.State.Clock, w.account.Now()})

@@ -16,6 +16,8 @@ import (
 
 // Dialect is the naming of one brand of the interface. It is applied once at
 // the edge: inbound names are made neutral, outbound names get the brand's.
+// Neutral names and the brand's change places, so that the way back restores
+// every name, also one of the other kind that a client forwards.
 type Dialect struct {
 	Name              string            `yaml:"name"`
 	HeaderPrefix      string            `yaml:"headerPrefix"` // Svc-
@@ -24,6 +26,7 @@ type Dialect struct {
 	Issuer            string            `yaml:"issuer"`       // iss of signatures
 	UserAgent         string            `yaml:"userAgent"`    // of deliveries
 	PluginPrefix      string            `yaml:"pluginPrefix"` // default prefix of rate-limit keys
+	Paths             []string          `yaml:"paths"`        // beginnings of paths that only clients of the brand call
 	Fields            map[string]string `yaml:"fields"`       // neutral JSON field -> brand's
 	Env               map[string]string `yaml:"env"`          // neutral name without UNDERSTUDY_ -> brand's variable
 	Token             string            `yaml:"token"`
@@ -54,6 +57,7 @@ var upstash = Dialect{
 	Issuer:       "Upstash",
 	UserAgent:    "Upstash-QStash",
 	PluginPrefix: "@strapi",
+	Paths:        []string{"/v2/workflows/logs", "/v2/workflows/dlq/restart/", "/v2/workflows/dlq/resume/"},
 	Fields:       map[string]string{"daily_svc_messages": "daily_qstash_messages"},
 	Env: map[string]string{
 		"URL":                 "QSTASH_URL",
@@ -75,11 +79,21 @@ var upstash = Dialect{
 // everybody knows.
 func DevelopmentToken(token string) bool { return token == neutral.Token || token == upstash.Token }
 
+// BuiltInDialects are svc and upstash.
+func BuiltInDialects() Dialects {
+	svc, brand := neutral, upstash
+	return Dialects{&svc, &brand}
+}
+
+// Auto stands for every built-in dialect, see Dialects.OfRequest.
+const Auto = "auto"
+
 // LoadDialect finds a dialect: svc, upstash, or a YAML file whose keys are
-// those of Dialect. What a file leaves out is as in svc.
+// those of Dialect. What a file leaves out is as in svc; what needs one dialect
+// has the names of svc under auto.
 func LoadDialect(nameOrFile string) (*Dialect, error) {
 	switch nameOrFile {
-	case "", neutral.Name:
+	case "", Auto, neutral.Name:
 		d := neutral
 		return &d, nil
 	case upstash.Name:
@@ -88,7 +102,7 @@ func LoadDialect(nameOrFile string) (*Dialect, error) {
 	}
 	text, err := os.ReadFile(nameOrFile)
 	if err != nil {
-		return nil, fmt.Errorf("dialect %q: accepted are svc, upstash, or a YAML file: %w", nameOrFile, err)
+		return nil, fmt.Errorf("dialect %q: must be auto, svc, upstash or a YAML file: %w", nameOrFile, err)
 	}
 	d := neutral
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -106,21 +120,24 @@ func LoadDialect(nameOrFile string) (*Dialect, error) {
 // isNeutral reports whether names need no change.
 func (d *Dialect) isNeutral() bool { return d.HeaderPrefix == neutral.HeaderPrefix }
 
-// rename replaces the prefix from at the start of a name, and wherever a
-// nested configuration name begins: after Forward- and Callback-.
-func rename(name, from, to string) string {
-	if !foldPrefix(name, from) {
-		if i := foldIndex(name, "-Forward-"+from); i >= 0 {
-			return name[:i+len("-Forward-")] + to + name[i+len("-Forward-")+len(from):]
-		}
-		return name
+// forwarded marks what follows as the name of a header for the destination.
+const forwarded = "Forward-"
+
+// swap exchanges the prefixes a and b at the start of a name, and wherever a
+// nested name begins: after Forward-. Applied twice, it changes nothing.
+func swap(name, a, b string) string {
+	head, rest := "", name
+	switch {
+	case foldPrefix(name, a):
+		head, rest = b, name[len(a):]
+	case foldPrefix(name, b):
+		head, rest = a, name[len(b):]
 	}
-	rest := name[len(from):]
-	if i := foldIndex(rest, "Forward-"+from); i == 0 || i > 0 && rest[i-1] == '-' {
-		i += len("Forward-")
-		rest = rest[:i] + to + rest[i+len(from):]
+	if i := foldIndex(rest, forwarded); i == 0 || i > 0 && rest[i-1] == '-' {
+		i += len(forwarded)
+		rest = rest[:i] + swap(rest[i:], a, b)
 	}
-	return to + rest
+	return head + rest
 }
 
 func foldPrefix(s, prefix string) bool {
@@ -136,10 +153,14 @@ func foldIndex(s, part string) int {
 	return -1
 }
 
-func renameHeader(h http.Header, from, to string) http.Header {
+// NeutralHeader takes the brand's names out of a header.
+func (d *Dialect) NeutralHeader(h http.Header) http.Header {
+	if d.isNeutral() {
+		return h
+	}
 	changed := false
 	for name := range h {
-		if foldIndex(name, from) >= 0 {
+		if foldIndex(name, d.HeaderPrefix) >= 0 || foldIndex(name, neutral.HeaderPrefix) >= 0 {
 			changed = true
 			break
 		}
@@ -149,26 +170,25 @@ func renameHeader(h http.Header, from, to string) http.Header {
 	}
 	out := make(http.Header, len(h))
 	for name, values := range h {
-		name = textproto.CanonicalMIMEHeaderKey(rename(name, from, to))
+		name = textproto.CanonicalMIMEHeaderKey(swap(name, d.HeaderPrefix, neutral.HeaderPrefix))
 		out[name] = append(out[name], values...)
 	}
 	return out
 }
 
-// NeutralHeader takes the brand's names out of a header.
-func (d *Dialect) NeutralHeader(h http.Header) http.Header {
-	if d.isNeutral() {
-		return h
-	}
-	return renameHeader(h, d.HeaderPrefix, neutral.HeaderPrefix)
-}
-
 // BrandHeader puts the brand's names into a header.
-func (d *Dialect) BrandHeader(h http.Header) http.Header {
-	if d.isNeutral() {
-		return h
+func (d *Dialect) BrandHeader(h http.Header) http.Header { return d.NeutralHeader(h) }
+
+// SigningKey is a key as the dialect knows it: each has development keys of its
+// own, which stand for one another.
+func (d *Dialect) SigningKey(key string) string {
+	switch key {
+	case neutral.CurrentSigningKey:
+		return d.CurrentSigningKey
+	case neutral.NextSigningKey:
+		return d.NextSigningKey
 	}
-	return renameHeader(h, neutral.HeaderPrefix, d.HeaderPrefix)
+	return key
 }
 
 // NeutralQuery takes the brand's names out of a raw query; order and escapes
@@ -188,7 +208,7 @@ func (d *Dialect) NeutralQuery(raw string) string {
 		case plain == d.TokenQuery:
 			name = neutral.TokenQuery
 		case foldPrefix(plain, d.QueryPrefix):
-			name = strings.ToLower(rename(plain, d.QueryPrefix, neutral.QueryPrefix))
+			name = strings.ToLower(swap(plain, d.QueryPrefix, neutral.QueryPrefix))
 		default:
 			continue
 		}
@@ -199,37 +219,63 @@ func (d *Dialect) NeutralQuery(raw string) string {
 	return strings.Join(pairs, "&")
 }
 
-// NeutralJSON takes the brand's names out of the object keys of a JSON body;
-// values stay as they are, and so does what is not JSON.
+// NeutralJSON takes the brand's names out of the headers in a JSON body, which
+// are the objects that a member such as headers or timeoutHeaders holds; all
+// else stays as it is, and so does what is not JSON.
 func (d *Dialect) NeutralJSON(body []byte) []byte {
-	if d.isNeutral() || foldIndex(string(body), d.HeaderPrefix) < 0 {
+	if d.isNeutral() || foldIndex(string(body), d.HeaderPrefix) < 0 && foldIndex(string(body), neutral.HeaderPrefix) < 0 {
 		return body
 	}
-	return renameKeys(body, func(key string) string { return rename(key, d.HeaderPrefix, neutral.HeaderPrefix) })
+	return renameKeys(body, func(key string, ofHeader bool) string {
+		if !ofHeader {
+			return key
+		}
+		return swap(key, d.HeaderPrefix, neutral.HeaderPrefix)
+	})
 }
 
-// BrandJSON puts the brand's names into the object keys of a JSON body that is
-// ours: header names, and the fields that the brand calls otherwise.
+// BrandJSON puts the brand's names into a JSON body that the server wrote: into
+// its headers, and the fields that the brand calls otherwise.
 func (d *Dialect) BrandJSON(body []byte) []byte {
 	if d.isNeutral() && len(d.Fields) == 0 {
 		return body
 	}
-	return renameKeys(body, func(key string) string {
+	return renameKeys(body, func(key string, ofHeader bool) string {
 		if field, ok := d.Fields[key]; ok {
 			return field
 		}
-		return rename(key, neutral.HeaderPrefix, d.HeaderPrefix)
+		if !ofHeader {
+			return key
+		}
+		return swap(key, d.HeaderPrefix, neutral.HeaderPrefix)
 	})
 }
 
+// holdsHeader reports whether a JSON member holds a header, by its name.
+func holdsHeader(member string) bool {
+	member = strings.ToLower(member)
+	return strings.HasSuffix(member, "header") || strings.HasSuffix(member, "headers")
+}
+
 // renameKeys rewrites the keys of all objects in a JSON text and nothing else:
-// numbers, spacing inside strings and the order of keys stay.
-func renameKeys(body []byte, name func(string) string) []byte {
+// numbers, spacing inside strings and the order of keys stay. The name function
+// also receives whether the object is a header.
+func renameKeys(body []byte, name func(key string, ofHeader bool) string) []byte {
 	if !json.Valid(body) {
 		return body
 	}
 	out := make([]byte, 0, len(body)+64)
+	var within []bool // of each open object and list: whether it is a header
+	member := ""      // whose value comes next
 	for i := 0; i < len(body); {
+		switch body[i] {
+		case '{', '[':
+			within, member = append(within, body[i] == '{' && holdsHeader(member)), ""
+		case '}', ']':
+			within = within[:len(within)-1]
+		case ',':
+			member = ""
+		}
 		if body[i] != '"' {
 			out = append(out, body[i])
 			i++
@@ -245,7 +291,8 @@ func renameKeys(body []byte, name func(string) string) []byte {
 		end++
 		text := body[i:end]
 		if next := bytes.TrimLeft(body[end:], " \t\r\n"); len(next) > 0 && next[0] == ':' {
-			text = renamedKey(text, name)
+			_ = json.Unmarshal(text, &member) // the whole is valid
+			text = renamedKey(text, func(key string) string { return name(key, within[len(within)-1]) })
 		}
 		out = append(out, text...)
 		i = end
@@ -278,6 +325,3 @@ func (d *Dialect) BrandText(text []byte) []byte {
 	}
 	return []byte(strings.NewReplacer(pairs...).Replace(string(text)))
 }
-
-// HeaderPrefixes are those of the dialects that need no file.
-func HeaderPrefixes() []string { return []string{neutral.HeaderPrefix, upstash.HeaderPrefix} }

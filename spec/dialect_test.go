@@ -124,7 +124,7 @@ func TestDialectFiles(t *testing.T) {
 			}
 		})
 	}
-	if _, err := LoadDialect("nonsense"); err == nil || !strings.Contains(err.Error(), "accepted are svc, upstash, or a YAML file") {
+	if _, err := LoadDialect("nonsense"); err == nil || !strings.Contains(err.Error(), "must be auto, svc, upstash or a YAML file") {
 		t.Error(err)
 	}
 }

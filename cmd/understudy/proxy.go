@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance"
-	"github.com/understudy-mock/understudy/spec"
 )
 
 // ProxyCmd runs a validating proxy.
@@ -21,7 +20,7 @@ type ProxyCmd struct {
 	Report    string `placeholder:"FILE" help:"Write each violation as a line of JSON."`
 	Record    string `placeholder:"FILE" help:"Write requests, and stubs that play the upstream, as YAML when it stops; secrets are masked."`
 	Enforce   bool   `help:"Answer a violation instead of passing it on."`
-	Dialect   string `default:"svc" help:"Naming of the interface: svc, upstash, or a YAML file."`
+	Dialect   string `default:"auto" help:"Naming of the interface: auto (each request by its own names), svc, upstash, or a YAML file."`
 	LogLevel  string `default:"info" help:"debug, info, warn, error."`
 	LogFormat string `default:"text" enum:"text,json" help:"text or json."`
 }
@@ -34,7 +33,7 @@ func (c *ProxyCmd) Run(e *env) error {
 		return usage("--upstream %q: accepted is an http(s) URL", c.Upstream)
 	}
 	cfg := conformance.ProxyConfig{Upstream: upstream, Enforce: c.Enforce}
-	if cfg.Dialect, err = spec.LoadDialect(c.Dialect); err != nil {
+	if cfg.Dialect, err = speaking(c.Dialect); err != nil {
 		return usage("--dialect: %w", err)
 	}
 	if cfg.Log, err = logger(e.err, c.LogLevel, c.LogFormat); err != nil {

@@ -18,7 +18,7 @@ import (
 // ServeCmd runs the stand-in.
 type ServeCmd struct {
 	Addr              string            `default:"${addr}" help:"Where to listen; port 0 takes a free one."`
-	Dialect           string            `default:"svc" help:"Naming of the interface: svc, upstash, or a YAML file."`
+	Dialect           string            `default:"auto" help:"Naming of the interface: auto (each request by its own names), svc, upstash, or a YAML file."`
 	Clock             string            `help:"real (default), manual (moves by ctl advance), auto (skips to the next timer)."`
 	Seed              uint64            `default:"0" help:"Repeat ids, signatures and logs; 0 for random."`
 	Account           []string          `placeholder:"ID:TOKEN" help:"An account; repeatable. Default: the dialect's development account."`
@@ -53,7 +53,7 @@ func (c *ServeCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	banner(e.out, s, cfg.Dialect) // last: who sees it finds the ready file written
+	banner(e.out, s) // last: who sees it finds the ready file written
 	c.saveUntil(e.ctx, s, cfg.Log)
 	return c.stop(s)
 }
@@ -100,7 +100,7 @@ func (c *ServeCmd) config(errs io.Writer) (mockserver.Config, error) {
 	if err != nil {
 		return mockserver.Config{}, err
 	}
-	dialect, err := spec.LoadDialect(c.Dialect)
+	dialect, err := speaking(c.Dialect)
 	if err != nil {
 		return mockserver.Config{}, usage("--dialect: %w", err)
 	}
@@ -146,6 +146,14 @@ func (c *ServeCmd) config(errs io.Writer) (mockserver.Config, error) {
 	return cfg, nil
 }
 
+// speaking is the dialect that a flag names, nil for auto.
+func speaking(name string) (*spec.Dialect, error) {
+	if name == spec.Auto {
+		return nil, nil
+	}
+	return spec.LoadDialect(name)
+}
+
 // byteCount reads a size such as 512KiB.
 func byteCount(text string) (int64, error) {
 	factor := int64(1)
@@ -167,7 +175,7 @@ func byteCount(text string) (int64, error) {
 }
 
 // banner says once how to use the server.
-func banner(w io.Writer, s *mockserver.Server, d *spec.Dialect) {
+func banner(w io.Writer, s *mockserver.Server) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Understudy %s is running at %s\n\n", mockserver.Version, s.URL())
 	fmt.Fprintf(&b, "  messaging   %s\n  region      %s\n  management  %s\n  vector      %s\n  key-value   %s\n\n", s.URL(), s.RegionURL(), s.ManagementURL(), s.VectorURL(), s.KVURL())
@@ -178,7 +186,7 @@ func banner(w io.Writer, s *mockserver.Server, d *spec.Dialect) {
 		fmt.Fprintf(&b, "export %s=%s\n", v.Name, quoted(v.Value))
 	}
 	fmt.Fprintf(&b, "\nTry it:\n  curl -X POST '%s/v2/publish/%s/_understudy/sink/status/200' -H 'Authorization: Bearer %s' -H '%sRetries: 1' -d '{\"hello\":\"world\"}'\n",
-		s.URL(), s.URL(), s.Token(), d.HeaderPrefix)
+		s.URL(), s.URL(), s.Token(), s.HeaderPrefix())
 	fmt.Fprintf(&b, "  curl '%s/_understudy/deliveries'\n", s.URL())
 	fmt.Fprintf(&b, "\nWatch it: %s/_understudy/\n", s.URL())
 	_, _ = io.WriteString(w, b.String()) // nobody may be reading
