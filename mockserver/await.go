@@ -118,7 +118,7 @@ func (s *Server) matching(w *world, c *Condition) (entries []any, more <-chan st
 		for i := range events {
 			e := &events[i]
 			if c.event(e) {
-				entries = append(entries, streamed(e))
+				entries = append(entries, s.streamed(w, e))
 			}
 		}
 	default:

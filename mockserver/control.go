@@ -400,16 +400,20 @@ func (s *Server) controlEvents(c *call) (reply, error) {
 		events, more := c.account.Follow(position)
 		for i := range events {
 			position = events[i].Seq
-			list = append(list, sent{position, streamed(&events[i])})
+			list = append(list, sent{position, s.streamed(c.world, &events[i])})
 		}
 		return list, more
 	}), nil
 }
 
 // streamed is an event in the form of the log that it belongs to.
-func streamed(e *engine.Event) any {
-	if e.Run != nil {
+func (s *Server) streamed(w *world, e *engine.Event) any {
+	if e.Message == nil { // of a run, and without headers
 		return eventBody(e)
 	}
-	return logBody(e)
+	d := s.dialectOf(w, e.Message.Options.Dialect)
+	if e.Run != nil {
+		return inDialect(d, eventBody(e))
+	}
+	return inDialect(d, logBody(e))
 }

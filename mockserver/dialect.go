@@ -2,11 +2,13 @@ package mockserver
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -96,11 +98,11 @@ func (s *Server) speak(c *call) error {
 		return nil
 	}
 	if c.mixed != nil {
-		return &apiError{status: http.StatusBadRequest, text: c.mixed.Error(), literal: true}
+		return errDialect(c.mixed.Error())
 	}
 	if d := c.named.Dialect; d != nil && !s.auto() && d != s.home() {
-		return &apiError{status: http.StatusBadRequest, literal: true, text: fmt.Sprintf("%s belongs to the dialect %s: this server speaks %s, where it is %s; --dialect auto accepts both",
-			c.named, d.Name, s.home().Name, c.named.As(s.home()))}
+		return errDialect(fmt.Sprintf("%s belongs to the dialect %s: this server speaks %s, where it is %s; --dialect auto accepts both",
+			c.named, d.Name, s.home().Name, c.named.As(s.home())))
 	}
 	if !s.auto() {
 		return nil
@@ -146,6 +148,23 @@ func (s *Server) neutraliseBody(c *call) error {
 	}
 	c.body = c.dialect.NeutralJSON(c.body)
 	return nil
+}
+
+// inDialect is a part of an answer of the control API in the dialect of what it
+// shows.
+func inDialect(d *spec.Dialect, v any) any {
+	if d.HeaderPrefix == configPrefix {
+		return v
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return v // whose error the answer reports
+	}
+	return json.RawMessage(d.BrandJSON(text))
+}
+
+func brandHeader(d *spec.Dialect, h engine.Header) engine.Header {
+	return engine.Header(d.BrandHeader(http.Header(h)))
 }
 
 // shareDevelopmentAccount lets the development token of every dialect open the

@@ -110,6 +110,11 @@ func errForbidden(text string) error {
 	return &apiError{status: http.StatusForbidden, text: text}
 }
 
+// errDialect refuses names of another dialect, as they were sent.
+func errDialect(text string) error {
+	return &apiError{status: http.StatusBadRequest, text: text, literal: true}
+}
+
 // internal reports whether the fault is ours.
 func (e *apiError) internal() bool { return e.status == http.StatusInternalServerError }
 

@@ -119,8 +119,9 @@ func (s *Server) controlMessage(c *call) (reply, error) {
 	t.Message.Body = content.Body
 	fill(messageFields(&t.Message), &m)
 	m.NextDeliveryTime = ms(t.Message.NextAt)
+	d := s.dialectOf(c.world, t.Message.Options.Dialect)
 	return reply{body: map[string]any{
-		"message": m, "row": row, "published": headerMap(t.Message.Header), "events": events, "deliveries": deliveries,
+		"message": inDialect(d, m), "row": row, "published": headerMap(brandHeader(d, t.Message.Header)), "events": inDialect(d, events), "deliveries": deliveries,
 		"callbacks": reports, "reasons": reasons(t.Reasons, clock.Mode), "dlqId": t.DLQID, "now": clock.Now,
 	}}, nil
 }
@@ -251,9 +252,10 @@ func (s *Server) controlRun(c *call) (reply, error) {
 	run, clock := t.Run.Run, s.clockBody(c.world)
 	row := runSummaryOf(&engine.RunSummary{Run: run, Why: t.Why[0]})
 	payload, payloadBase64 := bodyText(run.Payload)
+	d := s.dialectOf(c.world, run.Options.Dialect)
 	return reply{body: map[string]any{
-		"run": runBody(&t.Run), "row": row, "payload": payload, "payloadBase64": payloadBase64, "headers": headerMap(run.Header),
-		"spans": spans, "events": events, "waiters": waits, "reasons": reasons(t.Why, clock.Mode), "now": clock.Now,
+		"run": inDialect(d, runBody(&t.Run)), "row": row, "payload": payload, "payloadBase64": payloadBase64, "headers": headerMap(brandHeader(d, run.Header)),
+		"spans": inDialect(d, spans), "events": inDialect(d, events), "waiters": waits, "reasons": reasons(t.Why, clock.Mode), "now": clock.Now,
 	}}, nil
 }
 

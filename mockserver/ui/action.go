@@ -15,7 +15,7 @@ import (
 type action struct {
 	method, path string
 	body         func(form) any                 // nil: none
-	header       func(form, http.Header)        // nil: none
+	header       func(form, http.Header)        // nil: none; names without the prefix of configuration
 	query        []string                       // fields that go into the query when they are there
 	run          func(*visit, form) error       // instead of one call
 	ask          func(*visit) (question, error) // what is asked before it is done; nil: nothing
@@ -115,13 +115,24 @@ func endpoint(f form) any {
 func overrides(f form, h http.Header) {
 	for field, name := range map[string]string{"retries": "Retries", "retryDelay": "Retry-Delay", "flowKey": "Flow-Control-Key", "flowValue": "Flow-Control-Value", "label": "Label"} {
 		if v := f.Get(field); v != "" {
-			h.Set(neutral+name, v)
+			h.Set(name, v)
 		}
 	}
 }
 
-// neutral begins the names of configuration headers, whatever the dialect.
-const neutral = "Svc-"
+// configuration is the header of a call that sets options, with the names that
+// the account's clients use.
+func (v *visit) configuration(options http.Header) (http.Header, error) {
+	var known access
+	if err := v.get(&known, "accounts/"+url.PathEscape(v.account), nil); err != nil {
+		return nil, err
+	}
+	h := http.Header{}
+	for name, values := range options {
+		h[known.HeaderPrefix+name] = values
+	}
+	return h, nil
+}
 
 // braces stand for fields in paths and texts.
 var braces = regexp.MustCompile(`\{(\w+)\}`)
@@ -201,7 +212,12 @@ func (a *action) do(v *visit, f form) error {
 		r.body = a.body(f)
 	}
 	if a.header != nil {
-		a.header(f, r.header)
+		options := http.Header{}
+		a.header(f, options)
+		var err error
+		if r.header, err = v.configuration(options); err != nil {
+			return err
+		}
 	}
 	return v.do(nil, r)
 }

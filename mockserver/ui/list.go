@@ -75,9 +75,13 @@ func schedules(v *visit) (any, error) {
 }
 
 func putSchedule(v *visit, f form) error {
-	h := http.Header{neutral + "Cron": {f.Get("cron")}}
+	options := http.Header{"Cron": {f.Get("cron")}}
 	if id := f.Get("id"); id != "" {
-		h.Set(neutral+"Schedule-Id", id)
+		options.Set("Schedule-Id", id)
+	}
+	h, err := v.configuration(options)
+	if err != nil {
+		return err
 	}
 	destination, query, _ := strings.Cut(strings.TrimSpace(f.Get("destination")), "?")
 	return v.do(nil, request{method: http.MethodPost, path: v.as("/v2/schedules/" + destination), raw: query, header: h, body: []byte(f.Get("body"))})

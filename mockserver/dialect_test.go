@@ -1,0 +1,214 @@
+package mockserver_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// auto is a server that speaks all dialects, and one of them that is not neutral.
+func auto(t *testing.T, cfg ...mockserver.Config) (*mockserver.TestServer, *spec.Dialect) {
+	t.Helper()
+	return mockserver.RunT(t, cfg...), dialect(t, "upstash")
+}
+
+func allEnv(s *mockserver.Server) map[string]string {
+	out := map[string]string{}
+	for _, v := range s.Env() {
+		out[v.Name] = v.Value
+	}
+	return out
+}
+
+// signedBy reports whether a delivery is signed with a key.
+func signedBy(d mockserver.Delivery, header, key string) bool {
+	_, err := jwt.Parse(d.Request.Header.Get(header), func(*jwt.Token) (any, error) { return []byte(key), nil }, jwt.WithoutClaimsValidation())
+	return err == nil
+}
+
+func TestEachRequestSpeaksItsDialect(t *testing.T) {
+	t.Parallel()
+	u, d := auto(t)
+	u.Stub("https://app.test/*", 200)
+	c := newClient(t, u)
+	vars := allEnv(u.Server)
+
+	t.Run("options of both are honoured on one server", func(t *testing.T) {
+		first := u.Publish("https://app.test/a", nil, "Svc-Delay: 1h", "Svc-Retries: 7", "Svc-Label: one")
+		second := u.Publish("https://app.test/b", nil, d.HeaderPrefix+"Delay: 2h", d.HeaderPrefix+"Retries: 5", d.HeaderPrefix+"Flow-Control-Key: k", d.HeaderPrefix+"Flow-Control-Value: rate=1")
+		if m := u.Message(first); m.MaxRetries != 7 || m.NotBefore.Sub(m.CreatedAt) != time.Hour || m.Labels()[0] != "one" {
+			t.Errorf("neutral: %+v", m)
+		}
+		if m := u.Message(second); m.MaxRetries != 5 || m.NotBefore.Sub(m.CreatedAt) != 2*time.Hour || m.FlowKey() != "k" {
+			t.Errorf("brand: %+v", m)
+		}
+	})
+	u.Advance(3 * time.Hour)
+	t.Run("a delivery speaks the dialect of its publish", func(t *testing.T) {
+		for _, got := range u.Deliveries() {
+			prefix, key, agent := "Svc-", vars["UNDERSTUDY_CURRENT_SIGNING_KEY"], "Svc-Messaging"
+			if got.URL == "https://app.test/b" {
+				prefix, key, agent = d.HeaderPrefix, d.CurrentSigningKey, d.UserAgent
+			}
+			if got.Request.Header.Get(prefix+"Message-Id") != got.MessageID || got.Request.Header.Get("User-Agent") != agent || !signedBy(got, prefix+"Signature", key) {
+				t.Errorf("%s got %v", got.URL, got.Request.Header)
+			}
+		}
+	})
+	t.Run("the development token of the dialect opens the same account", func(t *testing.T) {
+		brand := *c
+		brand.token = d.Token
+		a := brand.do("GET", "/v2/keys", "")
+		if a.text("current") != d.CurrentSigningKey || a.text("next") != d.NextSigningKey || vars[d.Env["TOKEN"]] != d.Token || vars[d.Env["CURRENT_SIGNING_KEY"]] != d.CurrentSigningKey {
+			t.Errorf("%s %v", a.raw, vars)
+		}
+	})
+	t.Run("a request of two dialects is refused", func(t *testing.T) {
+		a := c.do("POST", "/v2/publish/https://app.test/", "", "Svc-Delay: 1h", d.HeaderPrefix+"Retries: 1")
+		for _, want := range []string{"header Svc-Delay", "dialect svc", "header " + d.HeaderPrefix + "Retries", "dialect " + d.Name} {
+			if a.status != 400 || !strings.Contains(a.text("error"), want) {
+				t.Errorf("%d %s lacks %q", a.status, a.raw, want)
+			}
+		}
+		if a := c.do("POST", "/v2/publish/https://app.test/?"+d.QueryPrefix+"delay=1h", "", "Svc-Delay: 1h"); a.status != 400 {
+			t.Errorf("in the query: %d %s", a.status, a.raw)
+		}
+	})
+	t.Run("a batch speaks the dialect of its items", func(t *testing.T) {
+		a := c.do("POST", "/v2/batch", `[{"destination":"https://app.test/item","headers":{"`+d.HeaderPrefix+`Delay":"5h"},"body":{"Svc-Own":1}}]`)
+		u.Advance(5 * time.Hour)
+		list := u.Deliveries()
+		last := list[len(list)-1]
+		if a.status != 200 || last.URL != "https://app.test/item" || last.Request.Header.Get(d.HeaderPrefix+"Message-Id") == "" || string(last.Request.Body) != `{"Svc-Own":1}` {
+			t.Errorf("%d %s: %+v", a.status, a.raw, last)
+		}
+		mixed := c.do("POST", "/v2/batch", `[{"destination":"https://app.test/","headers":{"`+d.HeaderPrefix+`Delay":"5h"}},{"destination":"https://app.test/","headers":{"Svc-Delay":"5h"}}]`)
+		if mixed.status != 400 || !strings.Contains(mixed.text("error"), "must use the names of one dialect") {
+			t.Errorf("%d %s", mixed.status, mixed.raw)
+		}
+	})
+	t.Run("the journal shows the names that were sent", func(t *testing.T) {
+		for _, x := range u.Requests() {
+			text, _ := json.Marshal(x.Request)
+			switch {
+			case strings.Contains(x.Path, "/item"), x.Response.Status == 400:
+			case x.OperationID == "publishBatch":
+				if !strings.Contains(string(text), d.HeaderPrefix+"Delay") || strings.Contains(string(text), "Svc-Delay") {
+					t.Errorf("%s", text)
+				}
+			case strings.HasSuffix(x.Path, "/b") && (x.Request.Header.Get(d.HeaderPrefix+"Delay") == "" || strings.Contains(string(text), "Svc-")):
+				t.Errorf("%s", text)
+			}
+		}
+	})
+}
+
+func TestRequestWithoutNamesFollowsTheAccount(t *testing.T) {
+	t.Parallel()
+	u, d := auto(t)
+	u.Stub("*", 200)
+	speaks := func(t *testing.T, prefix string) {
+		t.Helper()
+		u.Publish("https://app.test/", nil)
+		list := u.Deliveries()
+		if last := list[len(list)-1]; last.Request.Header.Get(prefix+"Message-Id") == "" {
+			t.Errorf("got %v, want %s", last.Request.Header, prefix)
+		}
+	}
+	t.Run("neutral before anybody has spoken", func(t *testing.T) { speaks(t, "Svc-") })
+	u.Publish("https://app.test/", nil, d.HeaderPrefix+"Retries: 0")
+	t.Run("then the first that was spoken", func(t *testing.T) { speaks(t, d.HeaderPrefix) })
+	u.Publish("https://app.test/", nil, "Svc-Retries: 0")
+	t.Run("and no later one", func(t *testing.T) { speaks(t, d.HeaderPrefix) })
+
+	saved, err := u.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("a snapshot keeps it", func(t *testing.T) {
+		u = mockserver.RunT(t, mockserver.Config{Snapshot: saved})
+		u.Stub("*", 200)
+		speaks(t, d.HeaderPrefix)
+	})
+}
+
+func TestWhatIsCreatedKeepsItsDialect(t *testing.T) {
+	t.Parallel()
+	u, d := auto(t)
+	p := d.HeaderPrefix
+	u.Publish("https://first.test/", nil, "Svc-Retries: 0") // the account follows the neutral one
+	u.Script(mockserver.Stub{URL: "https://down.test/*", Answers: []mockserver.Answer{{Status: "500"}}})
+	u.Script(mockserver.Stub{URL: "https://*.test/*", Answers: []mockserver.Answer{{Status: "200"}}})
+	u.Script(mockserver.Stub{URL: "https://down.test/*", Answers: []mockserver.Answer{{Status: "500"}}})
+	u.Publish("https://down.test/", nil, p+"Retries: 0", p+"Failure-Callback: https://failed.test/", p+"Forward-Svc-Own: x")
+	u.Publish("https://up.test/", nil, p+"Callback: https://called.test/")
+	c := newClient(t, u)
+	c.do("POST", "/v2/schedules/https://cron.test/", "", p+"Cron: 0 * * * *").ok()
+	u.Settle()
+	id := c.do("GET", "/v2/dlq", "").text("messages", 0, "dlqId")
+	c.do("POST", "/v2/dlq/retry/"+id, "", "Svc-Delay: 2h").ok()
+
+	saved, err := u.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	restored := mockserver.RunT(t, mockserver.Config{Snapshot: saved})
+	restored.Advance(3 * time.Hour)
+	seen := map[string]int{}
+	for _, got := range append(u.Deliveries(), restored.Deliveries()...) {
+		if got.URL == "https://first.test/" {
+			continue
+		}
+		seen[got.URL]++
+		if got.Request.Header.Get(p+"Message-Id") == "" || !signedBy(got, p+"Signature", d.CurrentSigningKey) {
+			t.Errorf("%s got %v", got.URL, got.Request.Header)
+		}
+		if got.URL == "https://down.test/" && got.Request.Header.Get("Svc-Own") != "x" {
+			t.Errorf("the header that was forwarded became another: %v", got.Request.Header)
+		}
+		if strings.Contains(string(got.Request.Body), "Svc-Message") {
+			t.Errorf("%s got %s", got.URL, got.Request.Body)
+		}
+	}
+	for _, url := range []string{"https://failed.test/", "https://called.test/", "https://cron.test/"} {
+		if seen[url] == 0 {
+			t.Errorf("nothing arrived at %s: %v", url, seen)
+		}
+	}
+	if seen["https://down.test/"] < 2 {
+		t.Errorf("no retry out of the DLQ: %v", seen)
+	}
+}
+
+func TestAnotherDialectIsRefused(t *testing.T) {
+	t.Parallel()
+	d := dialect(t, "upstash")
+	for _, x := range []struct {
+		name   string
+		speaks *spec.Dialect
+		header string
+		want   []string
+	}{
+		{"a name of the brand on a neutral server", dialect(t, "svc"), d.HeaderPrefix + "Delay", []string{d.HeaderPrefix + "Delay belongs to the dialect " + d.Name, "it is Svc-Delay"}},
+		{"a neutral name on a server of the brand", d, "Svc-Delay", []string{"Svc-Delay belongs to the dialect svc", "it is " + d.HeaderPrefix + "Delay"}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t, mockserver.Config{Dialect: x.speaks})
+			c := newClient(t, u)
+			a := c.do("POST", "/v2/publish/https://app.test/", "", x.header+": 1h")
+			for _, want := range x.want {
+				if a.status != http.StatusBadRequest || !strings.Contains(a.text("error"), want) {
+					t.Errorf("%d %s lacks %q", a.status, a.raw, want)
+				}
+			}
+		})
+	}
+}
