@@ -143,10 +143,9 @@ func TestWhatIsCreatedKeepsItsDialect(t *testing.T) {
 	t.Parallel()
 	u, d := auto(t)
 	p := d.HeaderPrefix
+	u.Stub("https://*.test/*", 200)
+	u.Stub("https://down.test/*", 500)
 	u.Publish("https://first.test/", nil, "Svc-Retries: 0") // the account follows the neutral one
-	u.Script(mockserver.Stub{URL: "https://down.test/*", Answers: []mockserver.Answer{{Status: "500"}}})
-	u.Script(mockserver.Stub{URL: "https://*.test/*", Answers: []mockserver.Answer{{Status: "200"}}})
-	u.Script(mockserver.Stub{URL: "https://down.test/*", Answers: []mockserver.Answer{{Status: "500"}}})
 	u.Publish("https://down.test/", nil, p+"Retries: 0", p+"Failure-Callback: https://failed.test/", p+"Forward-Svc-Own: x")
 	u.Publish("https://up.test/", nil, p+"Callback: https://called.test/")
 	c := newClient(t, u)
