@@ -236,45 +236,13 @@ func (s fileSchema) unknown(file string, node *yaml.Node, key string, known []st
 	for i := 0; node != nil && i+1 < len(node.Content); i += 2 {
 		if name := node.Content[i]; !slices.Contains(known, name.Value) {
 			hint := ""
-			if near := nearest(name.Value, known); near != "" {
+			if near, distance := spec.Nearest(name.Value, known); distance < 3 {
 				hint = fmt.Sprintf("; did you mean %q?", near)
 			}
 			return fault(file, name, join(key, name.Value), "unknown key%s accepted are %s", hint+";", strings.Join(known, ", "))
 		}
 	}
 	return fault(file, node, key, "unknown key; accepted are %s", strings.Join(known, ", "))
-}
-
-// nearest is the known word that differs least, "" when none is near.
-func nearest(word string, known []string) string {
-	best, least := "", 3
-	for _, k := range known {
-		if d := distance(word, k); d < least {
-			best, least = k, d
-		}
-	}
-	return best
-}
-
-// distance is the number of letters to change, add or take away.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := 1; j <= len(b); j++ {
-			cost := diagonal
-			if a[i] != b[j-1] {
-				cost++
-			}
-			diagonal = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // child is the value of a key of a mapping.

@@ -148,7 +148,7 @@ func (a *Account) Cancel(id string) error {
 func (a *Account) CancelMessages(f Filter) (int, error) {
 	a.lock()
 	defer a.unlock()
-	if err := f.check(maxBulk); err != nil {
+	if err := f.check(); err != nil {
 		return 0, err
 	}
 	n := 0

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"iter"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ type Filter struct {
 	DLQIDs         []string
 	RunIDs         []string
 	URLs           []string
+	Hosts, Paths   []string // of the URL: of the workflow, for what belongs to a run
 	RunURLs        []string
 	Groups         []string
 	Schedules      []string
@@ -38,6 +40,7 @@ type Filter struct {
 	URLPrefix      bool // URLs and RunURLs are prefixes
 	WorkflowOnly   bool
 	MessagesOnly   bool
+	Nothing        bool // matches nothing, whatever else is said
 }
 
 // Page is a part of a list; an empty cursor means that it was the last.
@@ -47,18 +50,19 @@ type Page[T any] struct {
 }
 
 // check refuses a filter that makes no sense.
-func (f *Filter) check(most int) error {
-	if f.Count < 0 || f.Count > most {
-		return fmt.Errorf("count %d: accepted is 1 to %d: %w", f.Count, most, ErrInvalid)
+func (f *Filter) check() error {
+	if f.Count < 0 {
+		return fmt.Errorf("count %d: must be 1 or more: %w", f.Count, ErrInvalid)
 	}
 	return nil
 }
 
+// limit is the size of a page: a larger count is read as the most.
 func (f *Filter) limit(most int) int {
 	if f.Count == 0 {
 		return most
 	}
-	return f.Count
+	return min(f.Count, most)
 }
 
 // sequenced is what lists hold: entries in the order of their position.
@@ -70,7 +74,7 @@ type sequenced interface {
 // page walks a list from the newest, below the cursor, and takes what matches.
 func page[E sequenced, T any](a *Account, list string, f Filter, most int,
 	newest func(below position) iter.Seq[E], matches func(E) bool, view func(E) T) (Page[T], error) {
-	if err := f.check(most); err != nil {
+	if err := f.check(); err != nil {
 		return Page[T]{}, err
 	}
 	below, err := a.ids.position(list, f.Cursor)
@@ -142,8 +146,25 @@ func (f *Filter) wantedURL(want []string, url string) bool {
 	})
 }
 
+// place matches the host and the path of a URL.
+func (f *Filter) place(raw string) bool {
+	if len(f.Hosts) == 0 && len(f.Paths) == 0 {
+		return true
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return false
+	}
+	host := func(want string) bool {
+		return strings.EqualFold(want, u.Host) || strings.EqualFold(want, u.Hostname())
+	}
+	path := func(want string) bool { return want == cmp.Or(u.EscapedPath(), "/") || want == cmp.Or(u.Path, "/") }
+	return (len(f.Hosts) == 0 || slices.ContainsFunc(f.Hosts, host)) && (len(f.Paths) == 0 || slices.ContainsFunc(f.Paths, path))
+}
+
+// within matches the time that counts; whatever is matched has one.
 func (f *Filter) within(t time.Time) bool {
-	return (f.From.IsZero() || !t.Before(f.From)) && (f.To.IsZero() || !t.After(f.To))
+	return !f.Nothing && (f.From.IsZero() || !t.Before(f.From)) && (f.To.IsZero() || !t.After(f.To))
 }
 
 // message matches what a message itself says; at is the time that counts.
@@ -151,6 +172,7 @@ func (f *Filter) message(m *Message, at time.Time) bool {
 	return f.within(at) &&
 		wanted(f.IDs, m.ID) &&
 		f.wantedURL(f.URLs, m.URL) &&
+		(m.RunID != "" && m.Role != RoleFailureCallback || f.place(m.URL)) && // of a run, the URL of the workflow counts
 		wanted(f.Groups, m.Group) &&
 		wanted(f.Schedules, m.ScheduleID) &&
 		wanted(f.Queues, m.Queue()) &&
@@ -177,7 +199,7 @@ func (f *Filter) run(r *RunRef) bool {
 	if r == nil {
 		return len(f.RunIDs) == 0 && len(f.RunURLs) == 0 && f.RunCreatedAt.IsZero()
 	}
-	return wanted(f.RunIDs, r.ID) && f.wantedURL(f.RunURLs, r.URL) &&
+	return wanted(f.RunIDs, r.ID) && f.wantedURL(f.RunURLs, r.URL) && f.place(r.URL) &&
 		(f.RunCreatedAt.IsZero() || f.RunCreatedAt.Equal(r.CreatedAt))
 }
 

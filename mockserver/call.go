@@ -27,6 +27,7 @@ type call struct {
 	byHand  bool   // a tester's, see as
 	hops    int    // deliveries to this server that led here, see admitDelivery
 	head    bool   // HEAD: answered as GET, without the body
+	nothing bool   // an empty list of ids or of values asks for nothing
 	warning string // for the answer: a name that nobody knows
 
 	sent     http.Header // as it came, with the names of its dialect

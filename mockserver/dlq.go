@@ -27,10 +27,7 @@ type listBody[T any] struct {
 }
 
 func (s *Server) listDLQ(c *call) (reply, error) {
-	f := c.filter()
-	f.WorkflowOnly = c.query.Get("source") == "workflow"
-	f.MessagesOnly = c.query.Get("source") == "message"
-	p, err := c.account.DLQ(f)
+	p, err := c.account.DLQ(c.filter())
 	out := listBody[api.DLQMessage]{Cursor: p.Cursor, Messages: []api.DLQMessage{}}
 	for i := range p.Items {
 		var e api.DLQMessage
@@ -77,7 +74,7 @@ func (s *Server) deleteDLQEntry(c *call) (reply, error) {
 }
 
 func (s *Server) deleteDLQMessages(c *call) (reply, error) {
-	return deleteEntries(c, func(f *engine.Filter) { f.WorkflowOnly = c.query.Get("source") == "workflow" })
+	return deleteEntries(c, func(*engine.Filter) {})
 }
 
 func (s *Server) deleteWorkflowDLQs(c *call) (reply, error) {

@@ -3,14 +3,15 @@ package mockserver
 import (
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -41,9 +42,7 @@ func (s *Server) cancelMessages(c *call) (reply, error) {
 	if err := c.mergeBody(); err != nil {
 		return reply{}, err
 	}
-	f := c.filter()
-	f.IDs = c.list("messageIds", "messageId")
-	n, err := c.account.CancelMessages(f)
+	n, err := c.account.CancelMessages(c.filter())
 	return reply{body: map[string]int{"cancelled": n}}, err
 }
 
@@ -68,6 +67,8 @@ func (c *call) filter() engine.Filter {
 		DLQIDs:         c.list("dlqId", "dlqIds"),
 		RunIDs:         c.list("workflowRunId", "workflowRunIds"),
 		URLs:           c.urls("url"),
+		Hosts:          c.list("host"),
+		Paths:          c.urls("path"),
 		RunURLs:        c.urls("workflowUrl"),
 		Groups:         c.list("topicName"),
 		Schedules:      c.list("scheduleId"),
@@ -75,13 +76,16 @@ func (c *call) filter() engine.Filter {
 		Labels:         c.list("label"),
 		FlowKeys:       c.list("flowControlKey"),
 		CallerIPs:      c.list("callerIp", "callerIP"),
-		States:         c.list("state"),
+		States:         c.list("state", "workflowState"),
 		CallbackStates: c.list("failureCallbackState", "failureFunctionState"),
 		From:           c.millis("fromDate"),
 		To:             c.millis("toDate"),
 		RunCreatedAt:   c.millis("workflowCreatedAt"),
 		Cursor:         c.query.Get("cursor"),
 		Count:          c.number("count"),
+		WorkflowOnly:   c.query.Get("source") == "workflow",
+		MessagesOnly:   c.query.Get("source") == "message",
+		Nothing:        c.nothing,
 	}
 	for _, status := range c.list("responseStatus") {
 		n, err := strconv.Atoi(status)
@@ -94,7 +98,7 @@ func (c *call) filter() engine.Filter {
 }
 
 // mergeBody reads a JSON body of filters as if it stood in the query: older
-// clients send it so.
+// clients send it so. An empty list asks for nothing, not for everything.
 func (c *call) mergeBody() error {
 	if len(c.body) == 0 {
 		return nil
@@ -105,29 +109,49 @@ func (c *call) mergeBody() error {
 	}
 	merged := url.Values{}
 	maps.Copy(merged, c.query)
+	var problems []spec.Problem
 	for name, v := range fields {
-		switch v := v.(type) {
-		case nil:
-		case []any:
-			for _, one := range v {
-				merged.Add(name, plain(one))
+		list, many := v.([]any)
+		if !many {
+			list = []any{v}
+		}
+		c.nothing = c.nothing || len(list) == 0
+		for _, one := range list {
+			text, ok := plain(one)
+			if !ok {
+				problems = append(problems, spec.Problem{In: "body", Name: "/" + name, Rule: "type", Message: "must be a string, a number, a boolean or a list of these"})
+				break
 			}
-		default:
-			merged.Add(name, plain(v))
+			merged[name] = append(slices.Clip(merged[name]), text)
+		}
+		if len(list) == 0 {
+			problems = append(problems, c.op.CheckFilters(url.Values{name: nil})...)
 		}
 	}
 	c.query = merged
-	if problems := c.op.CheckRequest(c.withQuery(), c.vars, nil); len(problems) > 0 {
+	problems = append(problems, c.op.CheckRequest(c.withQuery(), c.vars, nil)...)
+	for i, p := range problems {
+		if _, ok := fields[p.Name]; ok && p.In == "query" {
+			problems[i].In, problems[i].Name = "body", "/"+p.Name
+		}
+	}
+	if len(problems) > 0 {
 		return refused(problems)
 	}
 	return nil
 }
 
-func plain(v any) string {
-	if n, ok := v.(float64); ok {
-		return strconv.FormatFloat(n, 'f', -1, 64)
+// plain is a value of JSON as it is written in a query.
+func plain(v any) (text string, ok bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case bool:
+		return strconv.FormatBool(v), true
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64), true
 	}
-	return fmt.Sprint(v)
+	return "", false
 }
 
 // fill copies fields into an answer by their names on the wire, so that what

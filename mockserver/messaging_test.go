@@ -239,7 +239,7 @@ func TestDLQ(t *testing.T) {
 			t.Errorf("%s: %d, want %d", query, got, want)
 		}
 	}
-	for _, query := range []string{"count=0", "count=101", "count=abc", "cursor=1", "cursor=x-y", "fromDate=yesterday"} {
+	for _, query := range []string{"count=0", "count=-1", "count=abc", "cursor=1", "cursor=x-y", "fromDate=yesterday"} {
 		c.do("GET", "/v2/dlq?"+query, "").refused(400, strings.SplitN(query, "=", 2)[0])
 	}
 	logs := c.do("GET", "/v2/logs?count=1", "").ok().text("cursor")
@@ -308,7 +308,7 @@ func TestLogs(t *testing.T) {
 	if walked != 6 {
 		t.Errorf("walked over %d events", walked)
 	}
-	for _, query := range []string{"state=GONE", "count=1001", "count=0", "cursor=zzz", "toDate=x"} {
+	for _, query := range []string{"state=GONE", "count=-1", "count=0", "cursor=zzz", "toDate=x"} {
 		c.do("GET", "/v2/logs?"+query, "").refused(400, strings.SplitN(query, "=", 2)[0])
 	}
 }

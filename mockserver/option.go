@@ -205,34 +205,12 @@ func knownName(name string) bool {
 
 // nearest is the configuration name that most resembles an unknown one.
 func nearest(name string) string {
-	best, least := "", 1<<30
-	for _, o := range options {
-		if d := distance(strings.ToLower(strings.TrimPrefix(name, configPrefix)), strings.ToLower(o.name)); d < least {
-			best, least = configPrefix+o.name, d
-		}
+	known := make([]string, len(options))
+	for i, o := range options {
+		known[i] = o.name
 	}
-	return best
-}
-
-// distance is the number of edits between two names.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diagonal
-			if a[i-1] != b[j-1] {
-				cost++
-			}
-			diagonal = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
+	near, _ := spec.Nearest(strings.TrimPrefix(name, configPrefix), known)
+	return configPrefix + near
 }
 
 // refusal is why a value is not taken, and what is.

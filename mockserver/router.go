@@ -191,5 +191,5 @@ func editsOf(segments []string, fixed string, open bool) int {
 	if n := strings.Count(fixed, "/") + 1; open && n < len(segments) {
 		segments = segments[:n]
 	}
-	return distance(strings.Join(segments[:min(len(segments), 8)], "/"), fixed)
+	return spec.Distance(strings.Join(segments[:min(len(segments), 8)], "/"), fixed)
 }

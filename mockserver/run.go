@@ -85,7 +85,10 @@ func (s *Server) cancelWorkflowRuns(c *call) (reply, error) {
 	if err := c.mergeBody(); err != nil {
 		return reply{}, err
 	}
-	f := c.filter()
+	f, err := c.logFilter(runStates)
+	if err != nil {
+		return reply{}, err
+	}
 	f.URLPrefix = !c.flag("workflowUrlExactMatch", false)
 	n, err := c.account.CancelRuns(f)
 	return reply{body: map[string]int{"cancelled": n}}, err

@@ -75,8 +75,6 @@ func (s *Server) controlMessages(c *call) (reply, error) {
 		return reply{}, err
 	}
 	f.URLPrefix = true
-	f.MessagesOnly = c.query.Get("source") == "message"
-	f.WorkflowOnly = c.query.Get("source") == "workflow"
 	p, err := c.account.Messages(f)
 	return rows(p, "messages", rowOf), err
 }
@@ -309,8 +307,6 @@ func dlqRowOf(e *engine.DLQEntry) dlqRow {
 func (s *Server) controlDLQ(c *call) (reply, error) {
 	f := c.filter()
 	f.URLPrefix = true
-	f.WorkflowOnly = c.query.Get("source") == "workflow"
-	f.MessagesOnly = c.query.Get("source") == "message"
 	p, err := c.account.DLQ(f)
 	out := rows(p, "entries", dlqRowOf)
 	out.body.(map[string]any)["all"] = c.account.CountDLQ(f)

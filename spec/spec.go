@@ -110,6 +110,7 @@ type Operation struct {
 	BodyJSON bool     // the request body is declared as JSON
 	Hot      bool
 	Large    bool // takes a body beyond the limit for messages
+	Bulk     bool // does something to all that its filters match, so it takes none that it does not know
 
 	parameters []*parameter
 	greedy     map[string]bool
@@ -130,6 +131,7 @@ func newOperation(doc *openapi3.T, path string, item *openapi3.PathItem, method 
 	o.Origin, _ = op.Extensions["x-origin"].(string)
 	o.Hot, _ = op.Extensions["x-hot"].(bool)
 	o.Large, _ = op.Extensions["x-large"].(bool)
+	o.Bulk, _ = op.Extensions["x-bulk"].(bool)
 	if len(op.Tags) > 0 {
 		o.Tag = op.Tags[0]
 	}

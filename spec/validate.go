@@ -173,6 +173,7 @@ func (o *Operation) CheckRequest(r *http.Request, vars map[string]string, body [
 	var query url.Values
 	if r.URL.RawQuery != "" {
 		query = r.URL.Query()
+		problems = o.checkQuery(r.URL.RawQuery, query)
 	}
 	for _, p := range o.parameters {
 		if values := p.values(r, vars, query); len(values) > 0 || p.required {

@@ -361,6 +361,24 @@ func (e QPeriod) Valid() bool {
 	}
 }
 
+// Defines values for QSource.
+const (
+	QSourceMessage  QSource = "message"
+	QSourceWorkflow QSource = "workflow"
+)
+
+// Valid indicates whether the value is a known member of the QSource enum.
+func (e QSource) Valid() bool {
+	switch e {
+	case QSourceMessage:
+		return true
+	case QSourceWorkflow:
+		return true
+	default:
+		return false
+	}
+}
+
 // BatchItem defines model for BatchItem.
 type BatchItem struct {
 	Body        interface{} `json:"body,omitempty"`
@@ -1255,6 +1273,9 @@ type QFromDate = int64
 // QGroupBy defines model for QGroupBy.
 type QGroupBy string
 
+// QHost defines model for QHost.
+type QHost = string
+
 // QLabel defines model for QLabel.
 type QLabel = string
 
@@ -1266,6 +1287,9 @@ type QMessageIds = string
 
 // QParallelism defines model for QParallelism.
 type QParallelism = int
+
+// QPath defines model for QPath.
+type QPath = string
 
 // QPeriod defines model for QPeriod.
 type QPeriod string
@@ -1286,7 +1310,7 @@ type QResponseStatus = string
 type QScheduleId = string
 
 // QSource defines model for QSource.
-type QSource = string
+type QSource string
 
 // QState defines model for QState.
 type QState = string

@@ -1,0 +1,257 @@
+package mockserver_test
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// full is a server where every bulk operation would find something.
+func full(t *testing.T) (*mockserver.TestServer, *client) {
+	t.Helper()
+	u := mockserver.RunT(t)
+	u.Stub("*")
+	u.Stub("https://fail.test/*", 404)
+	c := newClient(t, u)
+	for i := range 2 {
+		u.Publish(fmt.Sprintf("https://app.test:8443/%d?q=1", i), nil, "Svc-Delay: 1h", "Svc-Label: kept")
+		u.Publish(fmt.Sprintf("https://fail.test/%d", i), nil, "Svc-Retries: 0", "Svc-Label: kept")
+		c.do("POST", fmt.Sprintf("/v2/trigger/https://app.test:8443/%d", i), "", "Svc-Label: kept", "Svc-Delay: 1h").ok()
+		c.do("POST", fmt.Sprintf("/v2/trigger/https://fail.test/%d", i), "", "Svc-Label: kept", "Svc-Retries: 0", "Svc-Failure-Callback: https://callback.test/").ok()
+	}
+	u.Settle()
+	return u, c
+}
+
+// contents is all that bulk operations could change.
+func contents(c *client) string {
+	runs := c.do("GET", "/_understudy/runs", "").ok()
+	return fmt.Sprintf("messages %s, DLQ %s, runs %s", c.do("GET", "/_understudy/messages?state=CREATED", "").ok().raw, c.do("GET", "/v2/dlq", "").ok().raw, runs.raw)
+}
+
+// bulkOperations are those of the document.
+func bulkOperations(t *testing.T) []*spec.Operation {
+	t.Helper()
+	doc, err := spec.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []*spec.Operation
+	for _, op := range doc.Operations() {
+		if op.Bulk {
+			list = append(list, op)
+		}
+	}
+	if len(list) != 7 {
+		t.Fatalf("%d bulk operations, want 7", len(list))
+	}
+	return list
+}
+
+func TestBulkOperationsRefuseWhatTheyCannotRead(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name, query, body string
+		texts             []string
+	}{
+		{"an unknown filter", "labeel=zzz", "", []string{"query labeel", "unknown filter", "did you mean label?"}},
+		{"an unknown filter in another case", "Label=kept", "", []string{"query Label", "did you mean label?"}},
+		{"an unknown filter beside a known one", "label=kept&nonsense=1", "", []string{"query nonsense"}},
+		{"an unknown filter without a value", "labeel", "", []string{"query labeel"}},
+		{"an unknown member of the body", "", `{"labeel":"zzz"}`, []string{"body /labeel", "did you mean label?"}},
+		{"an unknown member with an empty list", "", `{"labeel":[]}`, []string{"body /labeel", "did you mean label?"}},
+		{"an unknown member beside a known filter in the query", "label=kept", `{"all":true}`, []string{"body /all"}},
+		{"a broken escape", "label=%zz", "", []string{"query label", `"%zz"`}},
+		{"a broken escape in a name", "%zz=a", "", []string{"query %zz"}},
+		{"a semicolon", "label=a;b", "", []string{"query label", "%3B"}},
+		{"an empty value", "label=", "", []string{"query label", "empty filter"}},
+		{"a name without a value", "label", "", []string{"query label", "empty filter"}},
+		{"an empty value beside another", "label=kept&label=", "", []string{"query label", "empty filter"}},
+		{"nothing but commas and blanks", "label=,%20,", "", []string{"query label", "empty filter"}},
+		{"an empty value in the body", "", `{"label":""}`, []string{"body /label", "empty filter"}},
+		{"an empty value in a list", "", `{"label":["kept",""]}`, []string{"body /label", "empty filter"}},
+		{"null in a list", "", `{"label":[null]}`, []string{"body /label", "must be a string"}},
+		{"an object", "", `{"label":{"is":"kept"}}`, []string{"body /label", "must be a string"}},
+		{"a date in words", "fromDate=yesterday", "", []string{"query fromDate"}},
+		{"a body that is no object", "", `["a"]`, []string{"body"}},
+		{"a body that is null", "", `null`, []string{"body"}},
+	}
+	_, c := full(t)
+	before := contents(c)
+	for _, op := range bulkOperations(t) {
+		for _, row := range cases {
+			t.Run(op.ID+": "+row.name, func(t *testing.T) {
+				c := *c
+				c.t = t
+				c.do(op.Method, op.Path+"?"+row.query, row.body).refused(400, row.texts...)
+			})
+		}
+	}
+	if after := contents(c); after != before {
+		t.Errorf("something changed\nbefore %s\nafter  %s", before, after)
+	}
+}
+
+func TestAnEmptyListTouchesNothing(t *testing.T) {
+	t.Parallel()
+	_, c := full(t)
+	before := contents(c)
+	for _, op := range bulkOperations(t) {
+		for _, name := range op.QueryParameters() {
+			if name == "label" || strings.HasSuffix(name, "Ids") {
+				c.do(op.Method, op.Path, `{"`+name+`":[]}`).ok()
+				if after := contents(c); after != before {
+					t.Errorf("%s with no %s changed something\nbefore %s\nafter  %s", op.ID, name, before, after)
+				}
+			}
+		}
+	}
+}
+
+// What the clients' types offer is a filter of the operation.
+func TestFiltersOfClientsAreKnown(t *testing.T) {
+	t.Parallel()
+	shared := []string{"fromDate", "toDate", "callerIp", "label", "flowControlKey", "count"}
+	want := map[string][]string{
+		"cancelMessages":      {"messageIds", "url", "topicName", "scheduleId", "queueName", "host", "path"},
+		"deleteDLQMessages":   {"dlqIds", "cursor", "messageId", "url", "topicName", "scheduleId", "queueName", "responseStatus"},
+		"retryDLQMessages":    {"dlqIds", "cursor", "messageId", "url", "topicName", "scheduleId", "queueName", "responseStatus"},
+		"deleteWorkflowDLQs":  {"dlqIds", "cursor", "workflowUrl", "workflowRunId", "workflowCreatedAt", "failureFunctionState"},
+		"restartWorkflowRuns": {"dlqIds", "cursor", "workflowUrl", "workflowRunId", "workflowCreatedAt", "failureFunctionState"},
+		"resumeWorkflowRuns":  {"dlqIds", "cursor", "workflowUrl", "workflowRunId", "workflowCreatedAt", "failureFunctionState"},
+		"cancelWorkflowRuns":  {"workflowRunIds", "workflowUrl", "workflowUrlExactMatch", "host", "path"},
+	}
+	for _, op := range bulkOperations(t) {
+		query := url.Values{}
+		for _, name := range append(shared, want[op.ID]...) {
+			query.Set(name, "1")
+		}
+		if problems := op.CheckFilters(query); len(problems) > 0 {
+			t.Errorf("%s: %v", op.ID, problems)
+		}
+	}
+}
+
+func TestHostAndPathAreFilters(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		query string
+		want  int
+	}{
+		{"host=app.test:8443", 2},
+		{"host=APP.test", 2},
+		{"host=app.test:1", 0},
+		{"host=other.test,app.test", 2},
+		{"path=/0", 1},
+		{"path=/0&path=/1", 2},
+		{"path=/", 0},
+		{"path=/0%3Fq=1", 0},
+		{"host=app.test&path=/1", 1},
+		{"host=other.test&path=/1", 0},
+	}
+	for _, row := range cases {
+		t.Run(row.query, func(t *testing.T) {
+			t.Parallel()
+			_, c := full(t)
+			for path, list := range map[string]string{"/v2/events?state=CREATED&": "events", "/v2/logs?state=CREATED&": "logs"} {
+				if strings.Contains(row.query, "host") {
+					if got := len(c.do("GET", path+row.query, "").ok().list(list)); got != row.want {
+						t.Errorf("%s lists %d, want %v", path, got, row.want)
+					}
+				}
+			}
+			if strings.Contains(row.query, "host") {
+				if got := len(c.do("GET", "/v2/workflows/logs?"+row.query, "").ok().list("runs")); got != row.want {
+					t.Errorf("lists %d runs, want %v", got, row.want)
+				}
+			}
+			if got := c.do("DELETE", "/v2/messages?"+row.query, "").ok().number("cancelled"); got != int64(row.want) {
+				t.Errorf("cancelled %v messages, want %v", got, row.want)
+			}
+			if got := c.do("DELETE", "/v2/workflows/runs?"+row.query, "").ok().number("cancelled"); got != int64(row.want) {
+				t.Errorf("cancelled %v runs, want %v", got, row.want)
+			}
+		})
+	}
+}
+
+func TestSourceNarrowsBulkOperations(t *testing.T) {
+	t.Parallel()
+	_, c := full(t)
+	c.do("DELETE", "/v2/dlq?source=workflows", "").refused(400, "source", "message or workflow")
+	if n := len(c.do("POST", "/v2/dlq/retry?source=workflow", "").ok().list("responses")); n != 0 {
+		t.Errorf("%d messages retried, want 0: only runs were asked for", n)
+	}
+	if n := c.do("DELETE", "/v2/dlq?source=message", "").ok().number("deleted"); n != 2 {
+		t.Errorf("deleted %v entries, want the 2 of messages", n)
+	}
+	if n := c.do("DELETE", "/v2/dlq?source=workflow", "").ok().number("deleted"); n != 2 {
+		t.Errorf("deleted %v entries, want the 2 of runs", n)
+	}
+}
+
+func TestStateNarrowsTheCancellationOfRuns(t *testing.T) {
+	t.Parallel()
+	_, c := full(t)
+	c.do("DELETE", "/v2/workflows/runs?workflowState=GONE", "").refused(400, "state", "GONE")
+	if n := c.do("DELETE", "/v2/workflows/runs?workflowState=RUN_SUCCESS", "").ok().number("cancelled"); n != 0 {
+		t.Errorf("cancelled %v runs, want 0", n)
+	}
+	if n := c.do("DELETE", "/v2/workflows/runs?workflowState=RUN_STARTED", "").ok().number("cancelled"); n != 2 {
+		t.Errorf("cancelled %v runs, want 2", n)
+	}
+}
+
+// A filter that cannot be read is refused in lists as well; behind a
+// destination it belongs to the destination.
+func TestUnreadableQueries(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*")
+	c := newClient(t, u)
+	for _, path := range []string{"/v2/logs", "/v2/dlq", "/v2/workflows/dlq", "/v2/workflows/messageLogs", "/_understudy/messages"} {
+		c.do("GET", path+"?label=%zz", "").refused(400, "query label")
+		c.do("GET", path+"?label=a;b", "").refused(400, "query label")
+	}
+	c.do("POST", "/v2/publish/https://e.test/?svc-retries=%zz", "").refused(400, "svc-retries")
+	c.do("POST", "/v2/publish/https://e.test/?q=%zz;x", "").ok()
+	u.Settle()
+	if got, want := u.Deliveries()[0].URL, "https://e.test/?q=%zz;x"; got != want {
+		t.Errorf("delivered to %s, want %s", got, want)
+	}
+}
+
+func TestACountAboveTheMaximumIsTheMaximum(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*", 404)
+	c := newClient(t, u)
+	for range 101 {
+		u.Publish("https://fail.test/", nil, "Svc-Retries: 0")
+	}
+	u.Settle()
+	t.Run("of a page", func(t *testing.T) {
+		if got := len(c.do("GET", "/v2/dlq?count=1000000", "").ok().list("messages")); got != 100 {
+			t.Errorf("got %d, want 100", got)
+		}
+	})
+	t.Run("of a bulk operation", func(t *testing.T) {
+		if got := c.do("DELETE", "/v2/dlq?count=101", "").ok().number("deleted"); got != 100 {
+			t.Errorf("got %v, want 100", got)
+		}
+	})
+	t.Run("of every operation", func(t *testing.T) {
+		for _, path := range []string{"/v2/logs", "/v2/events", "/v2/workflows/dlq", "/v2/workflows/messageLogs", "/v2/workflows/logs", "/v2/workflows/events", "/v2/workflows/events/runs"} {
+			c.do("GET", path+"?count=1000000", "").ok()
+			c.do("GET", path+"?count=0", "").refused(400, "count")
+		}
+		for _, op := range bulkOperations(t) {
+			c.do(op.Method, op.Path+"?count=1000000", "").ok()
+			c.do(op.Method, op.Path+"?count=0", "").refused(400, "count")
+		}
+	})
+}
