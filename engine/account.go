@@ -27,6 +27,7 @@ type Config struct {
 	CurrentKey string // signing keys; "": made from the seed
 	NextKey    string
 	Log        *slog.Logger
+	Failed     func(FailedAttempt) // sees each failure; called with the lock held; nil: nobody
 
 	HeaderName func(dialect, name string) string // a header as clients of the dialect know it, for texts; nil: as it is
 

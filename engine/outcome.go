@@ -67,6 +67,24 @@ func failure(o *Outcome) string {
 // the server does something else.
 const minWait = time.Millisecond
 
+// FailedAttempt is what follows from an attempt that failed: another one at NextAt, or
+// none. It refers to the account's own state: whoever receives it keeps nothing
+// of it, and calls no method of the account.
+type FailedAttempt struct {
+	Message *Message
+	Outcome *Outcome
+	NextAt  time.Time     // zero: no attempt is left
+	Wait    time.Duration // until then
+	DLQID   string        // where the message or the run is now
+	Run     *RunRef       // that has failed with the message
+}
+
+func (a *Account) failed(f FailedAttempt) {
+	if a.cfg.Failed != nil {
+		a.cfg.Failed(f)
+	}
+}
+
 // retry books the next attempt.
 func (a *Account) retry(m *Message, o *Outcome) {
 	wait, rule := a.retryWait(m, o)
@@ -74,6 +92,7 @@ func (a *Account) retry(m *Message, o *Outcome) {
 	m.Retried++
 	at := a.now.Add(wait)
 	a.move(m, Retry, event{next: at.UnixMilli(), detail: &detail{rule: rule}})
+	a.failed(FailedAttempt{Message: m, Outcome: o, NextAt: at, Wait: wait})
 	a.waitUntil(m, at)
 }
 
@@ -87,6 +106,7 @@ func (a *Account) fail(m *Message, o *Outcome) {
 		a.move(m, Failed, event{detail: d})
 	case m.Role == RoleCall:
 		a.move(m, Failed, event{detail: d})
+		a.failed(FailedAttempt{Message: m, Outcome: o})
 		if cb := m.Options.Callback; cb != nil {
 			r := a.newReport(m, o, "")
 			r.MaxRetries = m.Retried // clients ignore the answer of a call that has retries left
@@ -96,6 +116,7 @@ func (a *Account) fail(m *Message, o *Outcome) {
 		entry := a.bury(m, o)
 		d.dlqID = entry.ID
 		a.move(m, Failed, event{detail: d})
+		a.failed(FailedAttempt{Message: m, Outcome: o, DLQID: entry.ID})
 		a.reportFailure(entry, m, o)
 	}
 	a.end(m)

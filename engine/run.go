@@ -327,6 +327,7 @@ func (a *Account) failRun(run *Run, m *Message, o *Outcome) {
 	failing.Options = entry.Message.Options
 	a.reportFailure(entry, &failing, o)
 	a.endRun(run, RunFailed, detail{dlqID: entry.ID, err: failure(o), out: o})
+	a.failed(FailedAttempt{Message: m, Outcome: o, DLQID: entry.ID, Run: run.ref()})
 }
 
 // buryRun puts a run for which m failed into the DLQ; "" asks for a new id.

@@ -147,36 +147,62 @@ func withFields(raw json.RawMessage, fields map[string]any) []byte {
 	return b
 }
 
+// Notification is what came of an event.
+type Notification struct {
+	Woken  []Notified
+	Kept   bool     // for a later wait of the run
+	Waited []string // if no run was woken: the first events that runs wait for, sorted
+}
+
+// maxWaited is how many events a Notification names.
+const maxWaited = 10
+
 // Notify wakes every run that waits for the event; it is lost when none does.
-func (a *Account) Notify(eventID string, data []byte) []Notified {
+func (a *Account) Notify(eventID string, data []byte) Notification {
 	a.lock()
 	defer a.unlock()
-	list := []Notified{}
+	n := Notification{Woken: []Notified{}}
 	for _, w := range a.waitersOf(eventID) {
-		list = append(list, a.notify(w, data))
+		n.Woken = append(n.Woken, a.notify(w, data))
 	}
-	return list
+	if len(n.Woken) == 0 {
+		n.Waited = a.waited()
+	}
+	return n
 }
 
 // NotifyRun wakes one run, or keeps the event for its later wait.
-func (a *Account) NotifyRun(runID, eventID string, data []byte) []Notified {
+func (a *Account) NotifyRun(runID, eventID string, data []byte) Notification {
 	a.lock()
 	defer a.unlock()
-	list := []Notified{}
+	n := Notification{Woken: []Notified{}}
 	run := a.runs[runID]
 	if run == nil || run.ended() {
-		return list
+		n.Waited = a.waited()
+		return n
 	}
 	for _, w := range a.waitersOf(eventID) {
 		if w.run == run {
-			return append(list, a.notify(w, data))
+			n.Woken = append(n.Woken, a.notify(w, data))
+			return n
 		}
 	}
 	if run.kept == nil {
 		run.kept = map[string][][]byte{}
 	}
 	run.kept[eventID] = append(run.kept[eventID], data)
-	return list
+	n.Kept, n.Waited = true, a.waited()
+	return n
+}
+
+// waited are the first events that runs wait for.
+func (a *Account) waited() []string {
+	events := map[string]bool{}
+	for _, w := range a.waiters {
+		events[w.EventID] = true
+	}
+	list := slices.Sorted(maps.Keys(events))
+	return list[:min(len(list), maxWaited)]
 }
 
 // Waiters lists the runs that wait for an event, the longest waiting first.

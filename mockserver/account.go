@@ -79,6 +79,7 @@ func (s *Server) newWorld(a Account) *world {
 		NextKey:         next,
 		Log:             s.cfg.Log,
 		HeaderName:      s.headerName(w),
+		Failed:          func(f engine.FailedAttempt) { s.tellFailure(w, f) },
 		PricePerMessage: s.cfg.PricePerMessage,
 		VectorLag:       s.cfg.VectorLag,
 		VectorIndexes:   s.cfg.VectorIndexes,

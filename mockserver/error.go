@@ -115,6 +115,9 @@ func errDialect(text string) error {
 	return &apiError{status: http.StatusBadRequest, text: text, literal: true}
 }
 
+// refusal reports whether the request is at fault.
+func (e *apiError) refusal() bool { return e.status < http.StatusInternalServerError }
+
 // internal reports whether the fault is ours.
 func (e *apiError) internal() bool { return e.status == http.StatusInternalServerError }
 

@@ -88,7 +88,7 @@ func (s *Server) listen(addr string) error {
 // serveOn answers what comes in.
 func (s *Server) serveOn(srv *http.Server, l net.Listener) {
 	s.serving.Go(func() {
-		if err := srv.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		if err := srv.Serve(plainListener{l, s.cfg.Log}); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			s.cfg.Log.Error("listener ended", "address", l.Addr().String(), "error", err)
 		}
 	})
@@ -116,13 +116,13 @@ func (s *Server) url(i int) string {
 	if i >= len(s.listeners) {
 		return ""
 	}
-	return "http://" + reachable(s.listeners[i].Addr())
+	return "http://" + Reachable(s.listeners[i].Addr())
 }
 
-// reachable is an address that a client on this machine can use: a listener on
+// Reachable is an address that a client on this machine can use: a listener on
 // all interfaces has none of its own, but takes those of IPv4 loopback, since
 // Go's sockets for all interfaces serve both families.
-func reachable(addr net.Addr) string {
+func Reachable(addr net.Addr) string {
 	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		return net.JoinHostPort("127.0.0.1", fmt.Sprint(tcp.Port))
 	}

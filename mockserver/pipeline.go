@@ -29,6 +29,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.touch(c)
 	s.write(w, c, out, x)
 	s.record(c, x)
+	s.tellRequest(c, x, err)
 }
 
 // touch tells whoever follows the accounts of a command that they have changed;

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
@@ -229,19 +230,42 @@ func canonical(m map[string][]string) engine.Header {
 }
 
 func (s *Server) notifyEvent(c *call) (reply, error) {
-	return reply{body: notified(c.account.Notify(c.vars["eventId"], c.body))}, nil
+	return c.notified(c.account.Notify(c.vars["eventId"], c.body)), nil
 }
 
 func (s *Server) notifyRun(c *call) (reply, error) {
-	return reply{body: notified(c.account.NotifyRun(c.vars["workflowRunId"], c.vars["eventId"], c.body))}, nil
+	return c.notified(c.account.NotifyRun(c.vars["workflowRunId"], c.vars["eventId"], c.body)), nil
 }
 
-func notified(list []engine.Notified) []api.Notified {
-	out := make([]api.Notified, len(list))
-	for i, n := range list {
-		out[i] = api.Notified{Waiter: waiterBody(&n.Waiter), MessageId: n.MessageID, WorkflowRunId: some(n.Waiter.ID), WorkflowCreatedAt: ms(n.Waiter.CreatedAt)}
+// notified answers with the runs that were woken. If there are none, a warning
+// names the events that runs wait for: the id may be misspelt.
+func (c *call) notified(n engine.Notification) reply {
+	out := make([]api.Notified, len(n.Woken))
+	for i, w := range n.Woken {
+		out[i] = api.Notified{Waiter: waiterBody(&w.Waiter), MessageId: w.MessageID, WorkflowRunId: some(w.Waiter.ID), WorkflowCreatedAt: ms(w.Waiter.CreatedAt)}
 	}
-	return out
+	if len(out) == 0 {
+		c.warning = unawaited(c.vars["workflowRunId"], c.vars["eventId"], n)
+	}
+	return reply{body: out}
+}
+
+func unawaited(runID, eventID string, n engine.Notification) string {
+	text := "event " + strconv.QuoteToASCII(shorten(eventID)) + ": no run waits for it"
+	switch {
+	case n.Kept:
+		text = "event " + strconv.QuoteToASCII(shorten(eventID)) + ": the run does not wait for it; it is kept for a later wait"
+	case runID != "":
+		text += ", and run " + strconv.QuoteToASCII(shorten(runID)) + " has ended or is unknown"
+	}
+	if len(n.Waited) == 0 {
+		return text + "; no run waits for any event"
+	}
+	names := make([]string, len(n.Waited))
+	for i, name := range n.Waited {
+		names[i] = strconv.QuoteToASCII(shorten(name))
+	}
+	return text + "; events that runs wait for: " + strings.Join(names, ", ")
 }
 
 func waiterBody(w *engine.Waiter) api.Waiter {

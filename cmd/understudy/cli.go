@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"os"
 	"runtime/debug"
@@ -69,6 +68,7 @@ func usage(format string, args ...any) error { return &exit{exitUsage, fmt.Error
 type env struct {
 	ctx      context.Context
 	out, err io.Writer
+	atEnd    []func() // before the process ends, in order
 }
 
 // All parts say the version of the build. It is set once, before anything runs.
@@ -107,7 +107,12 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	if err != nil {
 		return report(errs, usage("%w", err))
 	}
-	return report(errs, parsed.Run(&env{ctx, out, errs}))
+	e := &env{ctx: ctx, out: out, err: errs}
+	err = parsed.Run(e)
+	for _, end := range e.atEnd {
+		end()
+	}
+	return report(errs, err)
 }
 
 // built is the version: that of the build, or of the module for `go install`.
@@ -210,16 +215,4 @@ func (s *settings) unknown(parsed *kong.Context) error {
 		}
 	}
 	return nil
-}
-
-// logger writes log lines to w.
-func logger(w io.Writer, level, format string) (*slog.Logger, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, usage("--log-level %q: accepted are debug, info, warn and error", level)
-	}
-	if format == "json" {
-		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l})), nil
-	}
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l})), nil
 }

@@ -68,6 +68,7 @@ var lockers = map[string]string{
 
 // goFiles are the files that may start goroutines; each says who waits.
 var goFiles = []string{
+	"cmd/understudy/logging.go",
 	"cmd/understudy/run.go",
 	"conformance/receiver.go",
 	"conformance/relay.go",

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/understudy-mock/understudy/conformance"
@@ -12,12 +11,7 @@ import (
 // progress tells how far a run is: on a terminal one line that is written anew,
 // elsewhere a plain line for each tenth and for each scenario that does not pass.
 func progress(w io.Writer) func(done, total int, running []string, last *conformance.Result) {
-	terminal := false
-	if f, ok := w.(*os.File); ok {
-		if info, err := f.Stat(); err == nil {
-			terminal = info.Mode()&os.ModeCharDevice != 0
-		}
-	}
+	terminal := isTerminal(w)
 	tenth := 0
 	return func(done, total int, running []string, last *conformance.Result) {
 		good := last.Verdict == conformance.Pass || last.Verdict == conformance.Observed

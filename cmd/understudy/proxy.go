@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/mockserver"
 )
 
 // ProxyCmd runs a validating proxy.
@@ -36,7 +37,7 @@ func (c *ProxyCmd) Run(e *env) error {
 	if cfg.Dialect, err = speaking(c.Dialect); err != nil {
 		return usage("--dialect: %w", err)
 	}
-	if cfg.Log, err = logger(e.err, c.LogLevel, c.LogFormat); err != nil {
+	if cfg.Log, err = e.logger(c.LogLevel, c.LogFormat); err != nil {
 		return err
 	}
 	files := map[string]*os.File{}
@@ -66,7 +67,7 @@ func (c *ProxyCmd) Run(e *env) error {
 	server := &http.Server{Handler: proxy, ReadHeaderTimeout: 30 * time.Second}
 	stop := context.AfterFunc(e.ctx, func() { _ = server.Close() }) // Serve returns then
 	defer stop()
-	_, _ = fmt.Fprintf(e.out, "A proxy before %s is running at http://%s\n", c.Upstream, listener.Addr()) // nobody may be reading
+	_, _ = fmt.Fprintf(e.out, "A proxy before %s is running at http://%s\n", c.Upstream, mockserver.Reachable(listener.Addr())) // nobody may be reading
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("proxy: %w", err)
 	}

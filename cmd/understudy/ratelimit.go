@@ -12,6 +12,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
 )
@@ -75,7 +76,7 @@ func (c *RatelimitServeCmd) Run(e *env) error {
 	if err != nil {
 		return usage("ratelimit serve: %w", err)
 	}
-	if cfg.Log, err = logger(e.err, c.LogLevel, c.LogFormat); err != nil {
+	if cfg.Log, err = e.logger(c.LogLevel, c.LogFormat); err != nil {
 		return err
 	}
 	cfg.TrustedProxies, cfg.Timeout, cfg.Stats = c.TrustedProxy, c.Timeout, &ratelimit.Stats{}
@@ -83,7 +84,7 @@ func (c *RatelimitServeCmd) Run(e *env) error {
 	if err != nil {
 		return usage("ratelimit serve: %w", err)
 	}
-	url := "http://" + listener.Addr().String()
+	url := "http://" + mockserver.Reachable(listener.Addr())
 	app := http.NewServeMux()
 	if c.Embedded {
 		store, err := kv.New(kv.Config{Token: cfg.Token})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/mockserver"
 )
 
 // RelayCmd runs a relay on a public host, for suites that nobody can reach.
@@ -26,7 +27,7 @@ func (c *RelayCmd) Run(e *env) error {
 	server := &http.Server{Handler: &conformance.Relay{Token: c.Token}, ReadHeaderTimeout: 30 * time.Second}
 	stop := context.AfterFunc(e.ctx, func() { _ = server.Close() }) // Serve returns then
 	defer stop()
-	_, _ = fmt.Fprintf(e.out, "A relay is running at http://%s\n", listener.Addr()) // nobody may be reading
+	_, _ = fmt.Fprintf(e.out, "A relay is running at http://%s\n", mockserver.Reachable(listener.Addr())) // nobody may be reading
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("relay: %w", err)
 	}

@@ -44,7 +44,7 @@ const serverKey = "server"
 // running is the server of a script.
 type running struct {
 	cmd *exec.Cmd
-	log strings.Builder
+	log strings.Builder // of the one that runs, or ran last
 }
 
 func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
@@ -62,6 +62,7 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
+	server.log.Reset()
 	cmd.Stderr = &server.log
 	out, err := cmd.StdoutPipe()
 	ts.Check(err)

@@ -43,7 +43,8 @@ type ServeCmd struct {
 	Snapshot          string            `placeholder:"FILE" help:"Begin with the state in FILE, if it is there, and save it there at a clean stop."`
 	Fixture           []string          `placeholder:"FILE" help:"Load a fixture file when beginning without a snapshot; repeatable."`
 	SnapshotEvery     time.Duration     `placeholder:"DURATION" help:"Save it so often as well."`
-	LogLevel          string            `default:"${loglevel}" help:"debug, info, warn, error."`
+	Quiet             bool              `help:"Log only errors of the stand-in itself, as with --log-level error."`
+	LogLevel          string            `default:"${loglevel}" help:"debug, info (attempts that are retried), warn (failed messages and runs, refused requests), error."`
 	LogFormat         string            `default:"text" enum:"text,json" help:"text or json."`
 }
 
@@ -61,7 +62,7 @@ func (c *ServeCmd) Run(e *env) error {
 // start starts the stand-in that the flags describe, for a command.
 func (c *ServeCmd) start(e *env, command string) (*mockserver.Server, mockserver.Config, error) {
 	keepLean()
-	cfg, err := c.config(e.err)
+	cfg, err := c.config(e)
 	if err != nil {
 		return nil, cfg, err
 	}
@@ -95,8 +96,12 @@ func (c *ServeCmd) start(e *env, command string) (*mockserver.Server, mockserver
 // stop ends the stand-in and saves its state.
 func (c *ServeCmd) stop(s *mockserver.Server) error { return errors.Join(s.Close(), c.save(s)) }
 
-func (c *ServeCmd) config(errs io.Writer) (mockserver.Config, error) {
-	log, err := logger(errs, c.LogLevel, c.LogFormat)
+func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
+	level := c.LogLevel
+	if c.Quiet {
+		level = "error"
+	}
+	log, err := e.logger(level, c.LogFormat)
 	if err != nil {
 		return mockserver.Config{}, err
 	}

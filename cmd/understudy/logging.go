@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/lmittmann/tint"
+	"golang.org/x/term"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+// The bounds of the log: a load of failures must neither flood the terminal nor
+// wait for it.
+const (
+	linesPerSecond = 20  // of each level; how many were left out is logged afterwards
+	maxLogText     = 300 // bytes of one attribute
+	maxLogStack    = 8 << 10
+	linesQueued    = 256         // that a blocked terminal or pipe leaves unwritten; more are dropped
+	flushLimit     = time.Second // how long the end of the process waits for them
+)
+
+// logger writes log lines to stderr: in colour for people, on a terminal only.
+// The end of the command writes what is left of them.
+func (e *env) logger(level, format string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, usage("--log-level %q: must be one of debug, info, warn, error", level)
+	}
+	out := &logQueue{lines: make(chan []byte, linesQueued), ended: make(chan struct{})}
+	go out.writeTo(e.err)
+	p := &pace{clock: engine.NewReal(), spent: map[slog.Level]int{}}
+	p.handler = handler(out, isTerminal(e.err), l, format)
+	e.atEnd = append(e.atEnd, p.stop, out.close)
+	return slog.New(paced{p.handler, p}), nil
+}
+
+// handler formats log lines.
+func handler(w io.Writer, terminal bool, level slog.Level, format string) slog.Handler {
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: clipAttr}
+	switch {
+	case format == "json":
+		return slog.NewJSONHandler(w, options)
+	case terminal:
+		return tint.NewHandler(w, &tint.Options{Level: level, ReplaceAttr: terminalAttr, TimeFormat: time.TimeOnly, NoColor: !colourful()})
+	}
+	return slog.NewTextHandler(w, options)
+}
+
+// isTerminal reports whether people watch what is written to w.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// colourful reports whether a terminal may have colours (https://no-color.org).
+func colourful() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
+
+// clipAttr shortens what somebody else has written.
+func clipAttr(_ []string, a slog.Attr) slog.Attr {
+	text := ""
+	switch a.Value.Kind() {
+	case slog.KindString:
+		text = a.Value.String()
+	case slog.KindAny:
+		err, ok := a.Value.Any().(error)
+		if !ok {
+			return a
+		}
+		text = err.Error()
+		a = slog.String(a.Key, text)
+	default:
+		return a
+	}
+	most := maxLogText
+	if a.Key == "stack" {
+		most = maxLogStack
+	}
+	if len(text) > most {
+		end := most
+		for end > 0 && !utf8.RuneStart(text[end]) {
+			end--
+		}
+		return slog.String(a.Key, text[:end]+"...")
+	}
+	return a
+}
+
+// terminalAttr also takes the control characters out, with which a text of
+// somebody else could write anywhere on a terminal.
+func terminalAttr(groups []string, a slog.Attr) slog.Attr {
+	a = clipAttr(groups, a)
+	if a.Value.Kind() == slog.KindString && strings.ContainsFunc(a.Value.String(), unicode.IsControl) {
+		return slog.String(a.Key, strings.Trim(strconv.QuoteToGraphic(a.Value.String()), `"`))
+	}
+	return a
+}
+
+// paced is a handler that passes linesPerSecond of each level. What comes
+// beyond that costs a caller that asks Enabled first no more than a counter.
+type paced struct {
+	slog.Handler
+	pace *pace
+}
+
+// Enabled also says no to what is beyond the rate.
+func (h paced) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.Handler.Enabled(ctx, level) && h.pace.room(level)
+}
+
+// Handle passes a line on.
+func (h paced) Handle(ctx context.Context, r slog.Record) error {
+	h.pace.take(r.Level)
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs keeps the pace.
+func (h paced) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return paced{h.Handler.WithAttrs(attrs), h.pace}
+}
+
+// WithGroup keeps the pace.
+func (h paced) WithGroup(name string) slog.Handler { return paced{h.Handler.WithGroup(name), h.pace} }
+
+// pace counts the lines of the current second.
+type pace struct {
+	clock   *engine.Real
+	handler slog.Handler // for the line about those left out
+
+	mu      sync.Mutex
+	until   time.Time // when the second ends
+	spent   map[slog.Level]int
+	leftOut int
+}
+
+// room reports whether another line fits into the second, and counts those that
+// do not.
+func (p *pace) room(level slog.Level) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.spent[level] < linesPerSecond {
+		return true
+	}
+	if now := p.clock.Now(); !now.Before(p.until) {
+		p.begin(now)
+		return true
+	}
+	p.leftOut++
+	return false
+}
+
+func (p *pace) take(level slog.Level) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now := p.clock.Now(); !now.Before(p.until) {
+		p.begin(now)
+	}
+	p.spent[level]++
+	if p.spent[level] == linesPerSecond {
+		p.clock.Alarm(p.until, p.ring)
+	}
+}
+
+// begin begins a second.
+func (p *pace) begin(now time.Time) {
+	p.until = now.Add(time.Second)
+	clear(p.spent)
+	p.say()
+}
+
+// ring ends a second in which lines may have been left out.
+func (p *pace) ring() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.say()
+}
+
+// say logs how many lines were left out.
+func (p *pace) say() {
+	if p.leftOut == 0 {
+		return
+	}
+	r := slog.NewRecord(p.clock.Now(), slog.LevelWarn, "log lines left out: too many in one second", 0)
+	r.AddAttrs(slog.Int("lines", p.leftOut))
+	p.leftOut = 0
+	_ = p.handler.Handle(context.Background(), r) // into a queue
+}
+
+func (p *pace) stop() {
+	p.clock.Alarm(time.Time{}, nil)
+	p.ring()
+}
+
+// logQueue lets nobody wait for a terminal that is paused or a pipe that nobody
+// reads: what does not fit any more is dropped.
+type logQueue struct {
+	ended chan struct{}
+
+	mu     sync.Mutex // guards closed
+	closed bool
+	lines  chan []byte
+}
+
+// Write queues a line.
+func (q *logQueue) Write(line []byte) (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.closed {
+		select {
+		case q.lines <- slices.Clone(line):
+		default:
+		}
+	}
+	return len(line), nil
+}
+
+// writeTo is the body of the queue's goroutine.
+func (q *logQueue) writeTo(w io.Writer) {
+	defer close(q.ended)
+	for line := range q.lines {
+		_, _ = w.Write(line) // nobody may be reading
+	}
+}
+
+// close waits until the queue is written, but not for ever.
+func (q *logQueue) close() {
+	q.mu.Lock()
+	if !q.closed {
+		q.closed = true
+		close(q.lines)
+	}
+	q.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), flushLimit)
+	defer cancel()
+	select {
+	case <-q.ended:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+func TestLogOnATerminal(t *testing.T) {
+	line := func(terminal bool) string {
+		var out bytes.Buffer
+		slog.New(handler(&out, terminal, slog.LevelInfo, "text")).Warn("delivery failed", "reason", "\x1b[2Jbad")
+		return out.String()
+	}
+	t.Setenv("TERM", "xterm")
+	t.Run("has colours", func(t *testing.T) {
+		t.Setenv("NO_COLOR", "")
+		if text := line(true); !strings.Contains(text, "\x1b[") || strings.Contains(text, "\x1b[2J") {
+			t.Errorf("%q", text)
+		}
+	})
+	t.Run("has none with NO_COLOR", func(t *testing.T) {
+		t.Setenv("NO_COLOR", "1")
+		if text := line(true); strings.Contains(text, "\x1b") {
+			t.Errorf("%q", text)
+		}
+	})
+	t.Run("has none on a dumb terminal", func(t *testing.T) {
+		t.Setenv("TERM", "dumb")
+		if text := line(true); strings.Contains(text, "\x1b") {
+			t.Errorf("%q", text)
+		}
+	})
+	t.Run("elsewhere it has none", func(t *testing.T) {
+		if text := line(false); strings.Contains(text, "\x1b") {
+			t.Errorf("%q", text)
+		}
+	})
+}
+
+func TestLogIsBounded(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	e := &env{err: &out}
+	log, err := e.logger("info", "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const many = 10_000
+	for range many {
+		if log.Enabled(t.Context(), slog.LevelInfo) {
+			log.Info("delivery failed", "reason", strings.Repeat("x", many), "error", errors.New(strings.Repeat("y", many)))
+		}
+	}
+	for _, end := range e.atEnd {
+		end()
+	}
+	lines, written, leftOut := strings.Split(strings.TrimSpace(out.String()), "\n"), 0, 0
+	for _, text := range lines {
+		var line struct {
+			Msg   string
+			Lines int
+		}
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		if len(text) > 1000 {
+			t.Errorf("a line of %d bytes", len(text))
+		}
+		if line.Lines > 0 {
+			leftOut += line.Lines
+		} else {
+			written++
+		}
+	}
+	if written+leftOut != many {
+		t.Errorf("%d lines written and %d left out, want %d together", written, leftOut, many)
+	}
+	if written > many/10 {
+		t.Errorf("%d lines written", written)
+	}
+}
+
+// blocked is a terminal that is paused.
+type blocked chan struct{}
+
+func (b blocked) Write(p []byte) (int, error) { <-b; return len(p), nil }
+
+// A log that nobody reads holds nobody up.
+func TestLogOfABlockedTerminal(t *testing.T) {
+	t.Parallel()
+	terminal := make(blocked)
+	defer close(terminal)
+	q := &logQueue{lines: make(chan []byte, linesQueued), ended: make(chan struct{})}
+	go q.writeTo(terminal)
+	for range 10 * linesQueued {
+		if n, err := q.Write([]byte("line\n")); n != 5 || err != nil {
+			t.Fatalf("%d, %v", n, err)
+		}
+	}
+	q.close()
+	if _, err := q.Write([]byte("late")); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,144 @@
+package mockserver
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+// tellFailure logs a failed attempt and what follows from it. Attempts that are
+// repeated are of level info, what has failed for good is a warning. The
+// account's lock is held: the log must not wait for anybody.
+func (s *Server) tellFailure(w *world, f engine.FailedAttempt) {
+	level, text := slog.LevelWarn, "delivery failed, no retries left: message is in the DLQ"
+	switch {
+	case f.Run != nil:
+		text = "workflow run failed: it is in the DLQ"
+	case !f.NextAt.IsZero():
+		level, text = slog.LevelInfo, "delivery failed, it is retried"
+	case f.DLQID == "":
+		text = "call of a workflow run failed, no retries left"
+	}
+	log := s.cfg.Log
+	if !log.Enabled(context.Background(), level) { // most of a load of failures
+		return
+	}
+	m, view := f.Message, "messages/"+f.Message.ID
+	attrs := []slog.Attr{slog.String("reason", outcomeText(f.Outcome)), slog.String("url", shownURL(m.URL)), slog.String("message", m.ID)}
+	if m.Role == engine.RoleCallback || m.Role == engine.RoleFailureCallback {
+		attrs = append(attrs, slog.String("role", string(m.Role)))
+	}
+	if m.RunID != "" {
+		view = "runs/" + m.RunID
+		attrs = append(attrs, slog.String("run", m.RunID))
+	}
+	if !f.NextAt.IsZero() {
+		attrs = append(attrs, slog.String("retry", strconv.Itoa(m.Retried)+" of "+strconv.Itoa(m.MaxRetries)),
+			slog.Time("at", f.NextAt.UTC()), slog.Duration("in", f.Wait))
+	}
+	if f.DLQID != "" {
+		attrs = append(attrs, slog.String("dlq", f.DLQID))
+	}
+	log.LogAttrs(context.Background(), level, text, append(attrs, slog.String("page", s.pageURL(w, view)))...)
+}
+
+// outcomeText is the outcome of a failed attempt in one line: why no response
+// came, or its status and the beginning of its body.
+func outcomeText(o *engine.Outcome) string {
+	if o.Err != "" {
+		return o.Err
+	}
+	text := strings.TrimSpace(strconv.Itoa(o.Status) + " " + http.StatusText(o.Status))
+	line, _, _ := strings.Cut(strings.TrimSpace(string(o.Body[:min(len(o.Body), 1<<10)])), "\n")
+	if line = strings.ToValidUTF8(line, "?"); line != "" {
+		text += ": " + shorten(line)
+	}
+	return text
+}
+
+// shownURL is a URL without the credentials that may be in it.
+func shownURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return text
+	}
+	return hidden(u.Redacted())
+}
+
+// pageURL is a view of the web page.
+func (s *Server) pageURL(w *world, view string) string {
+	at := s.URL() + "/_understudy/ui/" + view
+	if w.ID != s.cfg.Accounts[0].ID {
+		at += "?account=" + url.QueryEscape(w.ID)
+	}
+	return at
+}
+
+// tellRequest logs a request that was refused, or whose answer has a warning.
+func (s *Server) tellRequest(c *call, x *Exchange, err error) {
+	text, reason, status := "request accepted with a warning", c.warning, 0
+	if err != nil {
+		e := branded(c.dialect, failure(err))
+		text, reason, status = "request refused", e.text, e.status
+		if !e.refusal() {
+			return // the server's own are logged as such
+		}
+	}
+	log := s.cfg.Log
+	if reason == "" || !log.Enabled(context.Background(), slog.LevelWarn) {
+		return
+	}
+	attrs := []slog.Attr{slog.String("reason", reason), slog.String("method", x.Method), slog.String("path", shorten(x.Path))}
+	if status > 0 {
+		attrs = append(attrs, slog.Int("status", status))
+	}
+	if c.op == nil || c.op.Area != "control_url" { // whose calls the page does not list
+		w := c.world
+		if w == nil {
+			w = s.first()
+		}
+		attrs = append(attrs, slog.String("page", s.pageURL(w, "requests")))
+	}
+	log.LogAttrs(context.Background(), slog.LevelWarn, text, attrs...)
+}
+
+// plainListener tells the log when a client speaks TLS to a port that does not.
+type plainListener struct {
+	net.Listener
+	log *slog.Logger
+}
+
+// Accept waits for a connection.
+func (l plainListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		return &plainConn{TCPConn: tcp, log: l.log}, err
+	}
+	return conn, err
+}
+
+// plainConn looks at the first bytes of a connection.
+type plainConn struct {
+	*net.TCPConn
+	log   *slog.Logger
+	first sync.Once
+}
+
+// Read reads, and names a TLS handshake (RFC 8446, section 5.1).
+func (c *plainConn) Read(p []byte) (int, error) {
+	n, err := c.TCPConn.Read(p)
+	c.first.Do(func() {
+		if n >= 2 && p[0] == 0x16 && p[1] == 3 {
+			c.log.Warn("a client speaks TLS to this port, which speaks plain HTTP: use http:// in place of https://",
+				"address", Reachable(c.LocalAddr()), "client", c.RemoteAddr().String())
+		}
+	})
+	return n, err
+}
