@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 )
 
 // VectorQuery asks for the nearest vectors.
@@ -16,6 +17,7 @@ type VectorQuery struct {
 	TopK   int
 	Mode   string // of a hybrid index: HYBRID (default), DENSE, SPARSE
 	Fusion string // RRF (default) or DBSF
+	IDF    bool   // weight the sparse part by how rare its indices are
 	Filter VectorFilter
 }
 
@@ -29,34 +31,30 @@ type Scored struct {
 func (a *Account) QueryVectors(index, ns string, q VectorQuery) ([]Scored, error) {
 	a.lock()
 	defer a.unlock()
+	return a.queryVectors(index, ns, q)
+}
+
+func (a *Account) queryVectors(index, ns string, q VectorQuery) ([]Scored, error) {
 	x, err := a.index(index)
 	if err != nil {
 		return nil, err
 	}
-	mode := x.Type
-	if x.Type == Hybrid && q.Mode != "" {
-		mode = q.Mode
-	}
-	if mode != Sparse && x.Dimension != 0 && len(q.Values) != x.Dimension {
-		return nil, fmt.Errorf("Invalid vector dimension: %d, expected: %d: %w", len(q.Values), x.Dimension, ErrUnfit) //nolint:staticcheck // the service's own words
-	}
-	if mode != Dense && q.Sparse == nil {
-		return nil, fmt.Errorf("This index requires sparse vectors: %w", ErrUnfit) //nolint:staticcheck // the service's own words
-	}
-	if err := q.Sparse.check(); err != nil {
+	mode, err := x.mode(&q)
+	if err != nil {
 		return nil, err
 	}
+	q.Sparse = q.Sparse.summed()
 	n := x.namespaces[ns]
 	if n == nil {
 		return nil, nil
 	}
+	found := n.candidates(a.now, q.Filter)
+	if q.IDF {
+		q.Sparse = q.Sparse.weighted(n.candidates(a.now, VectorFilter{}))
+	}
 	var dense, sparse []Scored
-	for _, id := range n.order {
-		v := n.vectors[id]
-		if v == nil || v.ready.After(a.now) || !q.Filter.Holds(v.Metadata) {
-			continue
-		}
-		if mode != Sparse {
+	for _, v := range found {
+		if mode != Sparse && q.Values != nil {
 			dense = append(dense, Scored{v, similarity(x.Similarity, q.Values, v.Values)})
 		}
 		if score, shared := q.Sparse.dot(v.Sparse); mode != Dense && shared {
@@ -70,6 +68,75 @@ func (a *Account) QueryVectors(index, ns string, q VectorQuery) ([]Scored, error
 		return best(sparse, q.TopK), nil
 	}
 	return best(fuse(best(dense, q.TopK), best(sparse, q.TopK), q.Fusion), q.TopK), nil
+}
+
+// mode is which parts of the vectors a query is about. A hybrid index takes a
+// query with one of its parts, and fuses the one ranking.
+func (x *vectorIndex) mode(q *VectorQuery) (string, error) {
+	mode := x.Type
+	if x.Type == Hybrid && q.Mode != "" {
+		mode = q.Mode
+	}
+	switch {
+	case mode == Hybrid && q.Values == nil && q.Sparse == nil:
+		return mode, fmt.Errorf("This index requires dense or sparse vectors; the query has none: %w", ErrUnfit) //nolint:staticcheck // the service's own words
+	case (mode == Dense || mode == Hybrid && q.Values != nil) && x.Dimension != 0 && len(q.Values) != x.Dimension:
+		return mode, fmt.Errorf("Invalid vector dimension: %d, expected: %d: %w", len(q.Values), x.Dimension, ErrUnfit) //nolint:staticcheck // the service's own words
+	case mode == Sparse && q.Sparse == nil:
+		return mode, fmt.Errorf("This index requires sparse vectors: %w", ErrUnfit) //nolint:staticcheck // the service's own words
+	}
+	return mode, q.Sparse.check()
+}
+
+// candidates are the vectors that a query may find, in the order of insertion.
+func (n *namespace) candidates(now time.Time, filter VectorFilter) []*Vector {
+	var list []*Vector
+	for _, id := range n.order {
+		if v := n.vectors[id]; v != nil && !v.ready.After(now) && filter.Holds(v.Metadata) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// weighted multiplies each value by ln((N-n+0.5)/(n+0.5)): N vectors are there,
+// n of them have its index.
+func (s *SparseVector) weighted(all []*Vector) *SparseVector {
+	if s == nil {
+		return nil
+	}
+	having := map[int32]int{}
+	for _, v := range all {
+		if v.Sparse != nil {
+			for _, index := range v.Sparse.Indices {
+				having[index]++
+			}
+		}
+	}
+	out := &SparseVector{Indices: s.Indices, Values: make([]float32, len(s.Values))}
+	for i, index := range s.Indices {
+		n, total := float64(having[index]), float64(len(all))
+		out.Values[i] = s.Values[i] * float32(math.Log((total-n+0.5)/(n+0.5)))
+	}
+	return out
+}
+
+// summed is the vector with each index once: values of the same index add up.
+func (s *SparseVector) summed() *SparseVector {
+	if s == nil {
+		return nil
+	}
+	out, at := &SparseVector{Indices: []int32{}, Values: []float32{}}, make(map[int32]int, len(s.Indices))
+	for i, index := range s.Indices {
+		place, seen := at[index]
+		if seen {
+			out.Values[place] += s.Values[i]
+			continue
+		}
+		at[index] = len(out.Indices)
+		out.Indices, out.Values = append(out.Indices, index), append(out.Values, s.Values[i])
+	}
+	return out
 }
 
 func best(list []Scored, k int) []Scored {

@@ -29,7 +29,7 @@ var kept = map[reflect.Type]string{
 	reflect.TypeFor[event]():       "seq at next state msg run",
 	reflect.TypeFor[detail]():      "out err rule dlqID invoker step",
 	reflect.TypeFor[minute]():      "at",
-	reflect.TypeFor[vectorIndex](): "namespaces order",
+	reflect.TypeFor[vectorIndex](): "namespaces order, left out: open",
 	reflect.TypeFor[namespace]():   "vectors order waiting, left out: ready size",
 	reflect.TypeFor[Vector]():      "ready",
 	reflect.TypeFor[Group]():       "",

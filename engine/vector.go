@@ -64,6 +64,7 @@ type vectorIndex struct {
 	VectorConfig
 	namespaces map[string]*namespace // the default one, "", is always there
 	order      []string              // of their first upsert
+	open       map[string]*resumable // queries by id
 }
 
 type namespace struct {
@@ -179,20 +180,18 @@ func (x *vectorIndex) fits(v *Vector, dimension int) error {
 	return v.Sparse.check()
 }
 
+// maxSparse is how many indices a sparse vector may have.
+const maxSparse = 1000
+
 // check refuses what is no vector: every index has one value.
 func (s *SparseVector) check() error {
-	if s == nil {
+	switch {
+	case s == nil:
 		return nil
-	}
-	if len(s.Indices) != len(s.Values) {
-		return fmt.Errorf("sparse vector: %d indices and %d values; accepted are as many of each: %w", len(s.Indices), len(s.Values), ErrUnfit)
-	}
-	seen := make(map[int32]bool, len(s.Indices))
-	for _, i := range s.Indices {
-		if seen[i] {
-			return fmt.Errorf("sparse vector: index %d stands twice; accepted is each once: %w", i, ErrUnfit)
-		}
-		seen[i] = true
+	case len(s.Indices) != len(s.Values):
+		return fmt.Errorf("sparse vector: %d indices and %d values; the numbers must be equal: %w", len(s.Indices), len(s.Values), ErrUnfit)
+	case len(s.Indices) > maxSparse:
+		return fmt.Errorf("sparse vector: %d indices; must be at most %d: %w", len(s.Indices), maxSparse, ErrUnfit)
 	}
 	return nil
 }
@@ -216,6 +215,7 @@ func (n *namespace) put(v *Vector, now, ready time.Time) {
 		n.order = append(n.order, v.ID)
 	}
 	v.ready = ready
+	v.Sparse = v.Sparse.summed()
 	n.vectors[v.ID] = v
 	n.size += v.size()
 	n.waiting.push(v)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -60,6 +61,7 @@ type Config struct {
 	PricePerMessage   float64               // 0: 0.00001
 	VectorLag         time.Duration         // see engine.Config
 	VectorIndexes     []engine.VectorConfig // empty: one, named default
+	Embed             string                // EmbedHash: texts become vectors for tests; "": they are refused
 	Log               *slog.Logger
 }
 
@@ -177,6 +179,15 @@ func (c *Config) complete() error {
 	}
 	if len(c.VectorIndexes) == 0 {
 		c.VectorIndexes = []engine.VectorConfig{defaultIndex}
+	}
+	if err := checkEmbed(c.Embed); err != nil {
+		return err
+	}
+	if c.Embed == EmbedHash {
+		c.VectorIndexes = slices.Clone(c.VectorIndexes)
+		for i := range c.VectorIndexes {
+			c.VectorIndexes[i].EmbeddingModel = hashModel
+		}
 	}
 	if err := checkOutbound(c.Outbound); err != nil {
 		return err

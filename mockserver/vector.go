@@ -32,14 +32,18 @@ func vectorHandlers() map[string]handler {
 		h       handler
 	}{
 		{"deleteVectors", []string{"Delete"}, (*Server).deleteVectors},
+		{"endResumableQuery", nil, (*Server).endResumableQuery},
 		{"fetchVectors", []string{"Get"}, (*Server).fetchVectors},
-		{"queryVectorData", []string{"Get"}, (*Server).refuseEmbedding},
+		{"nextResumableQuery", nil, (*Server).nextResumableQuery},
+		{"queryVectorData", []string{"Get"}, (*Server).queryVectors},
 		{"queryVectors", []string{"Get"}, (*Server).queryVectors},
 		{"randomVector", []string{"Post"}, (*Server).randomVector},
 		{"rangeVectors", []string{"Get"}, (*Server).rangeVectors},
 		{"resetVectors", []string{"Delete"}, (*Server).resetVectors},
+		{"startResumableQuery", nil, (*Server).startResumableQuery},
+		{"startResumableQueryData", nil, (*Server).startResumableQuery},
 		{"updateVector", []string{"Put"}, (*Server).updateVector},
-		{"upsertVectorData", []string{"Put"}, (*Server).refuseEmbedding},
+		{"upsertVectorData", []string{"Put"}, (*Server).upsertVectorData},
 		{"upsertVectors", []string{"Put"}, (*Server).upsertVectors},
 	} {
 		for _, id := range []string{row.id, row.id + "In"} {
@@ -191,8 +195,22 @@ func (s *Server) upsertVectors(c *call) (reply, error) {
 	return result("Success"), c.account.UpsertVectors(c.index, c.namespace(), vectors)
 }
 
-func (s *Server) refuseEmbedding(*call) (reply, error) {
-	return reply{}, fmt.Errorf("Embedding data for this index is not allowed. The index must be created with an embedding model to use it.: %w", engine.ErrUnfit) //nolint:staticcheck // the service's own words
+// upsertVectorData stores texts with the vectors that are made of them.
+func (s *Server) upsertVectorData(c *call) (reply, error) {
+	list, err := oneOrMany[vectorJSON](c.body)
+	if err != nil {
+		return reply{}, err
+	}
+	vectors := make([]engine.Vector, len(list))
+	for i := range list {
+		embedded, err := s.embed(c, list[i].Data, list[i].Vector != nil || list[i].Sparse != nil)
+		if err != nil {
+			return reply{}, err
+		}
+		vectors[i] = list[i].vector()
+		vectors[i].Values, vectors[i].Sparse = embedded.Values, embedded.Sparse
+	}
+	return result("Success"), c.account.UpsertVectors(c.index, c.namespace(), vectors)
 }
 
 func (s *Server) updateVector(c *call) (reply, error) {
@@ -227,6 +245,8 @@ type selection struct {
 	Fusion          string            `json:"fusionAlgorithm"`
 	Mode            string            `json:"queryMode"`
 	Weighting       string            `json:"weightingStrategy"`
+	Data            *string           `json:"data"`
+	MaxIdle         *float64          `json:"maxIdle"`
 }
 
 func (q *selection) ids() []string {
@@ -329,8 +349,8 @@ func (q *selection) askable() error {
 	if *q.TopK < 1 {
 		return invalid(fmt.Sprintf("body /topK: received %d; accepted is a whole number from 1 up", *q.TopK))
 	}
-	if q.Weighting != "" {
-		return invalid("body /weightingStrategy: not supported here; accepted is a query without it")
+	if err := oneOf("weightingStrategy", q.Weighting, []string{"IDF"}); err != nil {
+		return err
 	}
 	if err := oneOf("fusionAlgorithm", q.Fusion, []string{"RRF", "DBSF"}); err != nil {
 		return err
@@ -348,30 +368,53 @@ func (s *Server) queryVectors(c *call) (reply, error) {
 	}
 	all := make([]any, len(queries))
 	for i := range queries {
-		q := &queries[i]
-		if err := q.askable(); err != nil {
-			return reply{}, err
-		}
-		filter, err := engine.ParseVectorFilter(q.Filter)
+		query, err := s.vectorQuery(c, &queries[i])
 		if err != nil {
 			return reply{}, err
 		}
-		found, err := c.account.QueryVectors(c.index, c.namespace(), engine.VectorQuery{Values: q.Vector, Sparse: q.Sparse.vector(), TopK: *q.TopK, Mode: q.Mode, Fusion: q.Fusion, Filter: filter})
+		found, err := c.account.QueryVectors(c.index, c.namespace(), query)
 		if err != nil {
 			return reply{}, err
 		}
-		list := make([]any, len(found))
-		for j, f := range found {
-			shown := q.shown(f.Vector)
-			shown["score"] = float32(f.Score)
-			list[j] = shown
-		}
-		all[i] = list
+		all[i] = queries[i].scored(found)
 	}
 	if len(all) == 1 {
 		return result(all[0]), nil
 	}
 	return result(all), nil
+}
+
+// vectorQuery is a query as the engine takes it; a text becomes vectors.
+func (s *Server) vectorQuery(c *call, q *selection) (engine.VectorQuery, error) {
+	var query engine.VectorQuery
+	if err := q.askable(); err != nil {
+		return query, err
+	}
+	filter, err := engine.ParseVectorFilter(q.Filter)
+	if err != nil {
+		return query, err
+	}
+	query = engine.VectorQuery{Values: q.Vector, Sparse: q.Sparse.vector(), TopK: *q.TopK, Mode: q.Mode, Fusion: q.Fusion, IDF: q.Weighting == "IDF", Filter: filter}
+	if !takesData(c) {
+		if q.Data != nil {
+			return query, invalid("body /data: not allowed in a query by vector; the path of a query by text ends with -data")
+		}
+		return query, nil
+	}
+	embedded, err := s.embed(c, q.Data, query.Values != nil || query.Sparse != nil)
+	query.Values, query.Sparse = embedded.Values, embedded.Sparse
+	return query, err
+}
+
+// scored are the vectors that a query has found.
+func (q *selection) scored(found []engine.Scored) []any {
+	list := make([]any, len(found))
+	for i, f := range found {
+		shown := q.shown(f.Vector)
+		shown["score"] = float32(f.Score)
+		list[i] = shown
+	}
+	return list
 }
 
 func (s *Server) rangeVectors(c *call) (reply, error) {

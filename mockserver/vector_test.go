@@ -2,6 +2,7 @@ package mockserver_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,7 +69,7 @@ func TestVectorIndexes(t *testing.T) {
 func TestVectorIndexesRefuse(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, three)
-	docs, words := opened(t, u, "DOCS"), opened(t, u, "WORDS")
+	docs, words, both := opened(t, u, "DOCS"), opened(t, u, "WORDS"), opened(t, u, "BOTH")
 	for _, row := range []struct {
 		c      *client
 		path   string
@@ -94,13 +95,24 @@ func TestVectorIndexesRefuse(t *testing.T) {
 		{docs, "/range", `{"limit":-1}`, 400, []string{"limit", "-1", "from 1"}},
 		{docs, "/delete", `{}`, 400, []string{"ids, prefix"}},
 		{docs, "/update", `{"id":"a","metadataUpdateMode":"MERGE"}`, 400, []string{"metadataUpdateMode", "MERGE", "PATCH"}},
-		{docs, "/upsert-data", `{"id":"a","data":"x"}`, 422, []string{"embedding model"}},
+		{docs, "/upsert-data", `{"id":"a","data":"x"}`, 422, []string{"embedding model", "--embed hash"}},
+		{docs, "/query-data", `{"data":"x"}`, 422, []string{"embedding model", "--embed hash"}},
+		{docs, "/resumable-query-data/ns", `{"data":"x"}`, 422, []string{"embedding model", "--embed hash"}},
+		{docs, "/query", `{"data":"x"}`, 400, []string{"/data", "-data"}},
+		{both, "/query", `{"topK":1}`, 422, []string{"dense or sparse"}},
+		{docs, "/query", `{"vector":[1,2,3],"data":"x"}`, 400, []string{"/data", "-data"}},
+		{docs, "/query", `{"vector":[1,2,3],"weightingStrategy":"TF"}`, 400, []string{"weightingStrategy", "TF", "IDF"}},
+		{docs, "/resumable-query", `{"vector":[1,2]}`, 422, []string{"expected: 3"}},
+		{docs, "/resumable-query", `{"vector":[1,2,3],"maxIdle":0}`, 400, []string{"maxIdle", "above 0"}},
+		{docs, "/resumable-query-next", `{"uuid":"none","additionalK":1}`, 404, []string{"none", "not found"}},
+		{docs, "/resumable-query-next", `{"uuid":"none"}`, 400, []string{"additionalK", "from 1"}},
+		{docs, "/resumable-query-end", `{"uuid":"none"}`, 404, []string{"none", "not found"}},
+		{words, "/upsert", `{"id":"a","sparseVector":{"indices":[` + strings.Repeat("1,", 1000) + `1],"values":[` + strings.Repeat("1,", 1000) + `1]}}`, 422, []string{"1001 indices", "at most 1000"}},
 		{docs, "/rename-namespace", `{"namespace":"","newNamespace":"x"}`, 400, []string{"default namespace"}},
 		{docs, "/rename-namespace", `{"namespace":"x","newNamespace":""}`, 400, []string{"empty", `"x"`}},
 		{docs, "/delete-namespace/none", "", 404, []string{"none", "docs"}},
 		{words, "/upsert", `{"id":"a","vector":[1]}`, 422, []string{"sparse"}},
 		{words, "/upsert", `{"id":"a","sparseVector":{"indices":[1,2],"values":[1]}}`, 422, []string{"2 indices", "1 values"}},
-		{words, "/upsert", `{"id":"a","sparseVector":{"indices":[4,4],"values":[1,2]}}`, 422, []string{"index 4", "twice"}},
 		{words, "/upsert", `{"id":"a","sparseVector":{"indices":[1.5],"values":[1]}}`, 400, []string{"indices", "1.5", "whole"}},
 		{words, "/query", `{"sparseVector":{"indices":[1,2],"values":[1]}}`, 422, []string{"2 indices"}},
 		{docs, "/unknown", "", 404, []string{"/unknown"}},
@@ -141,5 +153,48 @@ func TestVectorIndexFlag(t *testing.T) {
 		if want.Name == "" && err == nil || want.Name != "" && (err != nil || got != want) {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
+	}
+}
+
+func TestVectorsOfTexts(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Embed: mockserver.EmbedHash})
+	c := newClient(t, u)
+	c.url, c.token = u.VectorURL(), environment(u)["UNDERSTUDY_VECTOR_TOKEN"]
+	t.Run("the first text decides on the dimension", func(t *testing.T) {
+		c.do("POST", "/upsert-data", `[{"id":"a","data":"red apples"},{"id":"b","data":"blue whales"}]`).ok()
+		if a := c.do("GET", "/info", "").ok(); a.number("result", "dimension") != 384 {
+			t.Errorf("%s", a.raw)
+		}
+	})
+	t.Run("the same text gives the same vector", func(t *testing.T) {
+		if a := c.do("POST", "/query-data", `{"data":"red apples","topK":1}`).ok(); a.text("result", 0, "id") != "a" || a.get("result", 0, "score") != 1.0 {
+			t.Errorf("%s", a.raw)
+		}
+	})
+	t.Run("several queries in one request", func(t *testing.T) {
+		if a := c.do("POST", "/query-data/", `[{"data":"apple","topK":1},{"data":"whale","topK":1}]`); a.status == http.StatusOK {
+			t.Errorf("an empty namespace was taken: %s", a.raw)
+		}
+		if a := c.do("POST", "/query-data", `[{"data":"apple","topK":1},{"data":"whale","topK":1}]`).ok(); a.text("result", 0, 0, "id") != "a" || a.text("result", 1, 0, "id") != "b" {
+			t.Errorf("%s", a.raw)
+		}
+	})
+	t.Run("a text without words is a vector too", func(t *testing.T) {
+		c.do("POST", "/upsert-data", `{"id":"c","data":""}`).ok()
+	})
+	t.Run("no text is refused", func(t *testing.T) {
+		c.do("POST", "/upsert-data", `{"id":"c"}`).refused(http.StatusBadRequest, "/data", "missing")
+	})
+	t.Run("a vector beside the text is refused", func(t *testing.T) {
+		c.do("POST", "/upsert-data", `{"id":"c","data":"x","vector":[1]}`).refused(http.StatusBadRequest, "vector", "not allowed")
+	})
+}
+
+func TestUnknownEmbedding(t *testing.T) {
+	t.Parallel()
+	if s, err := mockserver.Run(mockserver.Config{Embed: "bge"}); err == nil || !strings.Contains(err.Error(), "must be hash") {
+		_ = s.Close()
+		t.Errorf("got %v", err)
 	}
 }

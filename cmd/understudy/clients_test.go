@@ -25,7 +25,7 @@ var needs = map[string]string{"ratelimit": "UNDERSTUDY_KV_URL"}
 // flags are what the tests of a folder ask of the server.
 var flags = map[string][]string{"vector": {
 	"--clock", "manual", "--vector-lag", "2s",
-	"--vector-index", "docs=DENSE:3:COSINE", "--vector-index", "words=SPARSE", "--vector-index", "both=HYBRID:2:DOT_PRODUCT",
+	"--embed", "hash", "--vector-index", "docs=DENSE:3:COSINE", "--vector-index", "text=DENSE:64:COSINE", "--vector-index", "words=SPARSE", "--vector-index", "both=HYBRID:2:DOT_PRODUCT",
 }}
 
 // TestClients runs the tests of the published client packages, each folder of

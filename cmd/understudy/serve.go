@@ -36,6 +36,7 @@ type ServeCmd struct {
 	VectorLag         time.Duration     `default:"0s" help:"How long a vector change stays pending."`
 	KVURL             string            `name:"kv-url" aliases:"kv-server" env:"UNDERSTUDY_KV_SERVER" placeholder:"redis://..." help:"A real server behind the key-value store; embedded without."` // UNDERSTUDY_KV_URL is what the banner gives to clients
 	VectorIndex       []string          `sep:"none" placeholder:"NAME=TYPE:DIM:FUNCTION" help:"A vector index, such as docs=DENSE:1536:COSINE; repeatable. Default: one whose first vector decides."`
+	Embed             string            `placeholder:"hash" help:"hash: make vectors of texts by hashing their words, for tests; without it, texts are refused."`
 	ListenRegion      string            `placeholder:"ADDR" help:"Own address of the region host."`
 	ListenManagement  string            `placeholder:"ADDR" help:"Own address of the management host."`
 	ListenVector      string            `placeholder:"ADDR" help:"Own address of the vector host."`
@@ -116,7 +117,7 @@ func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
 		Addr: c.Addr, RegionAddr: c.ListenRegion, ManagementAddr: c.ListenManagement, VectorAddr: c.ListenVector,
 		Dialect: dialect, Clock: c.Clock, Seed: c.Seed, AnyAccount: c.Accounts == "any", Rewrites: c.Rewrite,
 		SkipResponseCheck: !c.ValidateResponses, StrictOptions: c.StrictOptions, ControlToken: c.ControlToken,
-		PricePerMessage: c.PricePerMessage, Outbound: c.Outbound, KVURL: c.KVURL, VectorLag: c.VectorLag, Log: log,
+		PricePerMessage: c.PricePerMessage, Outbound: c.Outbound, KVURL: c.KVURL, Embed: c.Embed, VectorLag: c.VectorLag, Log: log,
 	}
 	if cfg.MaxMessages = c.MaxMessages; c.MaxMessages < 1 {
 		return cfg, usage("--max-messages %d: must be an integer from 1 up", c.MaxMessages)

@@ -656,6 +656,12 @@ type RawStep struct {
 	MessageId string `json:"messageId"`
 }
 
+// ResumableQuery defines model for ResumableQuery.
+type ResumableQuery struct {
+	Scores []ScoredVector `json:"scores"`
+	Uuid   string         `json:"uuid"`
+}
+
 // RunRef defines model for RunRef.
 type RunRef struct {
 	WorkflowRunCreatedAt *int64  `json:"workflowRunCreatedAt,omitempty"`
@@ -753,6 +759,19 @@ type Schedule struct {
 	RetryDelayExpression *string            `json:"retryDelayExpression,omitempty"`
 	ScheduleId           string             `json:"scheduleId"`
 	Timeout              *int               `json:"timeout,omitempty"`
+}
+
+// ScoredVector defines model for ScoredVector.
+type ScoredVector struct {
+	Data         *string     `json:"data,omitempty"`
+	Id           string      `json:"id"`
+	Metadata     interface{} `json:"metadata,omitempty"`
+	Score        float32     `json:"score"`
+	SparseVector *struct {
+		Indices []int32   `json:"indices"`
+		Values  []float32 `json:"values"`
+	} `json:"sparseVector,omitempty"`
+	Vector *[]float32 `json:"vector,omitempty"`
 }
 
 // SearchIndex defines model for SearchIndex.

@@ -117,6 +117,82 @@ test("sparse and hybrid indexes", async () => {
   assert.deepEqual((await both.query({ vector: [1, 0], sparseVector: { indices: [3], values: [1] }, topK: 1 })).map((v) => v.id), ["h"]);
 });
 
+const ids = (found) => found.map((v) => v.id);
+
+test("a hybrid index takes a query with one of its two parts", async () => {
+  const both = open("BOTH");
+  await both.upsert([
+    { id: "h", vector: [1, 0], sparseVector: { indices: [3], values: [2] } },
+    { id: "i", vector: [0, 1], sparseVector: { indices: [4], values: [2] } },
+  ]);
+  await advance("2s");
+  assert.deepEqual(ids(await both.query({ vector: [0, 1], topK: 2 })), ["i", "h"]);
+  assert.deepEqual(ids(await both.query({ sparseVector: { indices: [4], values: [1] }, topK: 2 })), ["i"]);
+  const many = await both.queryMany([{ vector: [1, 0], topK: 1 }, { sparseVector: { indices: [4], values: [1] }, topK: 1 }]);
+  assert.deepEqual(many.map(ids), [["h"], ["i"]]);
+});
+
+test("values of an index that is there twice add up", async () => {
+  const words = open("WORDS");
+  await words.upsert({ id: "a", sparseVector: { indices: [7, 2, 7], values: [1, 5, 2] } });
+  await advance("2s");
+  const [a] = await words.fetch(["a"], { includeVectors: true });
+  assert.deepEqual(a.sparseVector, { indices: [7, 2], values: [3, 5] });
+  assert.equal((await words.query({ sparseVector: { indices: [7, 7], values: [1, 1] }, topK: 1 }))[0].score, 6);
+});
+
+test("IDF weights what is rare higher", async () => {
+  const words = open("WORDS");
+  await words.upsert([
+    { id: "rare", sparseVector: { indices: [1, 2], values: [1, 1] } },
+    ...["b", "c", "d"].map((id) => ({ id, sparseVector: { indices: [2], values: [1] } })),
+    { id: "e", sparseVector: { indices: [9], values: [1] } },
+  ]);
+  await advance("2s");
+  const [first] = await words.query({ sparseVector: { indices: [1], values: [2] }, topK: 1, weightingStrategy: "IDF" });
+  assert.equal(first.id, "rare");
+  assert.ok(Math.abs(first.score - 2 * Math.log((5 - 1 + 0.5) / (1 + 0.5))) < 1e-5, `score ${first.score}`);
+});
+
+test("a resumable query continues where it was, in a namespace too", async () => {
+  for (const space of [docs, docs.namespace("eu")]) {
+    await space.upsert(["a", "b", "c", "d", "e"].map((id, i) => ({ id, vector: [1, i, 0], metadata: { i } })));
+    await advance("2s");
+    const { result, fetchNext, stop } = await space.resumableQuery({ vector: [1, 0, 0], topK: 2, maxIdle: 60, includeMetadata: true });
+    assert.deepEqual(result.map((v) => [v.id, v.metadata.i]), [["a", 0], ["b", 1]]);
+    assert.deepEqual((await fetchNext(2)).map((v) => [v.id, v.metadata.i, v.vector]), [["c", 2, undefined], ["d", 3, undefined]]);
+    assert.deepEqual(ids(await fetchNext(5)), ["e"]);
+    assert.deepEqual(await fetchNext(5), []);
+    assert.equal(await stop(), "Success");
+    await assert.rejects(async () => fetchNext(1));
+  }
+});
+
+test("a resumable query ends when it is idle for too long", async () => {
+  const { fetchNext } = await docs.resumableQuery({ vector: [1, 0, 0], topK: 2, maxIdle: 60 });
+  await advance("60s");
+  assert.deepEqual(await fetchNext(1), []);
+  await advance("61s");
+  await assert.rejects(fetchNext(1), /not found/);
+});
+
+test("texts become vectors by hashing, in each kind of index", async () => {
+  for (const name of ["TEXT", "WORDS", "BOTH"]) {
+    const index = open(name);
+    await index.upsert([
+      { id: "cat", data: "A cat sleeps on the warm roof", metadata: { n: 1 } },
+      { id: "tax", data: "Quarterly tax reports are due in April" },
+    ]);
+    await advance("2s");
+    const found = await index.query({ data: "where does the cat sleep?", topK: 1, includeData: true, includeMetadata: true });
+    assert.deepEqual(found.map((v) => [v.id, v.data, v.metadata]), [["cat", "A cat sleeps on the warm roof", { n: 1 }]], name);
+    const { result, stop } = await index.resumableQuery({ data: "tax reports", topK: 1, maxIdle: 60 });
+    assert.deepEqual(ids(result), ["tax"], name);
+    await stop();
+  }
+  assert.match((await open("TEXT").info()).denseIndex.embeddingModel, /TEST/);
+});
+
 test("what does not fit is refused and stores nothing", async () => {
   await assert.rejects(docs.upsert([{ id: "ok", vector: [1, 0, 0] }, { id: "bad", vector: [1, 0] }]), /dimension/i);
   await assert.rejects(docs.upsert({ id: "bad", vector: [1, 0, 1e39] }), /vector/i);

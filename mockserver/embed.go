@@ -1,0 +1,134 @@
+package mockserver
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"strings"
+	"unicode"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+// EmbedHash is the value of Config.Embed that turns texts into vectors by
+// hashing their words: no model, no meaning, but the same vector for the same
+// text, and near ones for texts that share words.
+const EmbedHash = "hash"
+
+// hashModel is the name of that embedding in the information about an index.
+const hashModel = "UNDERSTUDY_TEST_HASH"
+
+// undecidedDimension is that of hashed vectors in an index whose dimension
+// nothing has decided yet.
+const undecidedDimension = 384
+
+// checkEmbed refuses an embedding that does not exist.
+func checkEmbed(name string) error {
+	if name == "" || name == EmbedHash {
+		return nil
+	}
+	return fmt.Errorf("embedding %q: must be hash", name)
+}
+
+// takesData reports whether an operation is one on texts.
+func takesData(c *call) bool { return strings.Contains(c.op.ID, "Data") }
+
+// embed makes the vectors of a text, as the index needs them.
+func (s *Server) embed(c *call, text *string, vectors bool) (engine.Vector, error) {
+	var v engine.Vector
+	switch {
+	case s.cfg.Embed == "":
+		return v, fmt.Errorf("Embedding data for this index is not allowed. The index must be created with an embedding model to use it. "+ //nolint:staticcheck // the service's own words
+			"For tests, start the server with --embed hash: %w", engine.ErrUnfit)
+	case vectors:
+		return v, invalid("body: vector and sparseVector are not allowed together with data; the path of vectors has no -data")
+	case text == nil:
+		return v, invalid("body /data: missing: must be a string")
+	}
+	info, err := c.account.VectorInfo(c.index)
+	if err != nil {
+		return v, err
+	}
+	dimension := info.Dimension
+	if dimension == 0 {
+		dimension = undecidedDimension
+	}
+	if info.Type != engine.Sparse {
+		v.Values = hashDense(*text, dimension)
+	}
+	if info.Type != engine.Dense {
+		v.Sparse = hashSparse(*text)
+	}
+	return v, nil
+}
+
+// textWords are the words of a text in lower case.
+func textWords(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+func hashOf(feature string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(feature)) // never fails
+	return h.Sum64()
+}
+
+// hashDense is a vector of length 1: each word counts, and less each three
+// letters in a row, so that forms of a word are near each other.
+func hashDense(text string, dimension int) []float32 {
+	sums := make([]float64, dimension)
+	add := func(feature string, weight float64) {
+		hash := hashOf(feature)
+		if hash>>63 == 1 {
+			weight = -weight
+		}
+		sums[hash%uint64(dimension)] += weight
+	}
+	for _, word := range textWords(text) {
+		add(word, 1)
+		letters := []rune("^" + word + "$")
+		for i := 0; i+3 <= len(letters); i++ {
+			add(string(letters[i:i+3]), 0.3)
+		}
+	}
+	length := 0.0
+	for _, x := range sums {
+		length += x * x
+	}
+	if length == 0 { // no words, or they cancel out
+		sums[hashOf(text)%uint64(dimension)], length = 1, 1
+	}
+	values := make([]float32, dimension)
+	for i, x := range sums {
+		values[i] = float32(x / math.Sqrt(length))
+	}
+	return values
+}
+
+// Constants of BM25, without the rarity of words, which is a weighting of
+// queries.
+const (
+	saturation    = 1.2
+	normalization = 0.75
+	usualLength   = 32 // words
+	maxTerms      = 1000
+)
+
+// hashSparse has a value for each word, by BM25.
+func hashSparse(text string) *engine.SparseVector {
+	words := textWords(text)
+	count, order := map[int32]float64{}, []int32{}
+	for _, word := range words {
+		index := int32(hashOf(word) & math.MaxInt32)
+		if count[index]++; count[index] == 1 {
+			order = append(order, index)
+		}
+	}
+	v := &engine.SparseVector{Indices: []int32{}, Values: []float32{}}
+	for _, index := range order[:min(len(order), maxTerms)] {
+		f := count[index]
+		v.Indices = append(v.Indices, index)
+		v.Values = append(v.Values, float32(f*(saturation+1)/(f+saturation*(1-normalization+normalization*float64(len(words))/usualLength))))
+	}
+	return v
+}

@@ -1,0 +1,67 @@
+package mockserver
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+// Bounds of maxIdle in seconds.
+const (
+	defaultMaxIdle = 3600
+	longestMaxIdle = 86400 * 365
+)
+
+func (s *Server) startResumableQuery(c *call) (reply, error) {
+	var q selection
+	if err := unmarshal(c.body, &q); err != nil {
+		return reply{}, err
+	}
+	query, err := s.vectorQuery(c, &q)
+	if err != nil {
+		return reply{}, err
+	}
+	idle := float64(defaultMaxIdle)
+	if q.MaxIdle != nil {
+		idle = *q.MaxIdle
+	}
+	if idle <= 0 || idle > longestMaxIdle {
+		return reply{}, invalid(fmt.Sprintf("body /maxIdle: invalid value %g: must be a number of seconds above 0, at most %d", idle, longestMaxIdle))
+	}
+	id, found, err := c.account.StartResumable(c.index, c.namespace(), engine.ResumableQuery{
+		VectorQuery: query, MaxIdle: time.Duration(idle * float64(time.Second)),
+		VectorParts: engine.VectorParts{Vector: q.IncludeVectors, Metadata: q.IncludeMetadata, Data: q.IncludeData},
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return result(map[string]any{"uuid": id, "scores": q.scored(found)}), nil
+}
+
+// resumption is the body of the later calls of a resumable query.
+type resumption struct {
+	UUID        string `json:"uuid"`
+	AdditionalK *int   `json:"additionalK"`
+}
+
+func (s *Server) nextResumableQuery(c *call) (reply, error) {
+	var body resumption
+	if err := unmarshal(c.body, &body); err != nil {
+		return reply{}, err
+	}
+	if body.AdditionalK == nil || *body.AdditionalK < 1 {
+		return reply{}, invalid("body /additionalK: must be an integer from 1")
+	}
+	found, parts, err := c.account.NextResumable(c.index, body.UUID, *body.AdditionalK)
+	q := selection{IncludeVectors: parts.Vector, IncludeMetadata: parts.Metadata, IncludeData: parts.Data}
+	return result(q.scored(found)), err
+}
+
+func (s *Server) endResumableQuery(c *call) (reply, error) {
+	var body resumption
+	if err := unmarshal(c.body, &body); err != nil {
+		return reply{}, err
+	}
+	return result("Success"), c.account.EndResumable(c.index, body.UUID)
+}
