@@ -177,7 +177,10 @@ func (g *grouping) next(it *item) {
 func (g *grouping) progress(it *item) string {
 	switch it.ended {
 	case Delivered:
-		if it.step.TargetStep > 0 {
+		switch {
+		case it.step.TargetStep > 0 && g.run.ended():
+			return StepCanceled // its result was refused, or will be
+		case it.step.TargetStep > 0:
 			return StepProgress // the endpoint has not reported the result yet
 		}
 		return StepSuccess

@@ -12,10 +12,22 @@ let healthy; // whether the flaky parts work
 let apiFailures;
 
 before(async () => {
-  await setClock("manual");
   const child = createWorkflow(async (context) => {
     if (context.requestPayload?.fail) throw new WorkflowNonRetryableError("child refuses");
     return await context.run("double", () => context.requestPayload.n * 2);
+  });
+  let called;
+  const invoked = new Promise((resolve) => (called = resolve));
+  const slow = createWorkflow(async (context) => {
+    called();
+    await context.sleep("a while", 3);
+    await context.run("child step", () => 1);
+  });
+  const fragile = createWorkflow(async (context) => {
+    await Promise.all([
+      context.invoke("ask", { workflow: slow, body: {} }),
+      context.run("fail", async () => { await invoked; throw new WorkflowNonRetryableError("it broke"); }),
+    ]);
   });
   const parent = createWorkflow(async (context) => {
     const ok = await context.invoke("ask", { workflow: child, body: { n: 21 } });
@@ -78,7 +90,7 @@ before(async () => {
           },
         },
       },
-      "/family": { many: { parent, child } },
+      "/family": { many: { parent, child, slow, fragile } },
     },
     {
       "/third": (req, body) => {
@@ -86,6 +98,7 @@ before(async () => {
         return apiFailures-- > 0 ? [503, "busy"] : [200, '{"answer":42}', { "content-type": "application/json" }];
       },
       "/not-a-workflow": () => [200, "hello"],
+      "/old-library": () => [200, "hello", { "Upstash-Workflow-Sdk-Version": "1" }],
       "/hangs": () => new Promise(() => {}),
     },
   );
@@ -96,6 +109,7 @@ after(async () => {
 });
 beforeEach(async () => {
   await reset();
+  await setClock("manual"); // a reset brings back the one that was configured
   [seen, healthy, apiFailures] = [[], false, 0];
 });
 
@@ -262,9 +276,21 @@ test("a cancelled run stops, without DLQ entry", async () => {
   assert.equal((await api("GET", "/v2/workflows/dlq")).body.messages.length, 0);
 });
 
+// failure is the only error of the only step that a run has failed in.
+const failure = (view) => {
+  assert.equal(view.workflowState, "RUN_FAILED");
+  assert.deepEqual(view.steps.map((g) => g.type), ["sequential", "next"]);
+  assert.equal(view.steps[1].steps[0].state, "STEP_FAILED");
+  assert.equal(view.steps[1].steps[0].errors.length, 1);
+  return view.steps[1].steps[0].errors[0];
+};
+
 test("an endpoint that is no workflow fails its run at once", async () => {
   const id = await start("/not-a-workflow", { retries: 3 });
-  assert.equal((await run(id)).workflowState, "RUN_FAILED");
+  const { runs } = await client.logs({ workflowRunId: id });
+  const { error, body } = failure(runs[0]);
+  assert.equal(error, "detected a non-workflow destination for trigger/invoke. make sure you are sending the request to the correct endpoint");
+  assert.equal(body, "hello");
   assert.equal(app.calls["/not-a-workflow"], 2); // the first call, and the failure callback
 });
 
@@ -275,4 +301,52 @@ test("a plain trigger over REST starts a run as well", async () => {
   const view = await run(body.workflowRunId);
   assert.equal(view.workflowState, "RUN_SUCCESS");
   assert.deepEqual(JSON.parse(view.workflowRunResponse).got, { hello: "rest" });
+});
+
+test("a plain trigger of an endpoint without a library fails its run at once", async () => {
+  for (const path of ["/not-a-workflow", "/old-library"]) {
+    const { body } = await api("POST", `/v2/trigger/${app.url}${path}`, "{}");
+    await settle();
+    const { error } = failure(await run(body.workflowRunId));
+    assert.equal(error, "trigger rest api is only usable with sdk versions after v1.0.0 major version");
+  }
+});
+
+test("a run that is asked to show its library starts, once", async () => {
+  const before = app.calls["/steps"];
+  const id = await start("/steps", { body: { hello: "unknown" }, headers: { "Upstash-Workflow-Unknown-Sdk": "true", "X-User": "u" } });
+  assert.deepEqual(seen, ["first", "second"]);
+  assert.equal((await run(id)).workflowState, "RUN_SUCCESS");
+  assert.equal(app.calls["/steps"] - before, 4); // one more than without the question
+});
+
+test("a call with retries comes back once, after the last of them", async () => {
+  apiFailures = 99;
+  const before = app.calls["/call"];
+  await start("/call");
+  await advance("2d");
+  assert.equal(seen.filter((s) => s[0] === "third").length, 4);
+  assert.equal(app.calls["/call"] - before, 3); // the first call, the answer, the rest
+});
+
+test("a child that outlives its failed parent is a step that succeeded", async () => {
+  const id = await start("/family/fragile");
+  await advance("1m");
+  const { runs } = await client.logs({ workflowRunId: id });
+  assert.equal(runs[0].workflowState, "RUN_FAILED");
+  const group = runs[0].steps.find((g) => g.type === "parallel");
+  assert.deepEqual(group.steps.map((s) => [s.stepName, s.state]).toSorted(), [["ask", "STEP_SUCCESS"], ["fail", "STEP_FAILED"]]);
+  assert.equal(group.steps.find((s) => s.stepName === "fail").errors[0].status, 489);
+});
+
+test("every step says when it was made and what it was sent", async () => {
+  healthy = false;
+  const id = await start("/fails", { body: { order: 7 }, headers: { "X-Custom-Header": "blue" } });
+  const steps = (await run(id)).steps.flatMap((g) => g.steps);
+  assert.ok(steps.length >= 3);
+  for (const step of steps) {
+    assert.ok(step.createdAt > 0);
+    assert.deepEqual(step.headers["X-Custom-Header"], ["blue"]);
+    assert.equal(step.errors !== undefined, step.state === "STEP_FAILED");
+  }
 });
