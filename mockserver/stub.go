@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
@@ -29,7 +30,8 @@ type Stub struct {
 // Answer is one scripted answer. Captures of a regular expression may be used
 // as $1 in status, headers, body and delay; $reason is the text of the status. In
 // headers and body, {{body}}, {{url}}, {{method}} and {{header NAME}} echo the
-// request.
+// request, with json before the name as a JSON string; {{headers}} and {{args}},
+// those of the query, as JSON objects; {{jsonBody}} a body that is JSON, else null.
 type Answer struct {
 	Status  StubStatus        `json:"status,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
@@ -69,14 +71,6 @@ func (s StubStatus) MarshalJSON() ([]byte, error) {
 		return json.Marshal(n)
 	}
 	return json.Marshal(string(s))
-}
-
-// EchoHosts are the public hosts that clients' own tests publish to: each
-// answers the status in its path.
-var EchoHosts = []Stub{
-	{URL: `/^https?://(?:mock\.)?httpstat(?:us\.io|\.us|\.io)/(\d{3})/?\?(?:.*&)?sleep=(\d+)/`, Answers: []Answer{{Status: "$1", Body: "$1 $reason", Delay: "${2}ms"}}},
-	{URL: `/^https?://(?:mock\.)?httpstat(?:us\.io|\.us|\.io)/(\d{3})/`, Answers: []Answer{{Status: "$1", Body: "$1 $reason"}}},
-	{URL: `/^https?://(?:www\.)?example\.(?:com|org|net)(?:[:/?]|$)/`, Answers: []Answer{{Status: "200", Body: "Example Domain"}}},
 }
 
 // check refuses a stub that cannot be.
@@ -305,7 +299,7 @@ func (s *stub) next(d *delivered, captures []int, limit time.Duration) engine.Ou
 	return engine.Outcome{Status: status, Header: h, Body: []byte(fill(a.Body)), After: after}
 }
 
-var echoed = regexp.MustCompile(`\{\{\s*(body|url|method|header\s+([\w-]+))\s*\}\}`)
+var echoed = regexp.MustCompile(`\{\{\s*(json\s+)?(body|url|method|headers|args|jsonBody|header\s+([\w-]+))\s*\}\}`)
 
 // echo puts parts of the request into a text.
 func (d *delivered) echo(text string) string {
@@ -314,16 +308,51 @@ func (d *delivered) echo(text string) string {
 	}
 	return echoed.ReplaceAllStringFunc(text, func(match string) string {
 		m := echoed.FindStringSubmatch(match)
-		switch {
-		case m[2] != "":
-			return d.header.Get(m[2])
-		case m[1] == "body":
-			return string(d.body)
-		case m[1] == "url":
-			return d.url
+		if m[1] != "" {
+			return asJSON(d.part(m[2], m[3]))
 		}
-		return d.method
+		return d.part(m[2], m[3])
 	})
+}
+
+// part is what a name of an echo stands for; header is that of {{header NAME}}.
+func (d *delivered) part(name, header string) string {
+	switch name {
+	case "body":
+		return string(d.body)
+	case "url":
+		return d.url
+	case "method":
+		return d.method
+	case "headers":
+		return asJSON(joined(d.header))
+	case "args":
+		u, err := url.Parse(d.url)
+		if err != nil {
+			return "{}"
+		}
+		return asJSON(joined(u.Query()))
+	case "jsonBody":
+		if !json.Valid(d.body) {
+			return "null"
+		}
+		return string(d.body)
+	}
+	return d.header.Get(header)
+}
+
+// joined is one text for each name.
+func joined(values map[string][]string) map[string]string {
+	out := make(map[string]string, len(values))
+	for name, list := range values {
+		out[name] = strings.Join(list, ",")
+	}
+	return out
+}
+
+func asJSON(v any) string {
+	b, _ := json.Marshal(v) // texts and maps of texts always marshal
+	return string(b)
 }
 
 // ParseStub reads URL=STATUS[:BODY]; the URL may hold = itself.

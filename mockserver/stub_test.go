@@ -1,6 +1,7 @@
 package mockserver_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -106,24 +107,66 @@ func TestStubsThatCannotBe(t *testing.T) {
 
 func TestEchoHosts(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t, mockserver.Config{Stubs: mockserver.EchoHosts})
-	for url, want := range map[string]int{
-		"https://example.com":                       200,
-		"https://example.com/path?x=1":              200,
-		"https://mock.httpstatus.io/503":            503,
-		"https://mock.httpstat.us/418":              418,
-		"https://mock.httpstatus.io/200?sleep=3000": 200,
-		"http://httpstat.us/404":                    404,
+	u := mockserver.RunT(t, mockserver.Config{Stubs: mockserver.EchoHosts, Outbound: "stub-only"})
+	for _, c := range []struct {
+		url, method string
+		status      int
+		took        float64 // ms
+	}{
+		{"https://example.com", "POST", 404, 1000},
+		{"https://www.example.com/path?x=1", "POST", 404, 1000},
+		{"https://mock.httpstatus.io/503", "POST", 503, 300},
+		{"https://mock.httpstat.us/418", "POST", 418, 300},
+		{"https://mock.httpstatus.io/200?sleep=3000", "POST", 200, 3000},
+		{"http://httpstat.us/404", "POST", 404, 300},
+		{"https://httpstat.us", "GET", 200, 300},
+		{"https://httpbin.org/post", "POST", 200, 300},
+		{"https://httpbin.org/post?a=b", "GET", 405, 300},
+		{"https://httpbin.org/get", "GET", 200, 300},
+		{"https://HTTPBIN.org/status/503", "POST", 503, 300},
+		{"https://httpbin.org/delay/2", "POST", 200, 2000},
+		{"http://httpbin.org:80/anything/a/b?c=d", "PUT", 200, 300},
+		{"https://httpbin.org/nowhere", "POST", 404, 300},
+		{"https://httpbin.org/", "GET", 200, 300},
+		{"https://first-message.requestcatcher.com/test", "POST", 200, 300},
 	} {
-		id := u.Publish(url, nil, "Svc-Retries: 0")
+		id := u.Publish(c.url, nil, "Svc-Retries: 0", "Svc-Method: "+c.method)
+		if m := u.Message(id); m.ID != id {
+			t.Errorf("%s: cannot be looked at before it is delivered", c.url)
+		}
 		u.Advance(5 * time.Second)
-		for _, d := range u.Deliveries() {
-			if d.MessageID == id && (d.Response.Status != want || !d.Stubbed) {
-				t.Errorf("%s: %d %s, want %d", url, d.Response.Status, d.Error, want)
-			}
-			if d.MessageID == id && strings.Contains(url, "sleep") && d.DurationMs != 3000 {
-				t.Errorf("%s took %v ms", url, d.DurationMs)
-			}
+		list := u.Deliveries()
+		if d := list[len(list)-1]; d.MessageID != id || d.Response.Status != c.status || d.DurationMs != c.took || !d.Stubbed {
+			t.Errorf("%s %s: %d after %v ms %s, want %d after %v ms", c.method, c.url, d.Response.Status, d.DurationMs, d.Error, c.status, c.took)
+		}
+	}
+	for _, other := range []string{"https://notexample.com/", "https://example.com.evil.test/", "https://httpbin.org.evil.test/post", "https://app.test/?u=https://httpbin.org/post"} {
+		u.Publish(other, nil, "Svc-Retries: 0")
+		list := u.Deliveries()
+		if d := list[len(list)-1]; d.Stubbed {
+			t.Errorf("%s was answered by the preset", other)
+		}
+	}
+}
+
+func TestAnEchoHostEchoes(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Stubs: mockserver.EchoHosts})
+	for body, want := range map[string]string{`{"a":[1]}`: `{"a":[1]}`, `no "JSON" {{url}} $1`: "null", "": "null"} {
+		u.Publish("https://httpbin.org/post?x=1&y=a%20b", []byte(body), "Svc-Forward-X-Order: 7", "Svc-Retries: 0")
+		u.Advance(time.Second)
+		list := u.Deliveries()
+		var echo struct {
+			Args, Headers     map[string]string
+			Data, Method, URL string
+			JSON              json.RawMessage
+		}
+		if err := json.Unmarshal(list[len(list)-1].Response.Body, &echo); err != nil {
+			t.Fatal(err)
+		}
+		if echo.Data != body || string(echo.JSON) != want || echo.Method != "POST" || echo.URL != "https://httpbin.org/post?x=1&y=a%20b" ||
+			echo.Args["y"] != "a b" || echo.Headers["X-Order"] != "7" {
+			t.Errorf("echo of %q: %+v", body, echo)
 		}
 	}
 }

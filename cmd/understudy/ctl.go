@@ -60,6 +60,7 @@ type (
 	ctlStub struct {
 		URL     string   `arg:"" optional:"" help:"A URL with *, or /expression/."`
 		Answers []string `arg:"" optional:"" help:"STATUS[:BODY], in turn; the last repeats."`
+		Delay   string   `placeholder:"DURATION" help:"Time that each answer takes, on the clock of the account, such as 3s."`
 		Clear   bool     `help:"Remove all stubs."`
 	}
 	ctlRewrites struct {
@@ -135,7 +136,10 @@ func (k *ctlStub) Run(e *env, c *cli) error {
 	answers := []map[string]any{}
 	for _, text := range k.Answers {
 		status, body, _ := strings.Cut(text, ":")
-		answers = append(answers, map[string]any{"status": status, "body": body})
+		answers = append(answers, map[string]any{"status": status, "body": body, "delay": k.Delay})
+	}
+	if len(answers) == 0 && k.Delay != "" {
+		answers = append(answers, map[string]any{"delay": k.Delay})
 	}
 	added := append([]any{map[string]any{"url": k.URL, "answers": answers}}, list...)
 	return c.Ctl.show(e, http.MethodPut, "stubs", nil, added)

@@ -1,0 +1,59 @@
+package mockserver
+
+import (
+	"strings"
+)
+
+// lookAround is how long a public host takes to answer, so that a message can
+// be looked at before it is delivered.
+const lookAround = "300ms"
+
+// The hosts, each up to the path.
+const (
+	statusHosts    = `^https?://(?i:(?:mock\.)?httpstat(?:us\.io|\.us|\.io))(?::\d+)?`
+	exampleHosts   = `^https?://(?i:(?:[\w-]+\.)*example\.(?:com|org|net))(?:[:/?#]|$)`
+	binHosts       = `^https?://(?i:(?:[\w-]+\.)?httpbin\.org|httpbin\.dev|httpbingo\.org)(?::\d+)?`
+	catcherHosts   = `^https?://(?i:(?:[\w-]+\.)*requestcatcher\.com)(?:[:/?#]|$)`
+	endOfPath      = `/?(?:[?#].*)?$`
+	binAnswer      = `{"args":{{args}},"data":{{json body}},"headers":{{headers}},"json":{{jsonBody}},"method":{{json method}},"url":{{json url}}}`
+	binMethodPaths = `/(?:get|post|put|patch|delete)`
+)
+
+// EchoHosts are the public hosts that clients' own tests publish to (measured
+// facts, row 15): those that answer the status in their path, an echo of
+// requests, one that catches them, and the example hosts, which fail slowly.
+var EchoHosts = echoHosts()
+
+func echoHosts() []Stub {
+	list := []Stub{
+		echoHost("", statusHosts+`/(\d{3})[^?]*\?(?:.*&)?sleep=(\d+)`, Answer{Status: "$1", Body: "$1 $reason", Delay: "${2}ms"}),
+		echoHost("", statusHosts+`/(\d{3})`, Answer{Status: "$1", Body: "$1 $reason"}),
+		echoHost("", statusHosts+endOfPath, Answer{Status: "200", Body: "200 OK"}),
+		echoHost("", exampleHosts, Answer{Status: "404", Body: "Example Domain: no page takes messages", Delay: "1s"}),
+		echoHost("", catcherHosts, Answer{Status: "200", Body: "request caught"}),
+		echoHost("", binHosts+`/status/(\d{3})`, Answer{Status: "$1"}),
+		echoHost("", binHosts+`/delay/(\d+(?:\.\d+)?)`+endOfPath, binEcho("${1}s")),
+		echoHost("", binHosts+`/anything(?:[/?#].*)?$`, binEcho("")),
+		echoHost("", binHosts+`/(?:headers|ip|uuid|user-agent|json|cookies)`+endOfPath, binEcho("")),
+	}
+	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+		list = append(list, echoHost(method, binHosts+"/"+strings.ToLower(method)+endOfPath, binEcho("")))
+	}
+	return append(list,
+		echoHost("", binHosts+binMethodPaths+endOfPath, Answer{Status: "405", Body: "Method Not Allowed"}),
+		echoHost("", binHosts+endOfPath, Answer{Status: "200", Body: "httpbin"}),
+		echoHost("", binHosts+`(?:[/?#]|$)`, Answer{Status: "404", Body: "Not Found"}))
+}
+
+// echoHost answers what matches, after the time of a public host unless the
+// answer says another.
+func echoHost(method, pattern string, a Answer) Stub {
+	if a.Delay == "" {
+		a.Delay = lookAround
+	}
+	return Stub{Method: method, URL: "/" + pattern + "/", Answers: []Answer{a}}
+}
+
+func binEcho(delay string) Answer {
+	return Answer{Status: "200", Headers: map[string]string{"Content-Type": "application/json"}, Body: binAnswer, Delay: delay}
+}
