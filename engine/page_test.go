@@ -118,3 +118,36 @@ func TestAGroupFansOutOncePerEndpoint(t *testing.T) {
 		}
 	})
 }
+
+// TestAFixtureAmongNewerThings seeds an entry of the past: the log shows it at its
+// time, followers get it when it comes, and nothing twice.
+func TestAFixtureAmongNewerThings(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.advance(time.Hour)
+	w.publish(engine.Options{})
+	w.settle()
+	before, _ := w.Follow(0)
+	last := before[len(before)-1].Seq
+	w.must(w.Seed(engine.Seed{DLQ: []engine.Failure{{ID: "old", At: epoch.Add(time.Minute), Last: engine.Outcome{Status: 500}, Request: engine.PublishRequest{URL: "https://app.test/"}}}}))
+	seeded, _ := w.Follow(last)
+	for i, e := range seeded {
+		if e.Seq != last+1+uint64(i) || !e.Time.Equal(epoch.Add(time.Minute)) {
+			t.Errorf("event %d is %d of %s, want %d of the past", i, e.Seq, e.Time, last+1+uint64(i))
+		}
+	}
+	last += uint64(len(seeded))
+	w.publish(engine.Options{})
+	w.settle()
+	after, _ := w.Follow(last)
+	if len(after) != 3 || after[0].Seq != last+1 || after[0].State != string(engine.Created) {
+		t.Errorf("after the fixture %d events come, want those of the new message: %+v", len(after), after)
+	}
+	whole := walk(t, engine.Filter{}, w.Events)
+	if want := len(before) + len(seeded) + len(after); len(whole) != want {
+		t.Errorf("%d events in the log, want %d", len(whole), want)
+	}
+	if !slices.IsSortedFunc(whole, func(x, y engine.Event) int { return y.Time.Compare(x.Time) }) {
+		t.Error("the log is not sorted by time")
+	}
+}

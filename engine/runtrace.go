@@ -258,17 +258,32 @@ func (g *tracing) close() []Span {
 	}
 	out := make([]Span, len(g.spans))
 	for i, s := range g.spans {
-		if g.run.ended() {
-			shut(s.Parts, g.run.EndedAt)
-			if s.To.IsZero() {
-				s.To = g.run.EndedAt
-			}
-		}
 		out[i] = *s
 		out[i].Parts = slices.Clone(s.Parts)
+		if g.run.ended() {
+			out[i].end(g.run.EndedAt)
+		}
 	}
 	slices.SortStableFunc(out, func(x, y Span) int { return x.From.Compare(y.From) })
 	return out
+}
+
+// end lets nothing last longer than the run, such as a sleep that was cancelled.
+func (s *Span) end(at time.Time) {
+	shut(s.Parts, at)
+	for i := range s.Parts {
+		s.Parts[i].From, s.Parts[i].To = earlier(s.Parts[i].From, at), earlier(s.Parts[i].To, at)
+	}
+	if s.From = earlier(s.From, at); s.To.IsZero() || s.To.After(at) {
+		s.To = at
+	}
+}
+
+func earlier(x, y time.Time) time.Time {
+	if x.Before(y) {
+		return x
+	}
+	return y
 }
 
 // grown are the parts of a call after one more state of its message.

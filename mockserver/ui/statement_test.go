@@ -3,9 +3,12 @@ package ui_test
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/html"
 
@@ -100,4 +103,181 @@ func fetch[T any](t testing.TB, u *mockserver.TestServer, path string) (to T) {
 		t.Fatalf("%s: %v: %.300s", path, err, text)
 	}
 	return to
+}
+
+// runTruth is what the interface says of a run, in its run view.
+type runTruth struct {
+	WorkflowRunID          string
+	WorkflowState          string
+	WorkflowRunCreatedAt   int64
+	WorkflowRunCompletedAt int64
+	DlqID                  string
+	Invoker                struct{ WorkflowRunID string }
+	Steps                  []struct {
+		Type  string
+		Steps []struct {
+			StepName, StepType, State string
+			CreatedAt                 int64
+			WaitEventID               string
+			WaitTimeout               *bool
+			SleepFor                  int64
+			Errors                    []struct {
+				Status int
+				Body   string
+			}
+		}
+	}
+}
+
+func truthOf(t testing.TB, u *mockserver.TestServer, id string) runTruth {
+	t.Helper()
+	found := fetch[struct{ Runs []runTruth }](t, u, "/v2/workflows/logs?groupBy=workflowRunId&workflowRunId="+id)
+	if len(found.Runs) != 1 {
+		t.Fatalf("%d runs are called %s", len(found.Runs), id)
+	}
+	return found.Runs[0]
+}
+
+// instants are the times in a part of a view, in Unix ms.
+func (r reading) instants(t testing.TB) (list []int64) {
+	t.Helper()
+	for _, one := range r.all("time", "") {
+		at, err := time.Parse(time.RFC3339, one.is("datetime"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, at.UnixMilli())
+	}
+	return list
+}
+
+var (
+	amounts   = regexp.MustCompile(`([\d.]+) (ms|s|m|h|d)\b`)
+	firstSpan = regexp.MustCompile(`^[\d.]+ (ms|s|m|h|d)\b( \d+ [smh]\b)?`)
+)
+
+// spanned is a span as the page writes it, such as 1 h 20 m.
+func spanned(t testing.TB, text string) (sum time.Duration) {
+	t.Helper()
+	units := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
+	for _, found := range amounts.FindAllStringSubmatch(text, -1) {
+		n, err := strconv.ParseFloat(found[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += time.Duration(n * float64(units[found[2]]))
+	}
+	return sum
+}
+
+// near reports whether a span is the one that the page writes in two units.
+func near(written, real time.Duration) bool {
+	return written <= real && real-written <= max(time.Duration(float64(real)*0.05), time.Millisecond)
+}
+
+// statements compares what the page says of a run, and of what belongs to it, with
+// what the interface says.
+func statements(t *testing.T, u *mockserver.TestServer, id string) {
+	t.Helper()
+	truth := truthOf(t, u, id)
+	page := read(t, u, "ui/runs/"+id).at("view")
+	text := page.text()
+	now := fetch[struct{ Now int64 }](t, u, "/_understudy/clock").Now
+	end := truth.WorkflowRunCompletedAt
+	ended := end != 0
+	if !ended {
+		end = now
+	}
+	row := read(t, u, "ui/runs").at("row-" + id)
+
+	if got := page.first("h1", "").first("", "state").text(); got != truth.WorkflowState {
+		t.Errorf("the page says %s, want %s", got, truth.WorkflowState)
+	}
+	if got := row.first("", "state").text(); got != truth.WorkflowState {
+		t.Errorf("the list says %s, want %s", got, truth.WorkflowState)
+	}
+	if got := row.instants(t); len(got) == 0 || got[0] != truth.WorkflowRunCreatedAt {
+		t.Errorf("the list says that it started at %v, want %d", got, truth.WorkflowRunCreatedAt)
+	}
+	_, took, _ := strings.Cut(text, "took ")
+	took = firstSpan.FindString(took)
+	if ended != strings.Contains(text, " · took ") {
+		t.Errorf("it says how long it took: %v, want %v", !ended, ended)
+	}
+	if real := time.Duration(end-truth.WorkflowRunCreatedAt) * time.Millisecond; ended && !near(spanned(t, took), real) {
+		t.Errorf("the page says that it took %q, want %s", took, real)
+	}
+	first, last := int64(1)<<62, int64(0)
+	for _, at := range (reading{page.at("h-fall").Parent}).instants(t) {
+		first, last = min(first, at), max(last, at)
+	}
+	if first < truth.WorkflowRunCreatedAt || ended && last > end {
+		t.Errorf("steps run from %d to %d, the run from %d to %d", first, last, truth.WorkflowRunCreatedAt, end)
+	}
+	stepStatements(t, page, &truth)
+	buttonStatements(t, u, page, &truth)
+}
+
+// stepStatements compares the list of steps.
+func stepStatements(t *testing.T, page reading, truth *runTruth) {
+	t.Helper()
+	shown := map[string]reading{}
+	var order []string
+	for _, li := range page.first("ol", "steps").all("li", "") {
+		name := li.first("b", "").text()
+		shown[name] = li
+		order = append(order, name)
+	}
+	at := -1
+	for _, group := range truth.Steps {
+		if group.Type == "next" {
+			continue
+		}
+		for _, s := range group.Steps {
+			li, there := shown[s.StepName]
+			if !there {
+				t.Errorf("the page does not show the step %s, only %v", s.StepName, order)
+				continue
+			}
+			if group.Type == "sequential" {
+				if i := slices.Index(order, s.StepName); i < at {
+					t.Errorf("the page shows the step %s too early: %v", s.StepName, order)
+				} else {
+					at = i
+				}
+			}
+			text := li.text()
+			if asleep := s.State == "STEP_PROGRESS" && s.StepType == "SleepFor"; asleep != slices.Contains(texts(li.all("", "state")), "sleeping") {
+				t.Errorf("the page says of the step %s: %s; asleep is %v", s.StepName, text, asleep)
+			}
+			for word, want := range map[string]bool{
+				": timed out": s.WaitTimeout != nil && *s.WaitTimeout,
+				": notified":  s.WaitTimeout != nil && !*s.WaitTimeout,
+				"under way":   s.State == "STEP_PROGRESS" && s.StepType != "SleepFor" || s.State == "STEP_RETRY",
+			} {
+				if strings.Contains(text, word) != want {
+					t.Errorf("the page says of the step %s: %s; %q should be there: %v", s.StepName, text, word, want)
+				}
+			}
+			if s.SleepFor > 0 && s.State == "STEP_SUCCESS" && !near(spanned(t, strings.TrimPrefix(li.first("summary", "").text(), s.StepName)), time.Duration(s.SleepFor)*time.Millisecond) && !strings.Contains(text, "kept") {
+				t.Errorf("the page says of the sleep %s: %s; want %d ms", s.StepName, text, s.SleepFor)
+			}
+		}
+	}
+}
+
+// buttonStatements holds the buttons to what they can do.
+func buttonStatements(t *testing.T, u *mockserver.TestServer, page reading, truth *runTruth) {
+	t.Helper()
+	entries := fetch[struct{ Messages []struct{ DlqID string } }](t, u, "/v2/workflows/dlq?workflowRunId="+truth.WorkflowRunID).Messages
+	buttons := texts(page.first("", "actions").all("button", ""))
+	for name, want := range map[string]bool{
+		"Cancel the run": truth.WorkflowState == "RUN_STARTED",
+		"Restart":        len(entries) > 0,
+		"Resume":         len(entries) > 0,
+	} {
+		if slices.Contains(buttons, name) != want {
+			t.Errorf("the button %s is there: %v, want %v", name, !want, want)
+		}
+	}
 }

@@ -1,0 +1,206 @@
+package ui_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// failed lets a run of the orders fail at its last step.
+func failed(w *orders, id string) {
+	w.broken.Store(true)
+	w.trigger(id)
+	w.u.Advance(time.Hour)
+	w.send(http.MethodPost, "/v2/notify/paid-"+id, map[string]bool{"paid": true})
+	w.u.Advance(time.Hour)
+	w.broken.Store(false)
+}
+
+// newest is the run that was created last.
+func newest(t testing.TB, u *mockserver.TestServer) string {
+	t.Helper()
+	return fetch[struct {
+		Runs []struct{ WorkflowRunID string }
+	}](t, u, "/_understudy/runs").Runs[0].WorkflowRunID
+}
+
+// TestStatements brings runs into every state, and compares what the page says of
+// them with the interface. says is what the page must say besides.
+func TestStatements(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		make func(*testing.T, *orders)
+		run  string // "": the newest one
+		says []string
+		not  []string
+	}{
+		"sleeping": {func(_ *testing.T, w *orders) { w.trigger("r") }, "r",
+			[]string{"RUN_STARTED sleeping", `the run sleeps in step "cool down", until`, "sleeps until"}, []string{"first attempt is not due"}},
+		"waiting": {func(_ *testing.T, w *orders) { w.trigger("r"); w.u.Advance(time.Hour) }, "r",
+			[]string{"RUN_STARTED waiting", `its step "payment" waits for the event "paid-r"`}, []string{"notified", "timed out"}},
+		"notified, then successful": {func(_ *testing.T, w *orders) {
+			w.trigger("r")
+			w.u.Advance(time.Hour)
+			w.send(http.MethodPost, "/v2/notify/paid-r", 1)
+			w.u.Settle()
+		}, "r", []string{"RUN_SUCCESS", "notified", "it ended at"}, []string{"timed out"}},
+		"timed out, then successful": {func(_ *testing.T, w *orders) { w.trigger("r"); w.u.Advance(100 * time.Hour) }, "r",
+			[]string{"RUN_SUCCESS", "timed out"}, []string{"notified"}},
+		"cancelled while it sleeps": {func(_ *testing.T, w *orders) { w.trigger("r"); w.send(http.MethodDelete, "/v2/workflows/runs/r", nil) }, "r",
+			[]string{"RUN_CANCELED", "it was cancelled at"}, []string{"failed:"}},
+		"cancelled while it waits": {func(_ *testing.T, w *orders) {
+			w.trigger("r")
+			w.u.Advance(time.Hour)
+			w.send(http.MethodDelete, "/v2/workflows/runs/r", nil)
+		}, "r", []string{"RUN_CANCELED"}, []string{"timed out", "notified"}},
+		"retrying": {func(_ *testing.T, w *orders) {
+			w.broken.Store(true)
+			w.trigger("r")
+			w.u.Advance(time.Hour)
+			w.send(http.MethodPost, "/v2/notify/paid-r", 1)
+			w.u.Settle()
+		}, "r", []string{"RUN_STARTED retrying", `step after "payment" failed: attempt 1 of 2 was answered 500: the printer is on fire; the next attempt is not due yet`}, nil},
+		"failed": {func(_ *testing.T, w *orders) { failed(w, "r") }, "r",
+			[]string{`RUN_FAILED`, `step after "payment" failed: attempt 2 of 2 was answered 500: the printer is on fire`, "it is kept as DLQ entry"}, nil},
+		"failed, then restarted: the old one": {func(t *testing.T, w *orders) { failed(w, "r"); again(t, w, "restart") }, "r",
+			[]string{"restarted as wfr_"}, []string{"kept as DLQ entry", "Restart or resume with overrides"}},
+		"failed, then restarted: the new one": {func(t *testing.T, w *orders) { failed(w, "r"); again(t, w, "restart") }, "",
+			[]string{"restarts r", "RUN_STARTED sleeping"}, []string{"kept"}},
+		"failed, then resumed: the old one": {func(t *testing.T, w *orders) { failed(w, "r"); again(t, w, "resume") }, "r",
+			[]string{"resumed as wfr_"}, []string{"kept as DLQ entry"}},
+		"failed, then resumed: the new one": {func(t *testing.T, w *orders) { failed(w, "r"); again(t, w, "resume") }, "",
+			[]string{"resumes r", "RUN_SUCCESS", "check the order Run 0 ms kept"}, nil},
+		"invoking":           {invoke, "parent", []string{"RUN_STARTED waiting", `its step "delegate" waits for the run child that it invoked`}, nil},
+		"invoked":            {invoke, "child", []string{"RUN_STARTED sleeping", "invoked by parent"}, nil},
+		"seeded, successful": {seed, "s-ok", []string{"RUN_SUCCESS", "took 2 h"}, nil},
+		"seeded, failed":     {seed, "s-bad", []string{"RUN_FAILED", `step after "pay" failed: attempt 3 of 3 was answered 500: no paper`}, nil},
+		"seeded, cancelled":  {seed, "s-gone", []string{"RUN_CANCELED"}, nil},
+		"seeded, waiting":    {seed, "s-waits", []string{"RUN_STARTED waiting", `waits for the event "go"`}, nil},
+		"seeded, on its way": {seed, "s-later", []string{"RUN_STARTED"}, nil},
+		"run before a seed":  {func(t *testing.T, w *orders) { failed(w, "r"); seed(t, w) }, "r", []string{"RUN_FAILED", "cool down SleepFor 1 h"}, []string{"no longer knows"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+			w := runOrders(t, u)
+			c.make(t, w)
+			id := c.run
+			if id == "" {
+				id = newest(t, u)
+			}
+			statements(t, u, id)
+			page := read(t, u, "ui/runs/"+id).at("view").text()
+			for _, text := range c.says {
+				if !strings.Contains(page, text) {
+					t.Errorf("the page does not say %q:\n%s", text, page)
+				}
+			}
+			for _, text := range c.not {
+				if strings.Contains(page, text) {
+					t.Errorf("the page says %q:\n%s", text, page)
+				}
+			}
+		})
+	}
+}
+
+// again restarts or resumes the only failed run.
+func again(t *testing.T, w *orders, how string) {
+	entries := fetch[struct{ Messages []struct{ DlqID string } }](t, w.u, "/v2/workflows/dlq").Messages
+	if len(entries) != 1 {
+		t.Fatalf("%d entries", len(entries))
+	}
+	w.send(http.MethodPost, "/v2/workflows/dlq/"+how+"/"+entries[0].DlqID, nil)
+	w.u.Settle()
+}
+
+// invoke starts a run that invokes one of the orders.
+func invoke(t *testing.T, w *orders) {
+	var parent *httptest.Server
+	parent = httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		out.Header().Set("Svc-Workflow-Sdk-Version", "1")
+		w.send(http.MethodPost, "/v2/publish/"+w.app.URL, map[string]any{
+			"body": `{"order":8}`, "workflowRunId": "parent", "workflowUrl": parent.URL,
+			"headers": map[string][]string{"Svc-Workflow-RunId": {"parent"}, "Svc-Workflow-Url": {parent.URL}, "Svc-Workflow-Init": {"false"}},
+			"step":    step{"stepId": 1, "stepName": "delegate", "stepType": "Invoke", "concurrent": 1},
+		}, "Svc-Workflow-Init", "true", "Svc-Workflow-Invoke", "true", "Svc-Workflow-RunId", "child", "Svc-Workflow-Url", w.app.URL,
+			"Svc-Forward-Svc-Workflow-Sdk-Version", "1", "Svc-Workflow-Sdk-Version", "1")
+	}))
+	t.Cleanup(parent.Close)
+	w.send(http.MethodPost, "/v2/trigger/"+parent.URL, nil, "Svc-Workflow-RunId", "parent", "Svc-Workflow-Sdk-Version", "1", "Svc-Forward-Svc-Workflow-Sdk-Version", "1")
+	w.u.Settle()
+}
+
+// seed puts runs of a fixture into the account, older ones than those of now.
+func seed(t *testing.T, w *orders) {
+	fixture := `{"version": 1, "runs": [
+		{"id": "s-ok", "url": "https://app.test/w", "state": "RUN_SUCCESS", "createdAt": "-3h", "endedAt": "-1h", "steps": [{"name": "pay"}, {"name": "ship"}], "result": "done"},
+		{"id": "s-bad", "url": "https://app.test/w", "state": "RUN_FAILED", "createdAt": "-2h", "endedAt": "-90m", "steps": [{"name": "pay"}], "retried": 2, "headers": {"Svc-Retries": "2"}, "response": {"status": 500, "body": {"error": "no paper"}}},
+		{"id": "s-gone", "url": "https://app.test/w", "state": "RUN_CANCELED", "createdAt": "-26h", "endedAt": "-25h", "steps": [{"name": "pay"}]},
+		{"id": "s-waits", "url": "https://app.test/w", "state": "RUN_STARTED", "createdAt": "-10m", "steps": [{"name": "pay"}], "waits": [{"event": "go", "timeout": "3d"}]},
+		{"id": "s-later", "url": "https://app.test/w", "state": "RUN_STARTED", "createdAt": "-5m", "nextAt": "+2h", "steps": [{"name": "pay"}]}]}`
+	if answer := request(t, w.u, http.MethodPost, "/_understudy/fixtures", fixture); !strings.Contains(answer, `"accounts"`) {
+		t.Fatal(answer)
+	}
+}
+
+// TestListsAreSortedByTime looks at every list after a fixture has put older things
+// beside newer ones.
+func TestListsAreSortedByTime(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	w := runOrders(t, u)
+	u.Stub("https://down.test/*", 503)
+	for range 3 {
+		u.Publish("https://down.test/x", nil, "Svc-Retries: 0")
+		u.Advance(time.Minute)
+	}
+	failed(w, "r")
+	seed(t, w)
+	request(t, u, http.MethodPost, "/_understudy/fixtures", `{"version":1,"dlq":[{"id":"d1","at":"-5h","destination":"https://down.test/old"},{"id":"d2","at":"-30s","destination":"https://down.test/new"}]}`)
+	u.Publish("https://down.test/last", nil, "Svc-Retries: 0")
+	u.Settle()
+	for path, list := range map[string]struct{ name, time string }{
+		"messages": {"messages", "createdAt"}, "runs": {"runs", "workflowRunCreatedAt"}, "dlq": {"entries", "failedAt"}, "log": {"events", "time"},
+	} {
+		t.Run(path, func(t *testing.T) {
+			var whole, paged []string
+			times := []float64{}
+			read := func(query string) (ids []string, cursor string) {
+				var d map[string]any
+				if err := json.Unmarshal([]byte(request(t, u, http.MethodGet, "/_understudy/"+path+query, "")), &d); err != nil {
+					t.Fatal(err)
+				}
+				rows, _ := d[list.name].([]any)
+				for _, row := range rows {
+					fields, _ := row.(map[string]any)
+					text, _ := json.Marshal(fields)
+					at, _ := fields[list.time].(float64)
+					ids, times = append(ids, string(text)), append(times, at)
+				}
+				cursor, _ = d["cursor"].(string)
+				return ids, cursor
+			}
+			whole, _ = read("")
+			if len(whole) < 5 || !slices.IsSortedFunc(times, func(x, y float64) int { return int(y - x) }) {
+				t.Errorf("%d rows, not sorted by time: %v", len(whole), times)
+			}
+			for query := "?count=2"; query != ""; {
+				ids, cursor := read(query)
+				paged = append(paged, ids...)
+				if query = ""; cursor != "" {
+					query = "?count=2&cursor=" + cursor
+				}
+			}
+			if !slices.Equal(whole, paged) {
+				t.Errorf("pages give other rows, or in another order, than the whole list: %d and %d", len(paged), len(whole))
+			}
+		})
+	}
+}
