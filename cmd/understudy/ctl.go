@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -18,23 +19,34 @@ type remote struct {
 	URL     string `default:"http://127.0.0.1:8080" help:"Address of the stand-in."`
 	Token   string `name:"control-token" aliases:"token" placeholder:"T" help:"Token of the control API."`
 	Account string `placeholder:"ID" help:"Account to act on; * for all. Default: the first."`
+
+	header http.Header // of the next calls
 }
 
 // CtlCmd talks to the control API of a running stand-in.
 type CtlCmd struct {
 	remote `embed:""`
 
+	Output string `short:"o" default:"auto" enum:"auto,table,json" help:"Form of lists: table, json, or auto: a table on a terminal and JSON elsewhere."`
+
 	Health     ctlGet      `cmd:"" help:"Is it running, and on which clock?"`
 	Reset      ctlReset    `cmd:"" help:"Forget everything but configuration."`
 	Clock      ctlClock    `cmd:"" help:"Show the clock, or set its mode."`
 	Advance    ctlAdvance  `cmd:"" help:"Move a manual clock, and wait for all that this causes."`
 	Settle     ctlSettle   `cmd:"" help:"Wait until nothing is ready or in flight."`
+	Messages   ctlMessages `cmd:"" help:"List messages, or the events of one."`
+	Runs       ctlRuns     `cmd:"" help:"List workflow runs, or the events of one."`
+	DLQ        ctlDLQ      `cmd:"" name:"dlq" help:"List the dead letter queue."`
+	Publish    ctlPublish  `cmd:"" help:"Publish a message."`
+	Notify     ctlNotify   `cmd:"" help:"Notify the workflow runs that wait for an event."`
+	Restart    ctlRestart  `cmd:"" help:"Restart failed workflow runs from their first step."`
+	Resume     ctlResume   `cmd:"" help:"Resume failed workflow runs at the step that failed."`
 	Requests   ctlJournal  `cmd:"" help:"The journal of API requests."`
 	Deliveries ctlJournal  `cmd:"" help:"The journal of deliveries."`
 	Stub       ctlStub     `cmd:"" help:"List stubs, add one (URL STATUS[:BODY]...), or clear them."`
 	Fault      ctlFault    `cmd:"" help:"List faults, add one (api or delivery), or clear them."`
 	Rewrites   ctlRewrites `cmd:"" help:"List rewrites, or set them (FROM=TO ...)."`
-	Seed       ctlSeed     `cmd:"" help:"Load a fixture file: groups, messages, runs, DLQ entries, history."`
+	Fixture    ctlFixture  `cmd:"" aliases:"seed" help:"Load a fixture file: groups, messages, runs, DLQ entries, history."`
 	Snapshot   ctlSnapshot `cmd:"" help:"Save the whole state to a file, or load it."`
 }
 
@@ -118,7 +130,11 @@ func (k *ctlJournal) Run(e *env, c *cli) error {
 	case k.HAR != "":
 		return c.Ctl.har(e, name, q, k.HAR)
 	}
-	return c.Ctl.show(e, http.MethodGet, name, q, nil)
+	table := &requestTable
+	if name == "deliveries" {
+		table = &deliveryTable
+	}
+	return c.Ctl.table(e, name, q, table)
 }
 
 // Run lists, adds or clears stubs.
@@ -127,7 +143,7 @@ func (k *ctlStub) Run(e *env, c *cli) error {
 	case k.Clear:
 		return c.Ctl.show(e, http.MethodDelete, "stubs", nil, nil)
 	case k.URL == "":
-		return c.Ctl.show(e, http.MethodGet, "stubs", nil, nil)
+		return c.Ctl.table(e, "stubs", nil, &stubTable)
 	}
 	var list []any
 	if err := c.Ctl.call(e, http.MethodGet, "stubs", nil, nil, &list); err != nil {
@@ -170,12 +186,7 @@ func (c *CtlCmd) show(e *env, method, path string, q url.Values, body any) error
 	if err := c.call(e, method, path, q, body, &answer); err != nil {
 		return err
 	}
-	var pretty bytes.Buffer
-	if err := json.Indent(&pretty, answer, "", "  "); err != nil {
-		return fmt.Errorf("answer is not JSON: %w", err)
-	}
-	_, err := fmt.Fprintln(e.out, pretty.String())
-	return err
+	return c.print(e, answer, nil)
 }
 
 // call makes one call; the server's error text becomes ours.
@@ -204,6 +215,7 @@ func (c *remote) call(e *env, method, path string, q url.Values, body, answer an
 	if err != nil {
 		return usage("--url %q: %w", c.URL, err)
 	}
+	maps.Copy(r.Header, c.header)
 	if c.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.Token)
 	}
@@ -232,6 +244,11 @@ func (c *remote) call(e *env, method, path string, q url.Values, body, answer an
 			code = exitUsage
 		}
 		return &exit{code, errors.New(refused.Error)}
+	}
+	for name, values := range response.Header {
+		if strings.HasSuffix(name, "-Warning") { // with the dialect's prefix
+			_, _ = fmt.Fprintln(e.err, "understudy: warning: "+strings.Join(values, "; "))
+		}
 	}
 	if err := json.Unmarshal(text, answer); err != nil {
 		return &exit{exitUnreachable, fmt.Errorf("%s is no stand-in: its answer is not JSON", c.URL)}

@@ -54,13 +54,9 @@ func (c *EnvCmd) Run(e *env) error {
 // environment asks the server. Its addresses are written as --url reaches them,
 // such as through a mapped port.
 func (c *EnvCmd) environment(e *env) ([]mockserver.EnvVar, error) {
-	id := c.Account
-	if id == "" {
-		var first struct{ Account string }
-		if err := c.call(e, http.MethodGet, "overview", nil, nil, &first); err != nil {
-			return nil, err
-		}
-		id = first.Account
+	id, err := c.accountID(e)
+	if err != nil {
+		return nil, err
 	}
 	var account struct {
 		URL string

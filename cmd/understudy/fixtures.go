@@ -48,15 +48,15 @@ func (k *fixturesGenerate) Run(e *env) error {
 	return err
 }
 
-type ctlSeed struct {
+type ctlFixture struct {
 	File string `arg:"" help:"A YAML or JSON file."`
 }
 
 // Run loads a fixture.
-func (k *ctlSeed) Run(e *env, c *cli) error {
+func (k *ctlFixture) Run(e *env, c *cli) error {
 	text, err := os.ReadFile(k.File)
 	if err != nil {
-		return usage("seed: %w", err)
+		return usage("fixture: %w", err)
 	}
 	return c.Ctl.show(e, http.MethodPost, "fixtures", url.Values{"name": {k.File}}, text)
 }

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+type (
+	ctlPublish struct {
+		Destination string   `arg:"" help:"A URL, or the name of a URL group."`
+		Body        string   `arg:"" optional:"" help:"The body."`
+		Method      string   `env:"-" placeholder:"METHOD" help:"Method of the delivery. Default: POST."`
+		Delay       string   `env:"-" placeholder:"DURATION" help:"Deliver so much later, such as 1h."`
+		Retries     *int     `env:"-" placeholder:"N" help:"Retries. Default: that of the service."`
+		Header      []string `short:"H" sep:"none" env:"-" placeholder:"'NAME: VALUE'" help:"A further header of the request; repeatable."`
+	}
+	ctlNotify struct {
+		Event string `arg:"" help:"Id of the event."`
+		Data  string `arg:"" optional:"" help:"Data of the event."`
+		RunID string `name:"run" placeholder:"ID" env:"-" help:"Only this workflow run, which keeps the event for a later wait."`
+	}
+	ctlRestart struct {
+		ctlFailed `embed:""`
+	}
+	ctlResume struct {
+		ctlFailed `embed:""`
+	}
+	ctlFailed struct {
+		IDs []string `arg:"" name:"id" help:"Ids of DLQ entries, or of failed workflow runs."`
+	}
+)
+
+// tester is the account that a command acts as.
+type tester struct {
+	*CtlCmd
+	id     string
+	prefix string // of its configuration headers
+}
+
+func (c *CtlCmd) tester(e *env) (*tester, error) {
+	if c.Account == "*" {
+		return nil, usage("--account *: must be one account")
+	}
+	id, err := c.accountID(e)
+	if err != nil {
+		return nil, err
+	}
+	var account struct{ HeaderPrefix string }
+	if err := c.call(e, http.MethodGet, "accounts/"+url.PathEscape(id), nil, nil, &account); err != nil {
+		return nil, err
+	}
+	c.Account = "" // it is in the paths
+	return &tester{c, id, account.HeaderPrefix}, nil
+}
+
+// accountID is the account that was asked for, or else the first.
+func (c *remote) accountID(e *env) (string, error) {
+	if c.Account != "" {
+		return c.Account, nil
+	}
+	var first struct{ Account string }
+	err := c.call(e, http.MethodGet, "overview", nil, nil, &first)
+	return first.Account, err
+}
+
+// post calls an operation of the interface as the account.
+func (t *tester) post(e *env, path string, body []byte, answer any) error {
+	return t.call(e, http.MethodPost, "as/"+url.PathEscape(t.id)+path, nil, body, answer)
+}
+
+// Run publishes.
+func (k *ctlPublish) Run(e *env, c *cli) error {
+	t, err := c.Ctl.tester(e)
+	if err != nil {
+		return err
+	}
+	t.header = http.Header{"Content-Type": {"text/plain"}}
+	if json.Valid([]byte(k.Body)) {
+		t.header.Set("Content-Type", "application/json")
+	}
+	options := map[string]string{"Method": k.Method, "Delay": k.Delay}
+	if k.Retries != nil {
+		options["Retries"] = strconv.Itoa(*k.Retries)
+	}
+	for name, value := range options {
+		if value != "" {
+			t.header.Set(t.prefix+name, value)
+		}
+	}
+	for _, line := range k.Header {
+		name, value, ok := strings.Cut(line, ":")
+		if !ok || strings.TrimSpace(name) == "" {
+			return usage("--header %q: must be NAME: VALUE", line)
+		}
+		t.header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	var answer json.RawMessage
+	if err := t.post(e, "/v2/publish/"+url.PathEscape(k.Destination), []byte(k.Body), &answer); err != nil {
+		return err
+	}
+	return c.Ctl.print(e, answer, &publishTable)
+}
+
+// Run notifies.
+func (k *ctlNotify) Run(e *env, c *cli) error {
+	t, err := c.Ctl.tester(e)
+	if err != nil {
+		return err
+	}
+	path := "/v2/notify/"
+	if k.RunID != "" {
+		path += url.PathEscape(k.RunID) + "/"
+	}
+	var answer json.RawMessage
+	if err := t.post(e, path+url.PathEscape(k.Event), []byte(k.Data), &answer); err != nil {
+		return err
+	}
+	return c.Ctl.print(e, answer, &notifyTable)
+}
+
+// Run restarts runs from their first step.
+func (k *ctlRestart) Run(e *env, c *cli) error { return k.again(e, &c.Ctl, "restart") }
+
+// Run resumes runs at the step that failed.
+func (k *ctlResume) Run(e *env, c *cli) error { return k.again(e, &c.Ctl, "resume") }
+
+func (k *ctlFailed) again(e *env, c *CtlCmd, how string) error {
+	t, err := c.tester(e)
+	if err != nil {
+		return err
+	}
+	var started []json.RawMessage
+	var failed error
+	for _, id := range k.IDs {
+		var run json.RawMessage
+		if id, failed = t.dlqID(e, id); failed == nil {
+			failed = t.post(e, "/v2/workflows/dlq/"+how+"/"+url.PathEscape(id), nil, &run)
+		}
+		if failed != nil {
+			break
+		}
+		started = append(started, run)
+	}
+	answer, err := json.Marshal(started)
+	if err == nil && len(started) > 0 {
+		err = c.print(e, answer, &restartTable)
+	}
+	return errors.Join(failed, err)
+}
+
+// dlqID is the DLQ entry of a failed run; other ids are those of entries.
+func (t *tester) dlqID(e *env, id string) (string, error) {
+	if !strings.HasPrefix(id, "wfr_") {
+		return id, nil
+	}
+	var run struct {
+		Row struct {
+			State string `json:"workflowState"`
+			DLQID string `json:"dlqId"`
+		}
+	}
+	if err := t.call(e, http.MethodGet, "runs/"+url.PathEscape(id), url.Values{"account": {t.id}}, nil, &run); err != nil {
+		return "", err
+	}
+	if run.Row.DLQID == "" {
+		return "", &exit{exitFailed, errors.New("run " + id + " is not in the DLQ (its state is " + run.Row.State + "): it has not failed, or was restarted or resumed before")}
+	}
+	return run.Row.DLQID, nil
+}
