@@ -31,7 +31,7 @@ func TestExplain(t *testing.T) {
 	delayed := w.publish(engine.Options{Delay: time.Hour})
 	retried := w.publish(engine.Options{})
 	w.settle()
-	_, err := w.UpsertQueue("q", 1)
+	_, err := w.UpsertQueue("q", engine.QueueSettings{})
 	w.must(err)
 	w.must(w.PauseQueue("q"))
 	queued := w.publish(engine.Options{Queue: "q"})

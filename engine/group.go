@@ -113,7 +113,7 @@ func (a *Account) knownGroup(name string) (*Group, error) {
 	if g := a.groups[name]; g != nil {
 		return g, nil
 	}
-	return nil, fmt.Errorf("URL group %q: no such group: %w", name, ErrNotFound)
+	return nil, fmt.Errorf("topic %s not found: %w", name, ErrNotFound)
 }
 
 // Group is one group.
@@ -139,13 +139,10 @@ func (a *Account) Groups() []Group {
 	return list
 }
 
-// DeleteGroup removes a group; messages on their way stay.
-func (a *Account) DeleteGroup(name string) error {
+// DeleteGroup removes a group; messages on their way stay. A group that does
+// not exist is deleted as well: clients clean up so.
+func (a *Account) DeleteGroup(name string) {
 	a.lock()
 	defer a.unlock()
-	if _, err := a.knownGroup(name); err != nil {
-		return err
-	}
 	delete(a.groups, name)
-	return nil
 }

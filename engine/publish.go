@@ -93,7 +93,7 @@ func (a *Account) acceptable(r PublishRequest) error {
 	if r.Group != "" {
 		g := a.groups[r.Group]
 		if g == nil {
-			return fmt.Errorf("URL group %q: no such group; accepted is an http(s) URL or the name of a group with endpoints: %w", r.Group, ErrNotFound)
+			return fmt.Errorf("topic %s not found: the destination must be an http(s) URL or the name of a URL group: %w", r.Group, ErrNotFound)
 		}
 		if len(g.Endpoints) == 0 {
 			return fmt.Errorf("URL group %q has no endpoints: %w", r.Group, ErrInvalid)

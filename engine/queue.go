@@ -75,15 +75,27 @@ func (a *Account) leave(m *Message) {
 	}
 }
 
-// UpsertQueue creates a queue or changes its parallelism, 1 and up.
-func (a *Account) UpsertQueue(name string, parallelism int) (Queue, error) {
+// QueueSettings are what can be set of a queue; nil leaves it as it is.
+type QueueSettings struct {
+	Parallelism *int // 1 or more; of a new queue 1
+	Paused      *bool
+}
+
+// UpsertQueue creates a queue or changes its settings.
+func (a *Account) UpsertQueue(name string, set QueueSettings) (Queue, error) {
 	a.lock()
 	defer a.unlock()
-	if parallelism < 1 {
-		return Queue{}, fmt.Errorf("queue %q: parallelism %d; accepted is a whole number from 1 up: %w", name, parallelism, ErrInvalid)
+	if set.Parallelism != nil && *set.Parallelism < 1 {
+		return Queue{}, fmt.Errorf("queue %q: invalid parallelism %d: must be 1 or more: %w", name, *set.Parallelism, ErrInvalid)
 	}
 	q := a.queue(name)
-	q.Parallelism, q.UpdatedAt = parallelism, a.now
+	if set.Parallelism != nil {
+		q.Parallelism = *set.Parallelism
+	}
+	if set.Paused != nil {
+		q.Paused = *set.Paused
+	}
+	q.UpdatedAt = a.now
 	a.pump(q)
 	return q.Queue, nil
 }

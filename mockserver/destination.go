@@ -59,6 +59,9 @@ func ownQuery(raw string) string {
 
 // aim puts a destination into a request: as a URL, or as the name of a group.
 func aim(r *engine.PublishRequest, in, target string) error {
+	if target == "" {
+		return refused([]spec.Problem{problem(in, "destination", "", "a non-empty destination must be provided: an http(s) URL or the name of a URL group", "")})
+	}
 	if strings.Contains(target, "://") {
 		r.URL = target
 		return checkURL(in, "destination", target)

@@ -97,7 +97,8 @@ func (s *Server) getURLGroup(c *call) (reply, error) {
 }
 
 func (s *Server) deleteURLGroup(c *call) (reply, error) {
-	return empty, c.account.DeleteGroup(c.vars["urlGroupName"])
+	c.account.DeleteGroup(c.vars["urlGroupName"])
+	return empty, nil
 }
 
 func groupBody(g engine.Group) api.URLGroup {

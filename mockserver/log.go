@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -70,6 +71,7 @@ func messageLog(c *call) (cursor string, events []api.LogEvent, err error) {
 	events = make([]api.LogEvent, len(p.Items))
 	for i := range p.Items {
 		events[i] = logBody(&p.Items[i])
+		events[i].Body, events[i].BodyBase64 = some(base64.StdEncoding.EncodeToString(p.Items[i].Message.Body)), nil // clients decode it
 	}
 	return p.Cursor, events, err
 }
@@ -82,6 +84,7 @@ func logBody(e *engine.Event) api.LogEvent {
 	out.Time = e.Time.UnixMilli()
 	out.State = api.MessageState(e.State)
 	out.NextDeliveryTime = ms(e.NextAt)
+	out.RetryDelayExpr = out.RetryDelayExpression // clients differ in the name
 	out.Error, out.DlqId, out.RetryRule = some(e.Error), some(e.DLQID), some(e.Rule)
 	if e.Outcome != nil {
 		out.ResponseStatus, out.ResponseHeaders = some(e.Outcome.Status), headerMap(e.Outcome.Header)

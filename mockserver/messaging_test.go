@@ -1,6 +1,7 @@
 package mockserver_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/url"
 	"slices"
@@ -48,7 +49,7 @@ func TestURLGroups(t *testing.T) {
 	}
 	c.do("DELETE", "/v2/topics/my.group/endpoints", `{"endpoints":[{"url":"https://e.test/2"}]}`).ok()
 	c.do("GET", "/v2/topics/my.group", "").refused(404, "my.group")
-	c.do("DELETE", "/v2/topics/my.group", "").refused(404)
+	c.do("DELETE", "/v2/topics/my.group", "").ok()
 	c.do("PATCH", "/v2/topics/new", `{"headers":{}}`).ok()
 	c.do("POST", "/v2/publish/new", "x").refused(400, "endpoints")
 	c.do("DELETE", "/v2/topics/new", "").ok()
@@ -283,7 +284,7 @@ func TestLogs(t *testing.T) {
 	var states []string
 	for i := range a.list("logs") {
 		states = append(states, a.text("logs", i, "state"))
-		if !strings.HasPrefix(a.text("logs", i, "body"), "REDACTED:") || !strings.HasPrefix(a.text("logs", i, "header", "Secret", 0), "REDACTED:") || a.text("logs", i, "header", "Open", 0) != "o" {
+		if body, err := base64.StdEncoding.DecodeString(a.text("logs", i, "body")); err != nil || !strings.HasPrefix(string(body), "REDACTED:") || !strings.HasPrefix(a.text("logs", i, "header", "Secret", 0), "REDACTED:") || a.text("logs", i, "header", "Open", 0) != "o" {
 			t.Errorf("%s", a.raw)
 		}
 	}
@@ -357,4 +358,103 @@ func TestFlowControlKeys(t *testing.T) {
 	c.do("POST", "/v2/flowControl/k/pin?rate=1&period=1y", "").refused(400, "period")
 	c.do("POST", "/v2/flowControl/k/unpin", "").refused(400, "unpin")
 	c.do("POST", "/v2/flowControl/nobody/unpin?rate=true", "").refused(404, "nobody")
+}
+
+func TestAnUnknownGroupIsDeletedAsWell(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, mockserver.RunT(t))
+	c.do("DELETE", "/v2/topics/unknown", "").ok()
+	c.do("GET", "/v2/topics/unknown", "").refused(404, "topic unknown not found")
+}
+
+func TestTextsThatClientsAssert(t *testing.T) {
+	t.Parallel()
+	cases := []struct{ name, method, path, body, want string }{
+		{"publish to an unknown group", "POST", "/v2/publish/none", "", "topic none not found"},
+		{"enqueue to an unknown group", "POST", "/v2/enqueue/q/none", "", "topic none not found"},
+		{"batch to an unknown group", "POST", "/v2/batch", `[{"destination":"none"}]`, "topic none not found"},
+		{"endpoints of an unknown group", "DELETE", "/v2/topics/none/endpoints", `{"endpoints":[{"name":"a"}]}`, "topic none not found"},
+		{"publish to nothing", "POST", "/v2/publish/", "", "a non-empty destination must be provided"},
+		{"publish to nothing but a query", "POST", "/v2/publish/?a=b", "", "a non-empty destination must be provided"},
+		{"enqueue to nothing", "POST", "/v2/enqueue/q/", "", "a non-empty destination must be provided"},
+		{"trigger of nothing", "POST", "/v2/trigger/", "", "a non-empty destination must be provided"},
+		{"batch to nothing", "POST", "/v2/batch", `[{"destination":""}]`, "a non-empty destination must be provided"},
+	}
+	for _, row := range cases {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			a := newClient(t, mockserver.RunT(t)).do(row.method, row.path, row.body)
+			if a.status != 400 && a.status != 404 || !strings.Contains(a.text("error"), row.want) {
+				t.Errorf("got %d %s, want %s", a.status, a.raw, row.want)
+			}
+		})
+	}
+}
+
+func TestPausedOfAQueue(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name, first, second string
+		paused              bool
+		parallelism         int64
+	}{
+		{"true pauses a new queue", `"paused":true`, "", true, 1},
+		{"false leaves a new queue open", `"paused":false`, "", false, 1},
+		{"true pauses a queue", `"parallelism":3`, `"paused":true`, true, 3},
+		{"false resumes a queue", `"paused":true`, `"paused":false`, false, 1},
+		{"absent leaves a queue paused", `"paused":true`, `"parallelism":2`, true, 2},
+		{"null leaves a queue paused", `"paused":true`, `"paused":null,"parallelism":null`, true, 1},
+	}
+	for _, row := range cases {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t)
+			u.Stub("*")
+			c := newClient(t, u)
+			c.do("POST", "/v2/queues", `{"queueName":"q",`+row.first+`}`).ok()
+			if strings.Contains(row.first, "true") { // it waits for a change
+				c.do("POST", "/v2/enqueue/q/https://e.test/", "").ok()
+			}
+			if row.second != "" {
+				c.do("POST", "/v2/queues", `{"queueName":"q",`+row.second+`}`).ok()
+			}
+			if !strings.Contains(row.first, "true") {
+				c.do("POST", "/v2/enqueue/q/https://e.test/", "").ok()
+			}
+			a := c.do("GET", "/v2/queues/q", "").ok()
+			if a.get("paused") != row.paused {
+				t.Errorf("%s", a.raw)
+			}
+			if got := a.number("parallelism"); got != row.parallelism {
+				t.Errorf("parallelism %d, want %d", got, row.parallelism)
+			}
+			if delivered := len(u.Deliveries()) > 0; delivered == row.paused {
+				t.Errorf("delivered %v, paused %v", delivered, row.paused)
+			}
+		})
+	}
+}
+
+func TestBodyAndRetryDelayOfALogEntry(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*")
+	c := newClient(t, u)
+	u.Publish("https://e.test/text", []byte("hello"), "Svc-Retry-Delay: 1000 * retried")
+	u.Publish("https://e.test/binary", []byte{0xff, 0})
+	u.Publish("https://e.test/empty", nil)
+	for path, list := range map[string]string{"/v2/logs": "logs", "/v2/events": "events"} {
+		for name, want := range map[string]any{"text": "aGVsbG8=", "binary": "/wA=", "empty": nil} {
+			a := c.do("GET", path+"?state=CREATED&url=https://e.test/"+name, "").ok()
+			if got := a.get(list, 0, "body"); got != want {
+				t.Errorf("%s: body of %s is %v, want %v", path, name, got, want)
+			}
+		}
+		a := c.do("GET", path+"?state=CREATED&url=https://e.test/text", "").ok()
+		for _, name := range []string{"retryDelayExpr", "retryDelayExpression"} {
+			if got := a.get(list, 0, name); got != "1000 * retried" {
+				t.Errorf("%s: %s is %v", path, name, got)
+			}
+		}
+	}
 }

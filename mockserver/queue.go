@@ -24,11 +24,7 @@ func (s *Server) upsertQueue(c *call) (reply, error) {
 	if !plainName.MatchString(body.QueueName) {
 		return reply{}, invalid("body /queueName: " + shorten(body.QueueName) + ": accepted are 1 to 256 letters, digits, _, - and .")
 	}
-	parallelism := 1
-	if body.Parallelism != nil {
-		parallelism = *body.Parallelism
-	}
-	q, err := c.account.UpsertQueue(body.QueueName, parallelism)
+	q, err := c.account.UpsertQueue(body.QueueName, engine.QueueSettings{Parallelism: body.Parallelism, Paused: body.Paused})
 	return reply{body: queueBody(q)}, err
 }
 

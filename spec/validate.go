@@ -46,6 +46,7 @@ type parameter struct {
 	required bool
 	greedy   bool
 	accepted string
+	empty    string // what to say when it is empty, "" for what its schema says
 	schema   *openapi3.Schema
 }
 
@@ -56,6 +57,7 @@ func newParameter(p *openapi3.Parameter) *parameter {
 	}
 	out.greedy, _ = p.Extensions["x-greedy"].(bool)
 	out.accepted, _ = p.Extensions["x-accepted"].(string)
+	out.empty, _ = p.Extensions["x-empty"].(string)
 	if out.accepted == "" {
 		out.accepted = accepts(out.schema)
 	}
@@ -111,6 +113,9 @@ func (p *parameter) check(values []string) *Problem {
 		}
 		problem.Rule, problem.Message = "required", "is missing"
 		return &problem
+	}
+	if values[0] == "" && p.empty != "" {
+		return &Problem{In: p.in, Name: p.name, Rule: "minLength", Message: p.empty}
 	}
 	if p.schema.Type.Is("string") && len(p.schema.Enum) == 0 && p.schema.Pattern == "" && p.schema.MinLength == 0 {
 		return nil // any text; repeated filters mean any of them

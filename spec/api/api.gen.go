@@ -526,6 +526,7 @@ type HeaderMap map[string][]string
 
 // LogEvent defines model for LogEvent.
 type LogEvent struct {
+	// Body In base64, so that any bytes fit. The control API gives text, and bodyBase64 for what is none.
 	Body            *string `json:"body,omitempty"`
 	BodyBase64      *string `json:"bodyBase64,omitempty"`
 	Callback        *string `json:"callback,omitempty"`
@@ -557,6 +558,7 @@ type LogEvent struct {
 	ResponseHeaders      *HeaderMap   `json:"responseHeaders,omitempty"`
 	ResponseStatus       *int         `json:"responseStatus,omitempty"`
 	Retried              *int         `json:"retried,omitempty"`
+	RetryDelayExpr       *string      `json:"retryDelayExpr,omitempty"`
 	RetryDelayExpression *string      `json:"retryDelayExpression,omitempty"`
 	RetryRule            *string      `json:"retryRule,omitempty"`
 	ScheduleId           *string      `json:"scheduleId,omitempty"`
