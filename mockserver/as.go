@@ -52,7 +52,7 @@ func (s *Server) as(c *call) (reply, error) {
 	}
 	inner.request.Header.Set("Authorization", w.authorization(found.op.Area, inner.asked))
 	out, err := s.answer(nil, inner, &Exchange{})
-	c.dialect, c.warning = inner.dialect, inner.warning
+	c.dialect, c.warnings = inner.dialect, inner.warnings
 	if inner.op != nil && out.status == 0 {
 		out.status = inner.op.Success
 	}

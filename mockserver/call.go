@@ -13,22 +13,22 @@ import (
 
 // call is one request to an operation, with neutral names.
 type call struct {
-	op      *spec.Operation
-	request *http.Request
-	vars    map[string]string // path variables, unescaped; greedy ones as they stood
-	header  http.Header
-	query   url.Values
-	raw     string // the raw query
-	body    []byte
-	world   *world
-	account *engine.Account
-	index   string // name of the vector index that the credentials open
-	asked   string // name of the vector index in the URL, "" for none
-	byHand  bool   // a tester's, see as
-	hops    int    // deliveries to this server that led here, see admitDelivery
-	head    bool   // HEAD: answered as GET, without the body
-	nothing bool   // an empty list of ids or of values asks for nothing
-	warning string // for the answer: a name that nobody knows
+	op       *spec.Operation
+	request  *http.Request
+	vars     map[string]string // path variables, unescaped; greedy ones as they stood
+	header   http.Header
+	query    url.Values
+	raw      string // the raw query
+	body     []byte
+	world    *world
+	account  *engine.Account
+	index    string   // name of the vector index that the credentials open
+	asked    string   // name of the vector index in the URL, "" for none
+	byHand   bool     // a tester's, see as
+	hops     int      // deliveries to this server that led here, see admitDelivery
+	head     bool     // HEAD: answered as GET, without the body
+	nothing  bool     // an empty list of ids or of values asks for nothing
+	warnings []string // for the answer and the log, such as names that nobody knows
 
 	sent     http.Header // as it came, with the names of its dialect
 	sentBody []byte
@@ -148,3 +148,6 @@ func (c *call) withQuery() *http.Request {
 	r.URL = &u
 	return &r
 }
+
+// warning is what the answer warns of, in one line; "" for nothing.
+func (c *call) warning() string { return strings.Join(c.warnings, "; ") }

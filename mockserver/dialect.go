@@ -130,10 +130,16 @@ func (s *Server) unnamed(c *call) *spec.Dialect {
 	return s.usual(c.world)
 }
 
+// namesHeaders reports whether bodies of the operation may name headers; those
+// of the vector index and the key-value store are the client's own.
+func (c *call) namesHeaders() bool {
+	return c.op == nil || c.op.Area != "vector_url" && c.op.Area != "kv_url"
+}
+
 // neutraliseBody takes the dialect's names out of the headers in a JSON body,
 // which may be the first to tell the dialect.
 func (s *Server) neutraliseBody(c *call) error {
-	if !c.op.BodyJSON || c.op.Area == "control_url" || c.op.Area == "vector_url" || c.op.Area == "kv_url" {
+	if !c.op.BodyJSON || c.op.Area == "control_url" || !c.namesHeaders() {
 		return nil
 	}
 	inBody, err := s.dialects.OfBody(c.body)

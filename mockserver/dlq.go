@@ -95,7 +95,7 @@ func deleteEntries(c *call, narrow func(*engine.Filter)) (reply, error) {
 }
 
 func (s *Server) retryDLQMessage(c *call) (reply, error) {
-	over, err := overrides(c)
+	over, err := s.overrides(c)
 	if err != nil {
 		return reply{}, err
 	}
@@ -107,7 +107,7 @@ func (s *Server) retryDLQMessages(c *call) (reply, error) {
 	if err := c.mergeBody(); err != nil {
 		return reply{}, err
 	}
-	over, err := overrides(c)
+	over, err := s.overrides(c)
 	if err != nil {
 		return reply{}, err
 	}
@@ -124,13 +124,14 @@ func (s *Server) retryDLQMessages(c *call) (reply, error) {
 
 // overrides reads the headers that a restart or retry lays over the original
 // configuration; key and value of flow control each stand for themselves.
-func overrides(c *call) (engine.Options, error) {
+func (s *Server) overrides(c *call) (engine.Options, error) {
 	set := headerSettings(c.header)
 	key, hasKey := set["Flow-Control-Key"]
 	value, hasValue := set["Flow-Control-Value"]
 	delete(set, "Flow-Control-Key")
 	delete(set, "Flow-Control-Value")
-	over, _, problems := set.parse()
+	over, unknown, problems := set.parse()
+	problems = append(problems, s.unknownOptions(c, unknown)...)
 	over.Hops = c.hops
 	if hasKey {
 		problems = key.read(problems, func(v string) error { return flowKey(&over, v) })

@@ -144,7 +144,7 @@ func branded(d *spec.Dialect, e *apiError) *apiError {
 	if d.HeaderPrefix == configPrefix || e.literal {
 		return e
 	}
-	names := strings.NewReplacer(configPrefix, d.HeaderPrefix, "svc_token", d.TokenQuery, strings.ToLower(configPrefix), d.QueryPrefix)
+	names := brandNames(d)
 	out := *e
 	out.text, out.problems = names.Replace(e.text), slices.Clone(e.problems)
 	for i := range out.problems {
@@ -152,6 +152,11 @@ func branded(d *spec.Dialect, e *apiError) *apiError {
 		p.Name, p.Message, p.Accepted = names.Replace(p.Name), names.Replace(p.Message), names.Replace(p.Accepted)
 	}
 	return &out
+}
+
+// brandNames puts the dialect's names into a text of the server.
+func brandNames(d *spec.Dialect) *strings.Replacer {
+	return strings.NewReplacer(configPrefix, d.HeaderPrefix, "svc_token", d.TokenQuery, strings.ToLower(configPrefix), d.QueryPrefix)
 }
 
 // problemBody is an error as application/problem+json (RFC 9457).

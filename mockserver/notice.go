@@ -83,7 +83,7 @@ func (s *Server) pageURL(w *world, view string) string {
 
 // tellRequest logs a request that was refused, or whose answer has a warning.
 func (s *Server) tellRequest(c *call, x *Exchange, err error) {
-	text, reason, status := "request accepted with a warning", c.warning, 0
+	text, reason, status := "request accepted with a warning", c.warning(), 0
 	if err != nil {
 		e := branded(c.dialect, failure(err))
 		text, reason, status = "request refused", e.text, e.status

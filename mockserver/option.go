@@ -113,7 +113,7 @@ var elsewhere = []string{"Cron", "Schedule-Id", "Warning"}
 
 // parse reads settings into options. It returns the names that nobody knows,
 // and every value that is refused.
-func (set settings) parse() (o engine.Options, unknown []string, problems []spec.Problem) {
+func (set settings) parse() (o engine.Options, unknown []setting, problems []spec.Problem) {
 	known := 0
 	for _, row := range options {
 		s, ok := set[row.name]
@@ -163,8 +163,8 @@ func (set settings) parseWorkflow(o *engine.Options, problems []spec.Problem) []
 
 // parseFamilies reads the names that go on after a prefix: Forward-NAME,
 // Callback-OPTION, Failure-Callback-OPTION.
-func (set settings) parseFamilies(o *engine.Options, problems []spec.Problem) ([]string, []spec.Problem) {
-	var unknown []string
+func (set settings) parseFamilies(o *engine.Options, problems []spec.Problem) ([]setting, []spec.Problem) {
+	var unknown []setting
 	for name, s := range set {
 		if rest, ok := strings.CutPrefix(name, "Forward-"); ok && rest != "" {
 			if o.Forward == nil {
@@ -174,7 +174,7 @@ func (set settings) parseFamilies(o *engine.Options, problems []spec.Problem) ([
 				o.Forward[rest] = s.values
 			}
 		} else if !knownName(name) {
-			unknown = append(unknown, s.name)
+			unknown = append(unknown, s)
 		}
 	}
 	for _, family := range []struct {
@@ -192,7 +192,7 @@ func (set settings) parseFamilies(o *engine.Options, problems []spec.Problem) ([
 		}
 		(*family.target).Options = nested
 	}
-	slices.Sort(unknown)
+	slices.SortFunc(unknown, func(x, y setting) int { return strings.Compare(x.name, y.name) })
 	return unknown, problems
 }
 
@@ -201,16 +201,6 @@ func knownName(name string) bool {
 		slices.Contains(elsewhere, name) || name == "Feature-Set" ||
 		strings.HasPrefix(name, "Workflow-") || strings.HasPrefix(name, "Telemetry-") ||
 		strings.HasPrefix(name, "Callback-") || strings.HasPrefix(name, "Failure-Callback-")
-}
-
-// nearest is the configuration name that most resembles an unknown one.
-func nearest(name string) string {
-	known := make([]string, len(options))
-	for i, o := range options {
-		known[i] = o.name
-	}
-	near, _ := spec.Nearest(strings.TrimPrefix(name, configPrefix), known)
-	return configPrefix + near
 }
 
 // refusal is why a value is not taken, and what is.

@@ -191,7 +191,7 @@ func TestUnknownOptions(t *testing.T) {
 		t.Errorf("warning %q", w)
 	}
 	newClient(t, strict).do("POST", "/v2/publish/https://e.test/", "x", "Svc-Retires: 3").refused(400, "Svc-Retires", "Svc-Retries")
-	newClient(t, strict).do("POST", "/v2/publish/https://e.test/?svc-retires=3", "x").refused(400, "svc-retires", "Svc-Retries")
+	newClient(t, strict).do("POST", "/v2/publish/https://e.test/?svc-retires=3", "x").refused(400, "query svc-retires: unknown option; did you mean svc-retries?")
 }
 
 func TestNotBeforeInThePastDeliversAtOnce(t *testing.T) {

@@ -218,15 +218,15 @@ func (s *Server) write(w http.ResponseWriter, c *call, out reply, x *Exchange) {
 	if h.Get("Content-Type") == "" && len(body) > 0 {
 		h.Set("Content-Type", "application/json")
 	}
-	if c.warning != "" {
-		h.Set(c.dialect.HeaderPrefix+"Warning", c.warning)
+	if len(c.warnings) > 0 {
+		h.Set(c.dialect.HeaderPrefix+"Warning", c.warning())
 	}
 	if c.op != nil && !s.cfg.SkipResponseCheck && !out.scripted {
 		if problems := c.op.CheckResponse(out.status, h, body); len(problems) > 0 {
 			s.violation(c.op.ID, problems)
 		}
 	}
-	if strings.HasPrefix(h.Get("Content-Type"), "application/json") {
+	if strings.HasPrefix(h.Get("Content-Type"), "application/json") && c.namesHeaders() {
 		body = c.dialect.BrandJSON(body)
 	}
 	x.Response = Message{Status: out.status, Header: h, Body: body}

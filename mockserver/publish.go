@@ -75,16 +75,8 @@ func (s *Server) publishRequest(c *call, variable string) (engine.PublishRequest
 // knows.
 func (s *Server) configure(c *call, r *engine.PublishRequest, set settings) error {
 	opts, unknown, problems := set.parse()
-	for _, name := range unknown {
-		if s.cfg.StrictOptions {
-			problems = append(problems, spec.Problem{In: "option", Name: name, Rule: "known", Message: "is unknown", Accepted: "for example " + nearest(name)})
-		}
-	}
-	if len(problems) > 0 {
+	if problems = append(problems, s.unknownOptions(c, unknown)...); len(problems) > 0 {
 		return refused(problems)
-	}
-	if len(unknown) > 0 {
-		c.warning = fmt.Sprintf("%s: no such option; the nearest is %s", strings.Join(unknown, ", "), nearest(unknown[0]))
 	}
 	if opts.Workflow != nil && opts.Workflow.Invoke {
 		r.Body = c.dialect.NeutralJSON(r.Body) // the envelope of an invocation holds headers
@@ -209,6 +201,7 @@ func (s *Server) batch(c *call) ([]engine.PublishRequest, error) {
 	}
 	requests := make([]engine.PublishRequest, len(items))
 	for i, item := range items {
+		warned := len(c.warnings)
 		r, err := s.item(c, item)
 		if err != nil {
 			e := failure(err)
@@ -217,6 +210,9 @@ func (s *Server) batch(c *call) ([]engine.PublishRequest, error) {
 				problems[k].Name = fmt.Sprintf("item %d %s", i, problems[k].Name)
 			}
 			return nil, &apiError{status: e.status, text: fmt.Sprintf("item %d: %s", i, e.text), problems: problems}
+		}
+		for k := range c.warnings[warned:] {
+			c.warnings[warned+k] = fmt.Sprintf("item %d %s", i, c.warnings[warned+k])
 		}
 		requests[i] = r
 	}

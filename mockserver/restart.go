@@ -17,7 +17,7 @@ var _ = register(map[string]handler{
 })
 
 func (s *Server) restartWorkflowRun(c *call) (reply, error) {
-	over, err := overrides(c)
+	over, err := s.overrides(c)
 	if err != nil {
 		return reply{}, err
 	}
@@ -26,7 +26,7 @@ func (s *Server) restartWorkflowRun(c *call) (reply, error) {
 }
 
 func (s *Server) resumeWorkflowRun(c *call) (reply, error) {
-	over, err := overrides(c)
+	over, err := s.overrides(c)
 	if err != nil {
 		return reply{}, err
 	}
@@ -34,15 +34,15 @@ func (s *Server) resumeWorkflowRun(c *call) (reply, error) {
 	return reply{body: created(run)}, err
 }
 
-func (s *Server) restartWorkflowRuns(c *call) (reply, error) { return restartAll(c, false) }
+func (s *Server) restartWorkflowRuns(c *call) (reply, error) { return s.restartAll(c, false) }
 
-func (s *Server) resumeWorkflowRuns(c *call) (reply, error) { return restartAll(c, true) }
+func (s *Server) resumeWorkflowRuns(c *call) (reply, error) { return s.restartAll(c, true) }
 
-func restartAll(c *call, resume bool) (reply, error) {
+func (s *Server) restartAll(c *call, resume bool) (reply, error) {
 	if err := c.mergeBody(); err != nil {
 		return reply{}, err
 	}
-	over, err := overrides(c)
+	over, err := s.overrides(c)
 	if err != nil {
 		return reply{}, err
 	}

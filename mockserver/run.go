@@ -245,7 +245,7 @@ func (c *call) notified(n engine.Notification) reply {
 		out[i] = api.Notified{Waiter: waiterBody(&w.Waiter), MessageId: w.MessageID, WorkflowRunId: some(w.Waiter.ID), WorkflowCreatedAt: ms(w.Waiter.CreatedAt)}
 	}
 	if len(out) == 0 {
-		c.warning = unawaited(c.vars["workflowRunId"], c.vars["eventId"], n)
+		c.warnings = append(c.warnings, unawaited(c.vars["workflowRunId"], c.vars["eventId"], n))
 	}
 	return reply{body: out}
 }

@@ -49,7 +49,7 @@ func TestClients(t *testing.T) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
 			install(t, dir)
-			server := serve(t, binary, append([]string{"--dialect", "upstash"}, flags[filepath.Base(dir)]...)...)
+			server := serve(t, binary, flags[filepath.Base(dir)]...)
 			if name := needs[filepath.Base(dir)]; name != "" && !slices.ContainsFunc(server.env, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
 				t.Skipf("the stand-in has no %s", name)
 			}

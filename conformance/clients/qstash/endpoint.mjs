@@ -35,7 +35,10 @@ async function control(method, path, body) {
 
 export const advance = (by) => control("POST", "clock/advance", { by });
 export const settle = () => control("POST", "settle", { timeout: "20s" });
-export const reset = () => control("POST", "reset");
+export const reset = async () => {
+  await control("POST", "reset"); // the clock as well is as it was
+  await setClock("manual");
+};
 export const setClock = (mode) => control("PUT", "clock", { mode });
 
 // decoded is what a callback carries in base64.

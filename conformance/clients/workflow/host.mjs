@@ -55,7 +55,10 @@ async function control(method, path, body) {
 export const advance = (by) => control("POST", "clock/advance", { by });
 export const settle = () => control("POST", "settle", { timeout: "20s" });
 export const setClock = (mode) => control("PUT", "clock", { mode });
-export const reset = () => control("POST", "reset");
+export const reset = async () => {
+  await control("POST", "reset"); // the clock as well is as it was
+  await setClock("manual");
+};
 
 // api calls the interface itself, for what the client does not wrap.
 export async function api(method, path, body, headers = {}) {
