@@ -27,7 +27,7 @@ build: ## Build bin/understudy
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/understudy ./cmd/understudy
 
 .PHONY: run
-run: build ## Run the stand-in; ARGS='--dialect upstash' adds flags
+run: build ## Run the stand-in; ARGS='--clock manual' adds flags
 	exec bin/understudy serve $(ARGS)
 
 .PHONY: test

@@ -36,7 +36,7 @@ type world struct {
 	kv         *kv.KV
 	kvToken    string
 	public     bool                         // see publicToken
-	first      atomic.Pointer[spec.Dialect] // that clients of the account spoke
+	first      atomic.Pointer[spec.Dialect] // that clients of the account spoke; a reset keeps it, since they stay the same
 }
 
 // seededStart is where a seeded manual clock begins, so that runs repeat.

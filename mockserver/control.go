@@ -102,7 +102,6 @@ func (s *Server) controlReset(c *call) (reply, error) {
 		w.stubs.set(s.cfg.Stubs)
 		w.rewrites.set(s.cfg.Rewrites)
 		w.faults.set(nil, s.seed(w.ID))
-		w.first.Store(nil)
 	}
 	return reply{body: map[string]string{"status": "ok"}}, nil
 }

@@ -128,6 +128,10 @@ func TestRequestWithoutNamesFollowsTheAccount(t *testing.T) {
 	u.Publish("https://app.test/", nil, "Svc-Retries: 0")
 	t.Run("and no later one", func(t *testing.T) { speaks(t, d.HeaderPrefix) })
 
+	newClient(t, u).do("POST", "/_understudy/reset", "").ok()
+	u.Stub("*", 200)
+	t.Run("a reset keeps it", func(t *testing.T) { speaks(t, d.HeaderPrefix) })
+
 	saved, err := u.Snapshot()
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@
 // # A request
 //
 // Routes come from the OpenAPI document and from nowhere else. Each request
-// passes, in this order: recover, neutralise the dialect's names, journal,
+// passes, in this order: recover, make the names of the request's dialect neutral, journal,
 // route, authenticate (as the operation's security says), check the request,
 // handler, check the response. A handler reads, calls the engine once, and
 // returns; pipeline.go writes the answer, error.go chooses a failing status.
