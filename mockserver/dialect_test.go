@@ -116,11 +116,13 @@ func TestRequestWithoutNamesFollowsTheAccount(t *testing.T) {
 	u.Stub("*", 200)
 	speaks := func(t *testing.T, prefix string) {
 		t.Helper()
-		u.Publish("https://app.test/", nil)
-		list := u.Deliveries()
-		if last := list[len(list)-1]; last.Request.Header.Get(prefix+"Message-Id") == "" {
-			t.Errorf("got %v, want %s", last.Request.Header, prefix)
+		id := u.Publish("https://app.test/", nil)
+		for _, got := range u.Deliveries() {
+			if got.MessageID == id && got.Request.Header.Get(prefix+"Message-Id") == id {
+				return
+			}
 		}
+		t.Errorf("message %s did not arrive with the names %s", id, prefix)
 	}
 	t.Run("neutral before anybody has spoken", func(t *testing.T) { speaks(t, "Svc-") })
 	u.Publish("https://app.test/", nil, d.HeaderPrefix+"Retries: 0")
