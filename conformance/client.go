@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 // maxShown is how much of a body a report holds, in bytes.
@@ -133,7 +134,7 @@ func (s *scenario) authorize(r *http.Request, op *spec.Operation, q ask) {
 func (s *scenario) send(r *http.Request, body []byte, op *spec.Operation) (*answer, error) {
 	started := now()
 	x := Exchange{
-		Method: r.Method, URL: s.masked(r.URL.String()), Header: s.maskedHeader(r.Header), Body: s.masked(clip(string(body))),
+		Method: r.Method, URL: s.masked(r.URL.String()), Header: s.maskedHeader(r.Header), Body: s.maskedBody(body),
 		At: started.Sub(s.result.Started), Curl: s.curl(r, body),
 	}
 	if op != nil {
@@ -161,7 +162,7 @@ func (s *scenario) send(r *http.Request, body []byte, op *spec.Operation) (*answ
 	if decoder.Decode(&a.json) != nil || decoder.Decode(new(any)) != io.EOF {
 		a.json = nil
 	}
-	x.Status, x.Answer, x.AnswerHdr = a.status, s.masked(clip(string(a.body))), s.maskedHeader(a.header)
+	x.Status, x.Answer, x.AnswerHdr = a.status, s.maskedBody(a.body), s.maskedHeader(a.header)
 	if op != nil {
 		for _, p := range op.CheckResponse(a.status, a.header, a.body) {
 			x.Problems = append(x.Problems, p.String())
@@ -214,22 +215,21 @@ func (s *scenario) masked(text string) string {
 			text = strings.ReplaceAll(text, url.QueryEscape(secret), "***")
 		}
 	}
-	return text
+	return mask.Value(text)
 }
 
 func (s *scenario) maskedHeader(h http.Header) map[string][]string {
 	out := map[string][]string{}
-	for name, values := range h {
+	for name, values := range mask.Header(h) {
 		for _, v := range values {
-			if name == "Authorization" {
-				kind, _, _ := strings.Cut(v, " ")
-				v = kind + " ***"
-			}
 			out[name] = append(out[name], s.masked(v))
 		}
 	}
 	return out
 }
+
+// maskedBody is a body for a report.
+func (s *scenario) maskedBody(body []byte) string { return s.masked(clip(string(mask.JSON(body)))) }
 
 // curl repeats a request; the credential comes from the environment.
 func (s *scenario) curl(r *http.Request, body []byte) string {
@@ -243,13 +243,15 @@ func (s *scenario) curl(r *http.Request, body []byte) string {
 				b.WriteString(` -u "$TARGET_USERNAME:$TARGET_PASSWORD"`)
 			case name == "Authorization":
 				b.WriteString(` -H "Authorization: Bearer $TARGET_TOKEN"`)
+			case mask.Secret(name):
+				b.WriteString(" -H " + shellQuoted(name+": "+mask.Hidden))
 			default:
 				b.WriteString(" -H " + shellQuoted(name+": "+s.masked(v)))
 			}
 		}
 	}
 	if len(body) > 0 {
-		b.WriteString(" --data-binary " + shellQuoted(s.masked(clip(string(body)))))
+		b.WriteString(" --data-binary " + shellQuoted(s.maskedBody(body)))
 	}
 	return b.String()
 }

@@ -94,7 +94,7 @@ func (s *scenario) run(name string, d Driver, vars map[string]string, header htt
 	}
 	s.looked(a.exchange)
 	if !a.ok() {
-		return a, harness(DriverFailed, "driver %s: %s %s answered %d: %s", name, method, s.masked(r.URL.String()), a.status, s.masked(clip(string(a.body))))
+		return a, harness(DriverFailed, "driver %s: %s %s answered %d: %s", name, method, s.masked(r.URL.String()), a.status, s.maskedBody(a.body))
 	}
 	return a, nil
 }

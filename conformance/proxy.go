@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -19,6 +18,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 // ProxyConfig is what a validating proxy is made of. Upstream is required.
@@ -71,6 +71,7 @@ func NewProxy(cfg ProxyConfig) (*Proxy, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
+	cfg.Log = slog.New(mask.Handler(cfg.Log.Handler()))
 	p := &Proxy{cfg: cfg, dialects: spec.BuiltInDialects(), router: mux.NewRouter()}
 	if cfg.Dialect != nil {
 		p.dialects = p.dialects.With(cfg.Dialect)
@@ -96,7 +97,7 @@ func NewProxy(cfg ProxyConfig) (*Proxy, error) {
 				refuseProxy(w, http.StatusBadGateway, "the answer of the upstream breaks the document: "+v.problem.String())
 				return
 			}
-			cfg.Log.Error("upstream cannot be reached", "method", r.Method, "path", masking(r.URL.Path), "error", err)
+			cfg.Log.Error("upstream cannot be reached", "method", r.Method, "path", mask.URL(r.URL.EscapedPath()), "error", err)
 			refuseProxy(w, http.StatusBadGateway, fmt.Sprintf("upstream %s: %v", cfg.Upstream.Host, err))
 		},
 	}
@@ -129,7 +130,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	neutral, u := *r, *r.URL
 	u.RawQuery = d.NeutralQuery(r.URL.RawQuery)
 	neutral.URL, neutral.Header = &u, d.NeutralHeader(r.Header)
-	x := proxied{path: masking(r.URL.RequestURI()), dialect: d}
+	x := proxied{path: mask.URL(r.URL.RequestURI()), dialect: d}
 	var vars map[string]string
 	var m mux.RouteMatch
 	if p.router.Match(&neutral, &m) && m.MatchErr == nil {
@@ -235,11 +236,11 @@ func (p *Proxy) report(r *http.Request, x proxied, in string, status int, proble
 	}
 	for _, problem := range problems {
 		p.violations++
-		v := Violation{Method: r.Method, Path: x.path, In: in, Status: status, Problem: problem}
+		v := Violation{Method: r.Method, Path: x.path, In: in, Status: status, Problem: shownProblem(problem)}
 		if x.op != nil {
 			v.Operation = x.op.ID
 		}
-		p.cfg.Log.Warn("the "+in+" breaks the document", "operation", v.Operation, "method", v.Method, "path", v.Path, "problem", problem.String())
+		p.cfg.Log.Warn("the "+in+" breaks the document", "operation", v.Operation, "method", v.Method, "path", v.Path, "problem", v.Problem.String())
 		if p.cfg.Report != nil {
 			if err := json.NewEncoder(p.cfg.Report).Encode(v); err != nil {
 				p.cfg.Log.Error("the report cannot be written", "error", err)
@@ -279,15 +280,28 @@ type RecordedRequest struct {
 	Body      string              `yaml:"body,omitempty"`
 }
 
+// recorded is a body in a recording, which leaves the machine: credentials are
+// taken out of what a message carries, too.
+func recorded(body []byte) string { return mask.Text(string(mask.JSON(body))) }
+
+// shownProblem is a violation without the credentials that it may quote.
+func shownProblem(p spec.Problem) spec.Problem {
+	p.Received, p.Message = mask.Value(p.Received), mask.Text(p.Message)
+	if mask.Secret(p.Name) && p.Received != "" {
+		p.Received = mask.Hidden
+	}
+	return p
+}
+
 // maxRecorded bounds a recording; what comes later is counted only.
 const maxRecorded = 20_000
 
 // record keeps an exchange.
 func (p *Proxy) record(response *http.Response, x proxied, body []byte) {
 	r := response.Request
-	address := strings.TrimRight(p.cfg.Upstream.String(), "/") + x.path
-	a := RecordedAnswer{Status: response.StatusCode, Headers: map[string]string{}, Body: masking(string(body))}
-	for name, values := range maskedCredentials(response.Header) {
+	address := strings.TrimRight(mask.URL(p.cfg.Upstream.String()), "/") + x.path
+	a := RecordedAnswer{Status: response.StatusCode, Headers: map[string]string{}, Body: recorded(body)}
+	for name, values := range mask.Header(response.Header) {
 		if name != "Date" && name != "Content-Length" {
 			a.Headers[name] = strings.Join(values, ", ")
 		}
@@ -298,7 +312,7 @@ func (p *Proxy) record(response *http.Response, x proxied, body []byte) {
 		return
 	}
 	p.recording.Requests = append(p.recording.Requests, RecordedRequest{
-		Operation: x.op.ID, Method: r.Method, Path: x.path, Headers: maskedCredentials(r.Header), Body: masking(string(x.body)),
+		Operation: x.op.ID, Method: r.Method, Path: x.path, Headers: mask.Header(r.Header), Body: recorded(x.body),
 	})
 	for i := range p.recording.Stubs {
 		if s := &p.recording.Stubs[i]; s.Method == r.Method && s.URL == address {
@@ -313,7 +327,7 @@ func (p *Proxy) record(response *http.Response, x proxied, body []byte) {
 func (p *Proxy) WriteRecording(w io.Writer) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.recording.Upstream = p.cfg.Upstream.String()
+	p.recording.Upstream = mask.URL(p.cfg.Upstream.String())
 	encoder := yaml.NewEncoder(w)
 	encoder.SetIndent(2)
 	if err := encoder.Encode(p.recording); err != nil {
@@ -334,25 +348,6 @@ func (p *Proxy) Violations() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.violations
-}
-
-// credential is a token in a query or in a text.
-var credential = regexp.MustCompile(`((?:[?&][a-z]+_token=)|(?:Bearer )|(?:Basic ))[^&\s"']+`)
-
-func masking(text string) string { return credential.ReplaceAllString(text, "$1***") }
-
-func maskedCredentials(h http.Header) map[string][]string {
-	out := map[string][]string{}
-	for name, values := range h {
-		if name == "Authorization" || name == "Cookie" || name == "Set-Cookie" {
-			out[name] = []string{"***"}
-			continue
-		}
-		for _, v := range values {
-			out[name] = append(out[name], masking(v))
-		}
-	}
-	return out
 }
 
 func refuseProxy(w http.ResponseWriter, status int, text string) {

@@ -210,7 +210,7 @@ func (s *scenario) finish() {
 		for _, got := range e.deliveries() {
 			s.result.Deliveries = append(s.result.Deliveries, Delivery{
 				Endpoint: e.name, Method: got.method, Path: s.masked(got.path), Header: s.maskedHeader(got.header),
-				Body: s.masked(clip(string(got.body))), Answered: int(got.status.Load()), At: got.at.Sub(s.result.Started),
+				Body: s.maskedBody(got.body), Answered: int(got.status.Load()), At: got.at.Sub(s.result.Started),
 			})
 		}
 		e.end()

@@ -109,7 +109,6 @@ func (s *Server) matching(w *world, c *Condition) (entries []any, more <-chan st
 			return (c.Operation == "" || x.OperationID == c.Operation) && (c.Status == 0 || x.Response.Status == c.Status)
 		})
 		for _, x := range list {
-			x.Request.Header = masked(x.Request.Header)
 			entries = append(entries, x)
 		}
 	case "events":

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 var _ = register(map[string]handler{
@@ -290,14 +291,12 @@ func (s *Server) controlRequests(c *call) (reply, error) {
 			if !fits(&x) {
 				return nil
 			}
-			x.Request.Header = masked(x.Request.Header)
 			x.clip(most)
 			return x
 		}), nil
 	}
 	entries, dropped := c.world.requests.list(c.number("limit"), fits)
 	for i := range entries {
-		entries[i].Request.Header = masked(entries[i].Request.Header)
 		entries[i].clip(most)
 	}
 	return reply{body: journalBody[Exchange]{journalLimit, dropped, entries}}, nil
@@ -405,8 +404,18 @@ func (s *Server) controlEvents(c *call) (reply, error) {
 	}), nil
 }
 
-// streamed is an event in the form of the log that it belongs to.
+// streamed is an event in the form of the log that it belongs to, without
+// credentials.
 func (s *Server) streamed(w *world, e *engine.Event) any {
+	body := s.eventOf(w, e)
+	text, err := json.Marshal(body)
+	if err != nil {
+		return body // and whoever encodes it reports the same
+	}
+	return json.RawMessage(mask.JSON(text))
+}
+
+func (s *Server) eventOf(w *world, e *engine.Event) any {
 	if e.Message == nil { // of a run, and without headers
 		return eventBody(e)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 // maxResponse is how much of a destination's answer is kept, in bytes.
@@ -95,11 +96,15 @@ func (d *deliverer) deliver(ctx context.Context, w *world, a engine.Attempt) eng
 	})
 	out.BytesUp = len(body) + headerSize(header)
 	out.BytesIn = len(out.Body) + headerSize(http.Header(out.Header))
+	seen := body
+	if m.Role == engine.RoleCallback || m.Role == engine.RoleFailureCallback {
+		seen = mask.JSON(body) // headers and URLs of another message
+	}
 	w.deliveries.add(Delivery{
-		At: a.At.UnixMilli(), RealAt: d.server.realTime(w), MessageID: m.ID, Role: string(m.Role), Attempt: a.Number, URL: m.URL, Method: m.Method,
-		Request:  Message{Header: header, Body: body},
-		Response: Message{Status: out.Status, Header: http.Header(out.Header), Body: out.Body},
-		Error:    out.Err, Stubbed: stubbed, NearMiss: nearMiss, DurationMs: float64(out.Took.Microseconds()) / 1000,
+		At: a.At.UnixMilli(), RealAt: d.server.realTime(w), MessageID: m.ID, Role: string(m.Role), Attempt: a.Number, URL: mask.URL(m.URL), Method: m.Method,
+		Request:  Message{Header: mask.Header(header), Body: seen},
+		Response: Message{Status: out.Status, Header: mask.Header(http.Header(out.Header)), Body: out.Body},
+		Error:    mask.Text(out.Err), Stubbed: stubbed, NearMiss: mask.Text(nearMiss), DurationMs: float64(out.Took.Microseconds()) / 1000,
 	})
 	out.Header = engine.Header(dialect.NeutralHeader(http.Header(out.Header)))
 	return out

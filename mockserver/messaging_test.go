@@ -278,13 +278,13 @@ func TestLogs(t *testing.T) {
 	u := mockserver.RunT(t)
 	u.Stub("https://e.test/*", 503, 200)
 	c := newClient(t, u)
-	id := u.Publish("https://e.test/", []byte("x"), "Svc-Redact-Fields: body, header[Secret]", "Svc-Forward-Secret: s", "Svc-Forward-Open: o")
+	id := u.Publish("https://e.test/", []byte("x"), "Svc-Redact-Fields: body, header[Hush]", "Svc-Forward-Hush: s", "Svc-Forward-Open: o")
 	u.Advance(time.Hour)
 	a := c.do("GET", "/v2/logs?messageId="+id, "").ok()
 	var states []string
 	for i := range a.list("logs") {
 		states = append(states, a.text("logs", i, "state"))
-		if body, err := base64.StdEncoding.DecodeString(a.text("logs", i, "body")); err != nil || !strings.HasPrefix(string(body), "REDACTED:") || !strings.HasPrefix(a.text("logs", i, "header", "Secret", 0), "REDACTED:") || a.text("logs", i, "header", "Open", 0) != "o" {
+		if body, err := base64.StdEncoding.DecodeString(a.text("logs", i, "body")); err != nil || !strings.HasPrefix(string(body), "REDACTED:") || !strings.HasPrefix(a.text("logs", i, "header", "Hush", 0), "REDACTED:") || a.text("logs", i, "header", "Open", 0) != "o" {
 			t.Errorf("%s", a.raw)
 		}
 	}
@@ -292,7 +292,7 @@ func TestLogs(t *testing.T) {
 	if want := []string{"CREATED", "ACTIVE", "ERROR", "RETRY", "ACTIVE", "DELIVERED"}; !slices.Equal(states, want) {
 		t.Errorf("states %v, want %v", states, want)
 	}
-	if u.Deliveries()[0].Request.Header.Get("Secret") != "s" || string(u.Deliveries()[0].Request.Body) != "x" {
+	if u.Deliveries()[0].Request.Header.Get("Hush") != "s" || string(u.Deliveries()[0].Request.Body) != "x" {
 		t.Error("what is redacted is not delivered as it is")
 	}
 	if e := c.do("GET", "/v2/events?state=ERROR", "").ok(); len(e.list("events")) != 1 || e.number("events", 0, "responseStatus") != 503 || e.text("events", 0, "error") == "" {

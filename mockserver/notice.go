@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 // tellFailure logs a failed attempt and what follows from it. Attempts that are
@@ -31,7 +32,7 @@ func (s *Server) tellFailure(w *world, f engine.FailedAttempt) {
 		return
 	}
 	m, view := f.Message, "messages/"+f.Message.ID
-	attrs := []slog.Attr{slog.String("reason", outcomeText(f.Outcome)), slog.String("url", shownURL(m.URL)), slog.String("message", m.ID)}
+	attrs := []slog.Attr{slog.String("reason", outcomeText(f.Outcome)), slog.String("url", mask.URL(m.URL)), slog.String("message", m.ID)}
 	if m.Role == engine.RoleCallback || m.Role == engine.RoleFailureCallback {
 		attrs = append(attrs, slog.String("role", string(m.Role)))
 	}
@@ -61,15 +62,6 @@ func outcomeText(o *engine.Outcome) string {
 		text += ": " + shorten(line)
 	}
 	return text
-}
-
-// shownURL is a URL without the credentials that may be in it.
-func shownURL(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return text
-	}
-	return hidden(u.Redacted())
 }
 
 // pageURL is a view of the web page.

@@ -9,17 +9,17 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 // serve takes a request through all stations.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	x := &Exchange{Method: r.Method, Path: hidden(r.URL.RequestURI())}
+	x := &Exchange{Method: r.Method, Path: mask.URL(r.URL.RequestURI())}
 	c := &call{request: r}
 	allowOrigin(w.Header(), r)
 	out, err := s.answer(w, c, x)
@@ -229,9 +229,21 @@ func (s *Server) write(w http.ResponseWriter, c *call, out reply, x *Exchange) {
 	if strings.HasPrefix(h.Get("Content-Type"), "application/json") && c.namesHeaders() {
 		body = c.dialect.BrandJSON(body)
 	}
+	if c.op != nil && c.op.Area == "control_url" && !slices.Contains(whole, c.op.ID) {
+		body = mask.JSON(body)
+	}
 	x.Response = Message{Status: out.status, Header: h, Body: body}
 	w.WriteHeader(out.status)
 	_, _ = w.Write(body) // the client may be gone
+}
+
+// whole are the answers of the control API that hold credentials on purpose: to
+// hand them out, to be changed and written back, or because the interface itself
+// answers. Those of journals hold none, see shown. Sorted.
+var whole = []string{
+	"asDelete", "asGet", "asPatch", "asPost", "asPut",
+	"controlAccount", "controlAwait", "controlDeliveries", "controlFaults", "controlPutAccount", "controlRequests", "controlRewrites",
+	"controlSetFaults", "controlSetRewrites", "controlSetStubs", "controlStubs",
 }
 
 // record puts the exchange into the journal of its account.
@@ -245,29 +257,28 @@ func (s *Server) record(c *call, x *Exchange) {
 	}
 	x.At, x.Account = s.stamp(world), world.ID
 	x.Request = Message{Header: c.sent, Body: c.sentBody} // the names that were sent
-	world.requests.add(*x)
+	world.requests.add(x.shown(c.op))
 }
 
-// token is the credential in a query, whatever the dialect calls it.
-var token = regexp.MustCompile(`([?&][a-z]+_token=)[^&]*`)
+// payloads are the areas whose documents are what clients store, and no
+// documents of the interface: they are shown as they are.
+var payloads = []string{"kv_url", "vector_url"}
 
-// hidden takes the credential out of a path with its query.
-func hidden(path string) string {
-	if !strings.Contains(path, "_token=") {
-		return path
+// shown is an exchange without credentials. What a message carries stays whole.
+func (x *Exchange) shown(op *spec.Operation) Exchange {
+	out := *x
+	out.Request.Header, out.Response.Header = mask.Header(x.Request.Header), mask.Header(x.Response.Header)
+	if op == nil || !slices.Contains(payloads, op.Area) {
+		out.Response.Body = mask.JSON(x.Response.Body)
 	}
-	return token.ReplaceAllString(path, "$1***")
-}
-
-// masked hides credentials; the journal's readers never see them.
-func masked(h http.Header) http.Header {
-	if h.Get("Authorization") == "" {
-		return h
+	if op != nil && op.BodyJSON && !slices.Contains(payloads, op.Area) {
+		out.Request.Body = mask.JSON(x.Request.Body)
 	}
-	h = h.Clone()
-	kind, _, _ := strings.Cut(h.Get("Authorization"), " ")
-	h.Set("Authorization", kind+" ***")
-	return h
+	out.Problems = make([]string, len(x.Problems))
+	for i, text := range x.Problems {
+		out.Problems[i] = mask.Text(text)
+	}
+	return out
 }
 
 // problem is a violation that a handler found itself.

@@ -17,6 +17,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/ui"
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 // Account is a credential and the account that it opens.
@@ -201,6 +202,7 @@ func (c *Config) complete() error {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	c.Log = slog.New(mask.Handler(c.Log.Handler()))
 	return nil
 }
 

@@ -48,6 +48,7 @@ var importRules = []importRule{
 	{"spec", []string{"spec/api", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"spec/api", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"spec/compact", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"spec/mask", []string{"spec", "spec/api", "engine", "mockserver", "conformance", "features", "fixtures"}},
 }
 
 // lockExceptions are exported methods of *Account that do not begin with lock

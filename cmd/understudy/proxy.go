@@ -12,6 +12,7 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 // ProxyCmd runs a validating proxy.
@@ -31,7 +32,7 @@ type ProxyCmd struct {
 func (c *ProxyCmd) Run(e *env) error {
 	upstream, err := url.Parse(c.Upstream)
 	if err != nil || upstream.Host == "" || upstream.Scheme != "http" && upstream.Scheme != "https" {
-		return usage("--upstream %q: accepted is an http(s) URL", c.Upstream)
+		return usage("--upstream %q: must be an http(s) URL", mask.URL(c.Upstream))
 	}
 	cfg := conformance.ProxyConfig{Upstream: upstream, Enforce: c.Enforce}
 	if cfg.Dialect, err = speaking(c.Dialect); err != nil {
@@ -67,7 +68,7 @@ func (c *ProxyCmd) Run(e *env) error {
 	server := &http.Server{Handler: proxy, ReadHeaderTimeout: 30 * time.Second}
 	stop := context.AfterFunc(e.ctx, func() { _ = server.Close() }) // Serve returns then
 	defer stop()
-	_, _ = fmt.Fprintf(e.out, "A proxy before %s is running at http://%s\n", c.Upstream, mockserver.Reachable(listener.Addr())) // nobody may be reading
+	_, _ = fmt.Fprintf(e.out, "A proxy before %s is running at http://%s\n", mask.URL(c.Upstream), mockserver.Reachable(listener.Addr())) // nobody may be reading
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("proxy: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -148,6 +149,52 @@ func TestProxyReportsViolations(t *testing.T) {
 	}
 	if got := proxy.Summary(); got != "2 requests, 3 violations of the document" {
 		t.Errorf("summary: %s", got)
+	}
+}
+
+// TestProxyShowsNoCredential: neither the report nor the recording nor the log.
+func TestProxyShowsNoCredential(t *testing.T) {
+	t.Parallel()
+	const planted = "PLANTED0123456789"
+	log := &synced{}
+	echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Set-Cookie", "a="+planted)
+		w.Header().Set("Location", "https://u:"+planted+"@e.test/")
+		_, _ = fmt.Fprintf(w, `{"messages": %q, "header": {"X-Api-Key": [%q]}, "url": %q}`, r.Header.Get("Svc-Forward-Authorization"), planted, "https://u:"+planted+"@e.test/?_token="+planted)
+	})
+	proxy, address, report := behind(t, echo, func(c *conformance.ProxyConfig) {
+		c.Upstream.User = url.UserPassword("u", planted)
+		c.Log = slog.New(slog.NewTextHandler(log, nil))
+	})
+	with := "https://u:" + planted + "@e.test/?access_token=" + planted
+	for _, x := range []struct{ method, path, body string }{
+		{"GET", "/v2/workflows/dlq?count=0&svc%5Ftoken=" + planted, ""},
+		{"POST", "/v2/publish/" + with, "Bearer " + planted},
+		{"POST", "/v2/publish/" + url.QueryEscape(with), "x"},
+		{"POST", "/v2/batch", `[{"destination":"` + with + `","headers":{"Svc-Forward-X-Api-Key":"` + planted + `","Svc-Retries":"many","cookie":["` + planted + `"]}}]`},
+		{"POST", "/v2/batch", `[{"destination":"` + with + `","headers":{"X-Api-Key":"` + planted + `"`},
+		{"GET", "/v2/unknown/" + with, ""},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), x.method, address+x.path, strings.NewReader(x.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header = http.Header{"Authorization": {"Bearer " + planted}, "X-Api-Key": {planted}, "Svc-Forward-Authorization": {"Bearer " + planted}, "Svc-Callback": {with}, "Cookie": {planted}, "Svc-Retries": {"many"}}
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+	}
+	var recording bytes.Buffer
+	if err := proxy.WriteRecording(&recording); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"the report": report.String(), "the recording": recording.String(), "the log": log.String()} {
+		if at := strings.Index(text, planted); at >= 0 || len(text) < 500 {
+			t.Errorf("%s, of %d bytes, shows it: ...%s", name, len(text), text[max(0, at-300):min(len(text), at+30)])
+		}
 	}
 }
 

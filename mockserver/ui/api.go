@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 // root is the path of the control API.
@@ -91,7 +93,11 @@ func (a api) do(to any, r request) error {
 	if to == nil || answer.body.Len() == 0 {
 		return nil
 	}
-	if err := json.Unmarshal(answer.body.Bytes(), to); err != nil {
+	body := answer.body.Bytes()
+	if strings.HasPrefix(r.path, "as/") { // the interface itself shows its account's owner everything
+		body = mask.JSON(body)
+	}
+	if err := json.Unmarshal(body, to); err != nil {
 		return fmt.Errorf("page: %s: %w", r.path, err)
 	}
 	return nil

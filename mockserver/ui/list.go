@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 func dlq(v *visit) (any, error) {
@@ -165,11 +167,18 @@ func stubs(v *visit) (any, error) {
 		if err := v.get(&list, name, nil); err != nil {
 			return nil, err
 		}
+		for i := range list {
+			list[i] = mask.JSON(list[i])
+		}
 		d[name] = list
 	}
 	var rewrites map[string]string
 	err := v.get(&rewrites, "rewrites", nil)
-	d["rewrites"] = rewrites
+	shown := map[string]string{}
+	for from, to := range rewrites {
+		shown[mask.URL(from)] = mask.URL(to)
+	}
+	d["rewrites"] = shown
 	return d, err
 }
 
@@ -195,7 +204,7 @@ func removing(list string) func(*visit, form) error {
 	return func(v *visit, f form) error {
 		return v.changed(list, func(rules []json.RawMessage) ([]json.RawMessage, error) {
 			for i, rule := range rules {
-				if string(rule) == f.Get("rule") {
+				if string(mask.JSON(rule)) == f.Get("rule") { // as the page shows it
 					return slices.Delete(rules, i, i+1), nil
 				}
 			}
@@ -279,7 +288,9 @@ func addRewrite(v *visit, f form) error {
 }
 
 func removeRewrite(v *visit, f form) error {
-	return v.rewrite(func(m map[string]string) { delete(m, f.Get("from")) })
+	return v.rewrite(func(m map[string]string) {
+		maps.DeleteFunc(m, func(from, _ string) bool { return mask.URL(from) == f.Get("from") }) // as the page shows it
+	})
 }
 
 func (v *visit) rewrite(change func(map[string]string)) error {

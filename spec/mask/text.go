@@ -1,0 +1,90 @@
+package mask
+
+import (
+	"context"
+	"log/slog"
+	"regexp"
+	"strings"
+)
+
+// The forms in which texts hold credentials beside URLs.
+var (
+	schemes     = regexp.MustCompile(`(?i)\b(bearer|basic)( +|%20|\+)[^\s"',;&]+`)
+	signingKeys = regexp.MustCompile(`\bsig_\w{8,}`)
+	quoted      = regexp.MustCompile(`(?i)([\w-]*(?:` + strings.ReplaceAll(strings.Join(names, "|"), "-", "[-_]?") + `))((?:\\?"? *[:=] *\[? *(?:invalid value )?| +)\\?)"(?:[^"\\]|\\[^"]|\\")*`)
+)
+
+// Text is a text, such as a line of a log or an error, without credentials.
+func Text(s string) string {
+	s = located(s, edges)
+	if holds(s, "bearer", "basic") {
+		s = schemes.ReplaceAllString(s, "$1$2"+Hidden)
+	}
+	if strings.Contains(s, "sig_") {
+		s = signingKeys.ReplaceAllString(s, Hidden)
+	}
+	if strings.Contains(s, `"`) && holds(s, stems...) {
+		s = quoted.ReplaceAllString(s, `$1$2"`+Hidden)
+	}
+	return s
+}
+
+// Handler takes credentials out of log lines before another handler writes them.
+func Handler(next slog.Handler) slog.Handler { return handler{next} }
+
+type handler struct{ slog.Handler }
+
+// Handle is part of slog.Handler.
+func (h handler) Handle(ctx context.Context, r slog.Record) error {
+	out := slog.NewRecord(r.Time, r.Level, Text(r.Message), r.PC)
+	r.Attrs(func(a slog.Attr) bool {
+		out.AddAttrs(attr(a))
+		return true
+	})
+	return h.Handler.Handle(ctx, out)
+}
+
+// WithAttrs is part of slog.Handler.
+func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	shown := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
+		shown[i] = attr(a)
+	}
+	return handler{h.Handler.WithAttrs(shown)}
+}
+
+// WithGroup is part of slog.Handler.
+func (h handler) WithGroup(name string) slog.Handler { return handler{h.Handler.WithGroup(name)} }
+
+func attr(a slog.Attr) slog.Attr {
+	v := a.Value.Resolve()
+	switch v.Kind() {
+	case slog.KindString:
+		if Secret(a.Key) {
+			return slog.String(a.Key, Hidden)
+		}
+		return slog.String(a.Key, Value(v.String()))
+	case slog.KindGroup:
+		list := make([]any, 0, len(v.Group()))
+		for _, one := range v.Group() {
+			list = append(list, attr(one))
+		}
+		return slog.Group(a.Key, list...)
+	case slog.KindAny:
+		switch one := v.Any().(type) {
+		case error:
+			return slog.String(a.Key, Text(one.Error()))
+		case []string:
+			return slog.Any(a.Key, texts(one))
+		}
+	}
+	return slog.Attr{Key: a.Key, Value: v}
+}
+
+func texts(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = Value(s)
+	}
+	return out
+}
