@@ -17,6 +17,7 @@ GOLANGCI_LINT_VERSION := v2.15.0
 GOLANGCI_LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 BENCH ?= .
 SOAK ?= 10m
+TIMES ?= 10
 
 .PHONY: help
 help: ## List the targets
@@ -37,6 +38,7 @@ test: ## Everything that must pass, fast checks first
 	@$(MAKE) tools
 	@$(MAKE) race
 	@$(MAKE) conform
+	@$(MAKE) memory TIMES=4
 	@$(MAKE) clients
 
 .PHONY: fmt
@@ -72,7 +74,7 @@ house: ## The house rules: imports, locks, goroutines, clock, names, sizes
 .PHONY: unit
 unit: ## Go tests without the race detector and without the real clients
 	@echo '== go test'
-	$(GO) test -skip '^(TestHouse|TestClient|TestMutants$$|TestLatitudes)' ./...
+	$(GO) test -skip '^(TestHouse|TestClient|TestMutants$$|TestLatitudes|TestMemoryStays)' ./...
 
 .PHONY: race
 race: ## Go tests under the race detector, without the real clients
@@ -83,6 +85,11 @@ race: ## Go tests under the race detector, without the real clients
 soak: ## Random traffic under the race detector; SOAK=1h takes longer than 10m
 	@echo '== soak, $(SOAK)'
 	SOAK=$(SOAK) $(GO) test -race -count=1 -v -timeout 24h -run '^TestSoak$$' ./mockserver
+
+.PHONY: memory
+memory: ## TIMES=10 times as much of everything as a server may keep, and its resident memory
+	@echo '== memory'
+	TIMES=$(TIMES) $(GO) test -count=1 -v -timeout 30m -run '^TestMemoryStaysBelowItsBound$$' ./cmd/understudy
 
 .PHONY: conform
 conform: ## The suite against a stand-in of its own, then against a separate process

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -34,6 +35,8 @@ type Config struct {
 	PricePerMessage float64       // billing, decided: open point 30
 	VectorLag       time.Duration // decided: open point 33
 	VectorIndexes   []VectorConfig
+
+	Memory *Memory // shared by the accounts of a process; nil: without bounds
 }
 
 // Account is one token's world: data, timers, clock, lock. Exported methods
@@ -55,6 +58,8 @@ type Account struct {
 	closed    bool
 	restored  int           // how often Restore has replaced the state
 	more      chan struct{} // closed by the next change; nil while nobody follows
+	ledger    ledger
+	observed  atomic.Int64 // as in ledger, for readers without the lock
 	state
 }
 
@@ -71,6 +76,9 @@ func New(cfg Config) *Account {
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Memory == nil {
+		cfg.Memory = &Memory{}
 	}
 	a := &Account{cfg: cfg, state: newState(cfg)}
 	a.cfg.CurrentKey, a.cfg.NextKey = a.current, a.next // these outlive a Reset
@@ -308,6 +316,7 @@ func (a *Account) Close() error {
 	if waiting > 0 {
 		a.cfg.Log.Warn("closed with messages undelivered", "account", a.cfg.ID, "messages", waiting, "in flight", a.running)
 	}
+	a.unweigh()
 	a.cfg.Clock.Alarm(time.Time{}, nil)
 	a.stop()
 	a.quiet.Broadcast()

@@ -42,8 +42,9 @@ func (a *Account) buryAs(id string, m *Message, o *Outcome) *DLQEntry {
 		Last:    *o,
 	}
 	e.Message.State = Failed
-	e.Message.queue, e.Message.cancel = nil, nil
+	e.Message.queue, e.Message.cancel, e.Message.last = nil, nil, nil
 	a.dlq.add(e.ID, e)
+	a.addWork(e.weight())
 	return e
 }
 
@@ -99,10 +100,11 @@ func (a *Account) entry(id string) (*DLQEntry, error) {
 func (a *Account) DeleteDLQ(id string) error {
 	a.lock()
 	defer a.unlock()
-	if _, err := a.entry(id); err != nil {
+	e, err := a.entry(id)
+	if err != nil {
 		return err
 	}
-	a.dlq.remove(id)
+	a.dropDLQ(e)
 	return nil
 }
 
@@ -113,7 +115,7 @@ func (a *Account) DeleteDLQs(f Filter) (int, string, error) {
 	defer a.unlock()
 	entries, cursor, err := a.entries(f)
 	for _, e := range entries {
-		a.dlq.remove(e.ID)
+		a.dropDLQ(e)
 	}
 	return len(entries), cursor, err
 }
@@ -159,7 +161,7 @@ func (a *Account) again(e *DLQEntry, over Options) Receipt {
 		opts.NotBefore, opts.Delay = time.Time{}, 0 // its delay is long over
 	}
 	m := e.Message
-	a.dlq.remove(e.ID)
+	a.dropDLQ(e)
 	sent := a.create(&Message{
 		Role:         m.Role,
 		URL:          m.URL,

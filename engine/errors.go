@@ -9,6 +9,7 @@ var (
 	ErrExists   = errors.New("exists already")
 	ErrInvalid  = errors.New("invalid")
 	ErrEnded    = errors.New("ended")
+	ErrFull     = errors.New("no room")
 	ErrUnfit    = errors.New("does not fit the index")
 	ErrClosed   = errors.New("closed")
 )

@@ -6,24 +6,34 @@ import "time"
 // missed share costs memory, never truth.
 const maxInterned = 4096
 
+// maxInternedBytes bounds the headers that the interner alone may keep alive.
+const maxInternedBytes = 4 << 20
+
 // interner lets messages with equal headers share one map.
 type interner struct {
 	known map[string]Header
+	bytes int64
 }
 
-func (in *interner) share(h Header) Header {
-	if len(h) == 0 {
-		return nil
+// share puts an equal map in the place of h, and returns the bytes of h when it
+// is the first of its kind, else 0.
+func (in *interner) share(h *Header) int64 {
+	if len(*h) == 0 {
+		*h = nil
+		return 0
 	}
-	key := headerKey(h)
+	key := headerKey(*h)
 	if known, ok := in.known[key]; ok {
-		return known
+		*h = known
+		return 0
 	}
-	if in.known == nil || len(in.known) >= maxInterned {
-		in.known = map[string]Header{}
+	bytes := headerBytes(*h)
+	if in.known == nil || len(in.known) >= maxInterned || in.bytes > maxInternedBytes {
+		in.known, in.bytes = map[string]Header{}, 0
 	}
-	in.known[key] = h
-	return h
+	in.known[key] = *h
+	in.bytes += bytes
+	return bytes
 }
 
 // optionInterner lets messages with the same plain options share one value.

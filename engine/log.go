@@ -41,6 +41,7 @@ type eventLog struct {
 	events  []*event
 	created []*event // those of them that tell of a new message
 	issued  uint64
+	bare    uint64 // below this sequence, bodies and headers have been dropped
 
 	// The same in the order of their time. Until a fixture brings a past, that is
 	// the order of their sequence, and these are nil.
@@ -102,6 +103,10 @@ func (a *Account) append(e event) {
 	if l.eventsByTime != nil {
 		l.eventsByTime = append(l.eventsByTime, &e)
 	}
+	a.addObserved(e.size())
+	if e.ends() {
+		a.addObserved(messageCost + int64(e.msg.weight))
+	}
 	switch {
 	case e.msg == nil:
 		a.tally.run(RunState(e.state))
@@ -113,16 +118,16 @@ func (a *Account) append(e event) {
 	}
 	a.usage.record(a.now, &e)
 	if len(l.events) > keepEvents {
-		l.forget(keepEvents / 4)
+		a.forget(keepEvents / 4)
 	}
 	a.changed()
 }
 
 // forget lets go of the oldest n events.
 func (l *eventLog) forget(n int) {
-	kept := make([]*event, 0, keepEvents+keepEvents/4)
-	l.events = append(kept, l.events[n:]...)
-	old, _ := slices.BinarySearchFunc(l.created, l.events[0].seq, func(e *event, seq uint64) int { return cmp.Compare(e.seq, seq) })
+	first := l.events[n-1].seq + 1
+	l.events = append(make([]*event, 0, len(l.events)), l.events[n:]...)
+	old, _ := slices.BinarySearchFunc(l.created, first, func(e *event, seq uint64) int { return cmp.Compare(e.seq, seq) })
 	l.created = append([]*event(nil), l.created[old:]...)
 	l.sort()
 }

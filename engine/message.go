@@ -68,10 +68,12 @@ type Message struct {
 	ScheduleID   string
 	SourceID     string // message that a callback reports on
 	RunID        string // workflow run it belongs to
+	Dropped      int    // bytes of body and headers that were dropped to make room, after it had ended
 
 	timer    uint64   // sequence of the timer that wakes it; others are stale
 	queue    *slot    // its place in a queue, shared with its callbacks
 	canceled bool     // cancel was asked for while an attempt ran
+	weight   uint32   // bytes of its body and of headers that it shares with no other message
 	cancel   func()   // ends the running attempt
 	step     *item    // workflow: the list entry that this message carries
 	cut      int      // workflow: how much of the list it carries

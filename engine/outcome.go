@@ -47,6 +47,7 @@ func (a *Account) settle(m *Message, o Outcome) {
 			a.retry(m, &o)
 		}
 	}
+	a.reweigh(run)
 }
 
 // final reports whether the destination asked for no further attempt.
@@ -91,6 +92,7 @@ func (a *Account) retry(m *Message, o *Outcome) {
 	wait = max(wait, minWait)
 	m.Retried++
 	at := a.now.Add(wait)
+	m.last = o.brief()
 	a.move(m, Retry, event{next: at.UnixMilli(), detail: &detail{rule: rule}})
 	a.failed(FailedAttempt{Message: m, Outcome: o, NextAt: at, Wait: wait})
 	a.waitUntil(m, at)
@@ -126,6 +128,8 @@ func (a *Account) fail(m *Message, o *Outcome) {
 // whoever depends on it, and gives up its turn in a queue.
 func (a *Account) end(m *Message) {
 	delete(a.messages, m.ID)
+	a.addMessage(-1)
+	a.addWork(-messageCost - int64(m.weight))
 	if m.step != nil && m.step.ended != Failed {
 		m.step.ended = m.State
 	}
@@ -134,6 +138,9 @@ func (a *Account) end(m *Message) {
 		a.failureReported(m)
 	case m.Role == RoleStep || m.bearsAnswer():
 		a.stepEnded(m)
+	}
+	if m.last != nil {
+		m.last = m.last.brief() // the log has the whole
 	}
 	a.leave(m)
 }

@@ -50,6 +50,7 @@ type Outcome struct {
 	After   time.Duration // a stub's claim, on the account's clock: the outcome takes effect so much later
 	BytesUp int           // request size, headers included
 	BytesIn int           // response size, headers included
+	Dropped int           // bytes of body and headers that were dropped to make room
 }
 
 // OK reports whether the destination accepted the message.

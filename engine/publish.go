@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -40,7 +41,7 @@ type Receipts struct {
 func (a *Account) Publish(r PublishRequest) (Receipts, error) {
 	a.lock()
 	defer a.unlock()
-	if err := a.acceptable(r); err != nil {
+	if err := cmp.Or(a.acceptable(r), a.roomFor(r)); err != nil {
 		return Receipts{}, err
 	}
 	return a.publish(r), nil
@@ -59,6 +60,9 @@ func (a *Account) PublishBatch(rs []PublishRequest) ([]Receipts, error) {
 		created += a.creates(r)
 	}
 	if err := a.mayCreate(created); err != nil {
+		return nil, err
+	}
+	if err := a.roomFor(rs...); err != nil {
 		return nil, err
 	}
 	receipts := make([]Receipts, len(rs))
@@ -173,6 +177,8 @@ func (a *Account) publishTo(r PublishRequest, e Endpoint, opts *Options, forward
 func (a *Account) create(m *Message) *Message {
 	a.compose(m)
 	a.messages[m.ID] = m
+	a.addMessage(1)
+	a.addWork(messageCost + int64(m.weight))
 	a.move(m, Created, event{next: m.NotBefore.UnixMilli()})
 	if m.queue == nil && m.Options.Queue != "" {
 		a.enqueue(m)
@@ -189,7 +195,7 @@ func (a *Account) compose(m *Message) {
 	if m.Method == "" {
 		m.Method = "POST"
 	}
-	m.Header, m.Forward = a.headers.share(m.Header), a.headers.share(m.Forward)
+	m.weight = clampWeight(int64(len(m.Body)) + m.Options.size() + a.headers.share(&m.Header) + a.headers.share(&m.Forward))
 	m.MaxRetries = m.Options.retries()
 	m.CreatedAt, m.NotBefore = a.now, a.now.Add(m.Options.Delay)
 	if at := m.Options.NotBefore; !at.IsZero() {

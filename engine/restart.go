@@ -90,7 +90,7 @@ func (a *Account) restart(dlqID string, over Options, resume bool) (RunRef, erro
 		a.begin(run)
 	}
 	run.Predecessor, old.Successor = &Relation{old.RunRef, resume}, &Relation{run.RunRef, resume}
-	a.dlq.remove(dlqID)
+	a.dropDLQ(e)
 	return run.RunRef, nil
 }
 

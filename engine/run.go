@@ -44,6 +44,7 @@ type Run struct {
 	Result   []byte // what the workflow returned
 	DLQID    string
 	Invoker  *RunRef // the run that started this one
+	Dropped  int     // bytes of what it carried that were dropped to make room, after it had ended
 	Cause    string  // why it failed, in words
 
 	Predecessor *Relation // the failed run that this one restarts or resumes
@@ -55,6 +56,8 @@ type Run struct {
 	calls   map[int]*item       // step id -> third-party call of that step
 	kept    map[string][][]byte // event id -> notifications that came before their wait
 	invoked *invocation         // whom to tell at the end
+	weight  int64               // bytes, as counted
+	endSeq  uint64              // of the event that ended it
 	bare    bool                // triggered without a client library; it has not shown itself yet
 	proven  bool                // the endpoint has shown that it speaks the protocol
 }
@@ -139,9 +142,8 @@ const keepRuns = 100_000
 func (a *Account) enlist(run *Run) {
 	if a.runList.len() >= keepRuns {
 		for _, old := range slices.Clone(a.runList.items) {
-			if old != nil && old.ended() && a.runList.len() > keepRuns*3/4 {
-				a.runList.remove(old.ID)
-				delete(a.runs, old.ID)
+			if old != nil && !a.needed(old) && a.runList.len() > keepRuns*3/4 {
+				a.forgetRun(old)
 			}
 		}
 	}
@@ -149,6 +151,7 @@ func (a *Account) enlist(run *Run) {
 	run.Seq = a.seq
 	a.runs[run.ID] = run
 	a.runList.add(run.ID, run)
+	a.reweigh(run)
 }
 
 // wired adds the failure callback that a client library would have asked for.
@@ -271,8 +274,12 @@ func (f *Filter) wholeRun(r *Run) bool {
 // endRun takes a run to its last state: what it still had to do is dropped,
 // and whoever invoked it is told.
 func (a *Account) endRun(run *Run, state RunState, d detail) {
+	a.reweigh(run)
 	run.State, run.EndedAt = state, a.now
 	a.logRun(run, state, d)
+	if run.endSeq = a.log.issued; !a.needed(run) {
+		a.release(run)
+	}
 	a.dropWaiters(run)
 	for _, m := range a.runMessages(run) {
 		if m.cancel == nil && m.Role != RoleFailureCallback { // what is in flight ends by itself

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -36,7 +37,7 @@ func (a *Account) PutSchedule(id, cron string, r PublishRequest) (Schedule, erro
 	if err != nil {
 		return Schedule{}, err
 	}
-	if err := a.acceptable(r); err != nil {
+	if err := cmp.Or(a.acceptable(r), a.roomFor(r)); err != nil {
 		return Schedule{}, err
 	}
 	s := &Schedule{ID: id, Cron: cron, CreatedAt: a.now, Request: r, zone: zone, line: line}
@@ -44,10 +45,12 @@ func (a *Account) PutSchedule(id, cron string, r PublishRequest) (Schedule, erro
 		s.ID = a.ids.id("scd_", a.now)
 	}
 	if old := a.schedules[s.ID]; old != nil {
+		a.addWork(-int64(old.weight()))
 		s.CreatedAt, s.Last, s.LastStates, s.Paused = old.CreatedAt, old.Last, old.LastStates, old.Paused
 	}
 	s.Request.schedule = s.ID
 	a.schedules[s.ID] = s
+	a.addWork(int64(s.weight()))
 	return *s, a.book(s)
 }
 
@@ -164,10 +167,12 @@ func (a *Account) knownSchedule(id string) (*Schedule, error) {
 func (a *Account) DeleteSchedule(id string) error {
 	a.lock()
 	defer a.unlock()
-	if _, err := a.knownSchedule(id); err != nil {
+	s, err := a.knownSchedule(id)
+	if err != nil {
 		return err
 	}
 	delete(a.schedules, id)
+	a.addWork(-int64(s.weight()))
 	return nil
 }
 

@@ -283,6 +283,7 @@ func (a *Account) sow(s *Seed) {
 		one.CreatedAt, one.Request.schedule = a.now, one.ID
 		one.line, one.zone, _ = parseCron(one.Cron) // checkSeed looked at it
 		a.schedules[one.ID] = &one
+		a.addWork(int64(one.weight()))
 		_ = a.book(&one) // no next time: it stays without one
 	}
 	for i := range s.Messages {

@@ -465,8 +465,10 @@ func (a *Account) replace(s state) {
 			m.cancel()
 		}
 	}
+	a.unweigh()
 	a.state = s
 	a.shares.clear()
+	a.weigh()
 	a.armed = time.Time{}
 	a.cfg.Clock.Alarm(time.Time{}, nil)
 	if a.more != nil {

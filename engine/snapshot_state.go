@@ -134,8 +134,8 @@ func (l *loader) fillMessages() {
 	for i := range l.from.Messages {
 		s, m := &l.from.Messages[i], l.messages[i]
 		*m = s.Message
-		m.Header, m.Forward = l.headers.share(m.Header), l.headers.share(m.Forward)
 		m.Options = l.optionsOf(m.Options, "message", m.ID)
+		m.weight = clampWeight(int64(len(m.Body)) + m.Options.size() + l.headers.share(&m.Header) + l.headers.share(&m.Forward))
 		m.timer, m.cut, m.canceled, m.last = s.Timer, s.Cut, s.Canceled, s.Last
 		m.step, m.queue = at(l, l.items, s.Item, "item of message "+m.ID), at(l, l.slots, s.Slot, "slot of message "+m.ID)
 		_, moves := transitions[m.State]
@@ -185,7 +185,8 @@ func (l *loader) fillRuns() {
 	for i := range l.from.Runs {
 		s, run := &l.from.Runs[i], l.runs[i]
 		*run = s.Run
-		run.Header, run.Forward = l.headers.share(run.Header), l.headers.share(run.Forward)
+		l.headers.share(&run.Header)
+		l.headers.share(&run.Forward)
 		run.Options = l.optionsOf(run.Options, "run", run.ID)
 		run.bare, run.proven = s.Bare, s.Proven
 		for _, place := range s.Items {
@@ -238,7 +239,8 @@ func (l *loader) fillDLQ() {
 		s := &l.from.DLQ[i]
 		e := s.DLQEntry
 		e.Message.Options = l.optionsOf(e.Message.Options, "DLQ entry", e.ID)
-		e.Message.Header, e.Message.Forward = l.headers.share(e.Message.Header), l.headers.share(e.Message.Forward)
+		l.headers.share(&e.Message.Header)
+		l.headers.share(&e.Message.Forward)
 		e.Message.step = at(l, l.items, s.Item, "item of DLQ entry "+e.ID)
 		e.run = at(l, l.runs, s.OfRun, "run of DLQ entry "+e.ID)
 		l.want((e.run == nil) == (e.Run == nil), "DLQ entry %q: its run is named in one place only", e.ID)

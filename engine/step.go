@@ -214,6 +214,7 @@ func (a *Account) submit(r PublishRequest) Receipt {
 		it.step.answered(&call.step)
 	}
 	m := a.carry(run, it, run.stepOptions(r.Options), r.Forward)
+	a.reweigh(run)
 	return Receipt{MessageID: m.ID, URL: m.URL}
 }
 
@@ -343,6 +344,7 @@ func (a *Account) callOut(r PublishRequest) Receipt {
 		step:     it,
 	})
 	it.messageID = m.ID
+	a.reweigh(run)
 	return Receipt{MessageID: m.ID, URL: r.URL}
 }
 

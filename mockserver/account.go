@@ -22,8 +22,8 @@ import (
 type world struct {
 	Account
 	account    *engine.Account
-	requests   journal[Exchange]
-	deliveries journal[Delivery]
+	requests   journal[Exchange, *Exchange]
+	deliveries journal[Delivery, *Delivery]
 	stubs      stubs
 	rewrites   rewrites
 	faults     faults
@@ -64,7 +64,7 @@ func (s *Server) newWorld(a Account) *world {
 	for _, x := range s.cfg.VectorIndexes {
 		w.indexes = append(w.indexes, vectorAccess{x.Name, vectorToken(a.Token, x.Name)})
 	}
-	w.requests.limit, w.deliveries.limit = journalLimit, journalLimit
+	w.requests.memory, w.deliveries.memory = s.memory, s.memory
 	w.stubs.set(s.cfg.Stubs)
 	w.rewrites.set(s.cfg.Rewrites)
 	w.account = engine.New(engine.Config{
@@ -83,6 +83,7 @@ func (s *Server) newWorld(a Account) *world {
 		PricePerMessage: s.cfg.PricePerMessage,
 		VectorLag:       s.cfg.VectorLag,
 		VectorIndexes:   s.cfg.VectorIndexes,
+		Memory:          s.memory,
 	})
 	w.kvToken = derived(a.Token, "kv")
 	w.kv, _ = kv.New(kv.Config{Token: w.kvToken, URL: s.cfg.KVURL, Now: w.account.Now}) // New has tried the URL

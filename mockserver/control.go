@@ -82,7 +82,7 @@ func (s *Server) chosen(c *call) []*world {
 func (s *Server) controlHealth(c *call) (reply, error) {
 	return reply{body: map[string]any{
 		"status": "ok", "version": Version, "dialect": s.dialectName(), "clock": s.clockBody(c.world),
-		"journal": map[string]int{"limit": journalLimit, "bytes": journalBytes},
+		"journal": map[string]int{"limit": journalLimit}, "memory": s.memoryBody(),
 	}}, nil
 }
 

@@ -2,6 +2,7 @@ package mockserver_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"net/http"
 	"strings"
@@ -161,18 +162,67 @@ func TestJournals(t *testing.T) {
 
 func TestJournalsAreBounded(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t, mockserver.Config{MaxBody: 2 << 20})
+	const bound = 8 << 20
+	u := mockserver.RunT(t, mockserver.Config{Memory: bound})
 	u.Stub("*")
-	big := make([]byte, 1<<20)
+	big := bytes.Repeat([]byte("b"), 128<<10)
 	for range 80 {
 		u.Publish("https://e.test/", big)
+		u.Settle()
 	}
+	c := newClient(t, u)
+	t.Run("what is kept stays below the bound", func(t *testing.T) {
+		health := c.do("GET", "/_understudy/health", "").ok()
+		if kept, limit := health.number("memory", "observations"), health.number("memory", "limit"); limit != bound || kept > bound || kept < bound/4 {
+			t.Errorf("%d bytes are kept, the limit is %d; want a good part of %d", kept, limit, bound)
+		}
+	})
 	list := u.Deliveries()
-	if len(list) < 32 || len(list) > 64 {
-		t.Errorf("%d deliveries of 1 MiB are kept; the bound is 64 MiB", len(list))
+	if len(list) != 80 {
+		t.Fatalf("%d deliveries are listed, want all 80", len(list))
 	}
-	if a := newClient(t, u).do("GET", "/_understudy/deliveries?limit=1", "").ok(); a.number("dropped") != int64(80-len(list)) {
-		t.Errorf("dropped %d, kept %d", a.number("dropped"), len(list))
+	t.Run("the oldest delivery says that its body was dropped", func(t *testing.T) {
+		d := c.do("GET", "/_understudy/deliveries?limit=80", "").ok()
+		if d.get("entries", 0, "request", "bodyDropped") != true || d.number("entries", 0, "request", "bodyBytes") != int64(len(big)) {
+			t.Errorf("request: %v", d.get("entries", 0, "request"))
+		}
+	})
+	t.Run("the newest delivery is whole", func(t *testing.T) {
+		if got := len(list[79].Request.Body); got != len(big) {
+			t.Errorf("body of %d bytes, want %d", got, len(big))
+		}
+	})
+	t.Run("the log says so as well", func(t *testing.T) {
+		events := c.do("GET", "/v2/logs?count=1000", "").ok()
+		if n := len(events.list("logs")); n == 0 || events.get("logs", n-1, "bodyDropped") != true {
+			t.Errorf("%d events; the oldest does not say so", n)
+		}
+	})
+}
+
+func TestABacklogBeyondItsBoundIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, cfg := range map[string]mockserver.Config{"in messages": {MaxBacklog: 3}, "in bytes": {MaxBacklogBytes: 6000}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t, cfg)
+			u.Stub("*")
+			c := newClient(t, u)
+			publish := func() answer {
+				return c.do("POST", "/v2/publish/https://e.test/", strings.Repeat("b", 1000), "Svc-Delay: 1h")
+			}
+			for range 3 {
+				publish().ok()
+			}
+			refused := publish()
+			refused.refused(429, "--max-backlog")
+			if got := refused.header.Get("Retry-After"); got != "1" {
+				t.Errorf("Retry-After %q, want 1", got)
+			}
+			c.do("POST", "/v2/schedules/https://e.test/", "", "Svc-Cron: * * * * *", "Svc-Forward-X: "+strings.Repeat("h", 5000))
+			u.Advance(time.Hour)
+			publish().ok()
+		})
 	}
 }
 

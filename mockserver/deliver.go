@@ -106,6 +106,7 @@ func (d *deliverer) deliver(ctx context.Context, w *world, a engine.Attempt) eng
 		Response: Message{Status: out.Status, Header: mask.Header(http.Header(out.Header)), Body: out.Body},
 		Error:    mask.Text(out.Err), Stubbed: stubbed, NearMiss: mask.Text(nearMiss), DurationMs: float64(out.Took.Microseconds()) / 1000,
 	})
+	d.server.relieve()
 	out.Header = engine.Header(dialect.NeutralHeader(http.Header(out.Header)))
 	return out
 }
@@ -202,11 +203,35 @@ func (d *deliverer) call(ctx context.Context, m *engine.Message, target string, 
 		return engine.Outcome{Err: cmp.Or(spec.WrongScheme(target, err.Error()), whyNot(ctx, err, timeout))}
 	}
 	defer response.Body.Close()
-	answer, err := readAll(io.LimitReader(response.Body, maxResponse), min(response.ContentLength, maxResponse))
+	answer, taken, err := d.read(limited, response)
+	defer d.server.answers.Release(taken)
 	if err != nil {
 		return engine.Outcome{Err: "answer broke off: " + whyNot(ctx, err, timeout)}
 	}
 	return engine.Outcome{Status: response.StatusCode, Header: engine.Header(response.Header), Body: answer}
+}
+
+// read takes an answer. A large one waits until there is room for it, so that
+// those of all attempts at once are bounded; the second value is the room that it
+// has taken.
+func (d *deliverer) read(ctx context.Context, response *http.Response) (answer []byte, taken int64, err error) {
+	body := io.LimitReader(response.Body, maxResponse)
+	length := min(response.ContentLength, maxResponse)
+	if length < 0 {
+		start, err := readAll(io.LimitReader(body, smallBody), -1)
+		if err != nil || len(start) < smallBody {
+			return start, 0, err
+		}
+		body, length = io.MultiReader(bytes.NewReader(start), body), -1
+	}
+	if length == -1 || length > smallBody {
+		taken = min(inTransit(d.server.cfg.Memory), cmp.Or(max(length, 0), maxResponse))
+		if err := d.server.answers.Acquire(ctx, taken); err != nil {
+			return nil, 0, err
+		}
+	}
+	answer, err = readAll(body, length)
+	return answer, taken, err
 }
 
 // whyNot says in one line at which station a call failed.

@@ -36,6 +36,7 @@ var statuses = []struct {
 	{engine.ErrExists, http.StatusBadRequest},
 	{engine.ErrInvalid, http.StatusBadRequest},
 	{engine.ErrEnded, http.StatusBadRequest},
+	{engine.ErrFull, http.StatusTooManyRequests},
 	{engine.ErrUnfit, http.StatusUnprocessableEntity},
 	{engine.ErrClosed, http.StatusServiceUnavailable},
 	{context.DeadlineExceeded, http.StatusGatewayTimeout},
@@ -175,6 +176,9 @@ func (e *apiError) reply(r *http.Request, vector bool) reply {
 	maps.Copy(out.header, e.header)
 	if e.challenge != "" {
 		out.header.Set("WWW-Authenticate", e.challenge)
+	}
+	if e.status == http.StatusTooManyRequests {
+		out.header.Set("Retry-After", "1")
 	}
 	if e.allow != "" {
 		out.header.Set("Allow", e.allow)

@@ -6,15 +6,15 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
+
+	"github.com/understudy-mock/understudy/engine"
 )
 
-// The bounds of each journal of an account: entries, and bytes of their
-// bodies. Whichever is reached first, the oldest entries go.
-const (
-	journalLimit = 10_000
-	journalBytes = 64 << 20
-)
+// journalLimit is how many entries each journal of an account keeps; the oldest
+// go first. Their bytes are bounded by the server, see relieve.
+const journalLimit = 10_000
 
 // Message is one half of an exchange.
 type Message struct {
@@ -22,7 +22,8 @@ type Message struct {
 	Header http.Header
 	Body   []byte
 
-	whole int // bytes of a body that is cut, see clip
+	whole   int  // bytes of a body that is cut or dropped
+	dropped bool // header and body were dropped to make room
 }
 
 // clip cuts the body for whoever does not want the whole of a large one, at the
@@ -44,12 +45,13 @@ type messageJSON struct {
 	Headers    http.Header `json:"headers,omitempty"`
 	Body       string      `json:"body,omitempty"`
 	BodyBase64 string      `json:"bodyBase64,omitempty"`
-	BodyBytes  int         `json:"bodyBytes,omitempty"` // of the whole body, when this is its beginning
+	BodyBytes  int         `json:"bodyBytes,omitempty"`   // of the whole body, when this is its beginning, or it was dropped
+	Dropped    bool        `json:"bodyDropped,omitempty"` // header and body were dropped to make room
 }
 
 // MarshalJSON writes the message.
 func (m Message) MarshalJSON() ([]byte, error) {
-	out := messageJSON{Status: m.Status, Headers: m.Header, BodyBytes: m.whole}
+	out := messageJSON{Status: m.Status, Headers: m.Header, BodyBytes: m.whole, Dropped: m.dropped}
 	if utf8.Valid(m.Body) {
 		out.Body = string(m.Body)
 	} else {
@@ -91,23 +93,99 @@ func (x *Exchange) clip(most int) { x.Request.clip(most); x.Response.clip(most) 
 
 func (d *Delivery) clip(most int) { d.Request.clip(most); d.Response.clip(most) }
 
-func (x Exchange) size() int { return len(x.Request.Body) + len(x.Response.Body) }
+// halves are the messages of an entry, and the bytes of what else it holds.
+func (x *Exchange) halves() (request, response *Message, rest int) {
+	return &x.Request, &x.Response, len(x.Path)
+}
 
-func (d Delivery) size() int { return len(d.Request.Body) + len(d.Response.Body) }
+func (d *Delivery) halves() (request, response *Message, rest int) {
+	return &d.Request, &d.Response, len(d.URL) + len(d.Error) + len(d.NearMiss)
+}
+
+// entry is what a journal keeps: an Exchange or a Delivery.
+type entry[T any] interface {
+	*T
+	halves() (request, response *Message, rest int)
+}
+
+// entryCost is what an entry takes beside its texts, headers and bodies, in bytes.
+const entryCost = 500
+
+// entrySize is about what an entry takes, in bytes.
+func entrySize[T any, E entry[T]](e E) int64 {
+	request, response, rest := e.halves()
+	return int64(entryCost + rest + request.size() + response.size())
+}
+
+func (m *Message) size() int { return len(m.Body) + headerSize(m.Header) }
+
+// drop lets go of header and body.
+func (m *Message) drop() {
+	if m.size() > 0 {
+		m.whole, m.dropped = len(m.Body), true
+		m.Header, m.Body = nil, nil
+	}
+}
 
 // journal keeps the latest entries, up to its bounds.
-type journal[T interface{ size() int }] struct {
+type journal[T any, E entry[T]] struct {
+	memory  *engine.Memory // counts the bytes
+	bytes   atomic.Int64
 	mu      sync.Mutex
-	limit   int
 	entries []T // entries[first:] are kept
 	first   int
-	bytes   int
+	bare    int           // entries[first:bare] are without headers and bodies
 	dropped int           // how many the bounds have cost
 	added   chan struct{} // closed by the next entry; nil while nobody waits
 }
 
+// Observed is the bytes of the entries. It takes no lock.
+func (j *journal[T, E]) Observed() int64 { return j.bytes.Load() }
+
+func (j *journal[T, E]) count(bytes int64) {
+	j.bytes.Add(bytes)
+	j.memory.Observe(bytes)
+}
+
+// Forget drops at least the given bytes: headers and bodies from the oldest
+// entry on, then, once none are left, the older half of the entries.
+func (j *journal[T, E]) Forget(bytes int64) int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	before := j.bytes.Load()
+	for ; j.bare < len(j.entries) && before-j.bytes.Load() < bytes; j.bare++ {
+		e := E(&j.entries[j.bare])
+		was := entrySize(e)
+		request, response, _ := e.halves()
+		request.drop()
+		response.drop()
+		j.count(entrySize(e) - was)
+	}
+	if before-j.bytes.Load() < bytes {
+		j.shed((len(j.entries) - j.first + 1) / 2)
+	}
+	return before - j.bytes.Load()
+}
+
+// shed lets go of the oldest n entries.
+func (j *journal[T, E]) shed(n int) {
+	for range n {
+		var none T
+		j.count(-entrySize(E(&j.entries[j.first])))
+		j.entries[j.first] = none // lets go of what it holds
+		j.first++
+		j.dropped++
+	}
+	j.bare = max(j.bare, j.first)
+	if j.first > len(j.entries)/2 {
+		n := copy(j.entries, j.entries[j.first:])
+		clear(j.entries[n:])
+		j.entries, j.bare, j.first = j.entries[:n], j.bare-j.first, 0
+	}
+}
+
 // next tells of the next entry.
-func (j *journal[T]) next() <-chan struct{} {
+func (j *journal[T, E]) next() <-chan struct{} {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.added == nil {
@@ -116,7 +194,7 @@ func (j *journal[T]) next() <-chan struct{} {
 	return j.added
 }
 
-func (j *journal[T]) add(e T) {
+func (j *journal[T, E]) add(e T) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.added != nil {
@@ -124,28 +202,17 @@ func (j *journal[T]) add(e T) {
 		j.added = nil
 	}
 	j.entries = append(j.entries, e)
-	j.bytes += e.size()
-	for kept := len(j.entries) - j.first; kept > j.limit || kept > 1 && j.bytes > journalBytes; kept-- {
-		var none T
-		j.bytes -= j.entries[j.first].size()
-		j.entries[j.first] = none // lets go of its bodies
-		j.first++
-		j.dropped++
-	}
-	if j.first > len(j.entries)/2 {
-		n := copy(j.entries, j.entries[j.first:])
-		clear(j.entries[n:])
-		j.entries, j.first = j.entries[:n], 0
-	}
+	j.count(entrySize(E(&e)))
+	j.shed(max(0, len(j.entries)-j.first-journalLimit))
 }
 
 // list gives the latest entries that match, oldest first, at most limit of
 // them, and how many the journal has had to drop.
-func (j *journal[T]) list(limit int, matches func(*T) bool) (entries []T, dropped int) {
+func (j *journal[T, E]) list(limit int, matches func(*T) bool) (entries []T, dropped int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if limit <= 0 {
-		limit = j.limit
+		limit = journalLimit
 	}
 	found := []T{}
 	for i := len(j.entries) - 1; i >= j.first && len(found) < limit; i-- {
@@ -157,15 +224,16 @@ func (j *journal[T]) list(limit int, matches func(*T) bool) (entries []T, droppe
 	return found, j.dropped
 }
 
-func (j *journal[T]) clear() {
+func (j *journal[T, E]) clear() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.entries, j.first, j.bytes, j.dropped = nil, 0, 0, 0
+	j.count(-j.bytes.Load())
+	j.entries, j.first, j.bare, j.dropped = nil, 0, 0, 0
 }
 
 // since is what came after a position, and the position behind it. A position
 // counts all entries that there ever were.
-func (j *journal[T]) since(position int) (entries []T, now int, more <-chan struct{}) {
+func (j *journal[T, E]) since(position int) (entries []T, now int, more <-chan struct{}) {
 	more = j.next()
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -176,7 +244,7 @@ func (j *journal[T]) since(position int) (entries []T, now int, more <-chan stru
 
 // follow streams the entries of a journal as they come. shown is nil for those
 // that nobody asked for.
-func follow[T interface{ size() int }](s *Server, j *journal[T], shown func(T) any) reply {
+func follow[T any, E entry[T]](s *Server, j *journal[T, E], shown func(T) any) reply {
 	_, position, _ := j.since(0)
 	return s.stream("entry", 0, func() (events []sent, more <-chan struct{}) {
 		entries, now, more := j.since(position)

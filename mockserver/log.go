@@ -90,6 +90,9 @@ func logBody(e *engine.Event) api.LogEvent {
 		out.ResponseStatus, out.ResponseHeaders = some(e.Outcome.Status), headerMap(e.Outcome.Header)
 		out.ResponseBody, _ = bodyText(e.Outcome.Body)
 	}
+	if m.Dropped > 0 || e.Outcome != nil && e.Outcome.Dropped > 0 {
+		out.BodyDropped = new(true)
+	}
 	return out
 }
 

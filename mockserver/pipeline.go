@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
@@ -26,10 +27,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		out = s.failed(c, err, x)
 	}
+	defer func() { s.incoming.Release(c.taken) }() // by now the body is counted by whoever keeps it
 	s.touch(c)
 	s.write(w, c, out, x)
 	s.record(c, x)
 	s.tellRequest(c, x, err)
+	s.relieve()
 }
 
 // touch tells whoever follows the accounts of a command that they have changed;
@@ -85,7 +88,7 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out reply,
 	if c.op.Large {
 		limit = max(limit, maxDocument)
 	}
-	if c.body, err = read(w, c.request, limit); err != nil {
+	if c.body, err = s.read(w, c, limit); err != nil {
 		return reply{}, err
 	}
 	c.sentBody = c.body
@@ -138,7 +141,8 @@ const maxDocument = 4 << 30
 const trusted = 16 << 20
 
 // read takes the body, up to the limit.
-func read(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+func (s *Server) read(w http.ResponseWriter, c *call, limit int64) ([]byte, error) {
+	r := c.request
 	if r.ContentLength == 0 || r.Body == nil {
 		return nil, nil
 	}
@@ -146,9 +150,16 @@ func read(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if length > trusted {
 		length = -1
 	}
-	body, err := readAll(http.MaxBytesReader(w, r.Body, limit), length)
+	var from io.Reader = http.MaxBytesReader(w, r.Body, limit)
+	if !c.op.Large {
+		from = &metered{from, s.incoming, &c.taken, smallBody}
+	}
+	body, err := readAll(from, length)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, errTooLarge(limit)
+	}
+	if errors.Is(err, engine.ErrFull) {
+		return nil, err
 	}
 	if err != nil {
 		return nil, invalid("body: could not be read: " + err.Error())

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gorilla/mux"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/kv"
@@ -47,9 +48,13 @@ type Config struct {
 	Snapshot   []byte    // the state that Run begins with, see Server.Snapshot; nil: none
 	Fixtures   []Fixture // what Run loads when it begins without a snapshot
 
-	MaxBody     int64  // bytes of a request body; 0: 1 MiB
-	MaxMessages int    // that one request may create; 0: the engine's default
-	Outbound    string // deliveries that no stub answers: allow ("" as well), loopback-only, stub-only
+	MaxBody         int64 // bytes of a request body; 0: 1 MiB
+	MaxMessages     int   // that one request may create; 0: the engine's default
+	Memory          int64 // bytes of journals, log and answers; the oldest bodies go first; 0: 512 MiB
+	MaxBacklog      int64 // messages not delivered yet, beyond which publishes are refused with 429; 0: no bound
+	MaxBacklogBytes int64 // the same in bytes, with DLQ, open runs and schedules; 0: 2 GiB
+
+	Outbound string // deliveries that no stub answers: allow ("" as well), loopback-only, stub-only
 
 	// Transport puts something between the stand-in and its destinations, such as
 	// what a test makes fail; nil: nothing.
@@ -81,6 +86,10 @@ type Server struct {
 	delivery *deliverer
 	page     *ui.Page
 	sinks    sinks
+	memory   *engine.Memory
+	relief   relief
+	incoming *semaphore.Weighted // bytes of request bodies that are being handled
+	answers  *semaphore.Weighted // bytes of answers that are being read
 	started  time.Time
 
 	hostNames []string // see knownHost
@@ -119,6 +128,8 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Dialect != nil {
 		s.dialects = s.dialects.With(cfg.Dialect)
 	}
+	s.memory = &engine.Memory{MaxWork: cfg.MaxBacklogBytes, MaxMessages: cfg.MaxBacklog}
+	s.incoming, s.answers = semaphore.NewWeighted(max(inTransit(cfg.Memory), 2*cfg.MaxBody)), semaphore.NewWeighted(inTransit(cfg.Memory))
 	s.started = s.wall.Now()
 	s.hostNames = hostNames(&cfg)
 	s.delivery = newDeliverer(s)
@@ -193,6 +204,11 @@ func (c *Config) complete() error {
 	if err := checkOutbound(c.Outbound); err != nil {
 		return err
 	}
+	if c.Memory < 0 || c.MaxBacklog < 0 || c.MaxBacklogBytes < 0 {
+		return fmt.Errorf("memory %d, backlog %d messages and %d bytes: must be 0 or more", c.Memory, c.MaxBacklog, c.MaxBacklogBytes)
+	}
+	c.Memory = cmp.Or(c.Memory, defaultMemory)
+	c.MaxBacklogBytes = cmp.Or(c.MaxBacklogBytes, defaultBacklog)
 	if c.MaxBody == 0 {
 		c.MaxBody = defaultMaxBody
 	}

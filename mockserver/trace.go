@@ -34,7 +34,8 @@ type messageRow struct {
 	NextAt     *int64              `json:"nextDeliveryTime,omitempty"` // Unix ms
 	Retried    int                 `json:"retried"`
 	MaxRetries int                 `json:"maxRetries"`
-	Bytes      int                 `json:"bytes"` // of its body
+	Bytes      int                 `json:"bytes"`                 // of its body
+	Dropped    bool                `json:"bodyDropped,omitempty"` // body and headers were dropped to make room; bytes counts them
 	Labels     []string            `json:"labels,omitempty"`
 	FlowKey    string              `json:"flowControlKey,omitempty"`
 	Group      string              `json:"topicName,omitempty"`
@@ -49,7 +50,7 @@ type messageRow struct {
 func rowOf(m *engine.Message) messageRow {
 	return messageRow{
 		ID: m.ID, Role: m.Role, State: m.State, Method: m.Method, URL: m.URL, CreatedAt: m.CreatedAt.UnixMilli(), NextAt: ms(m.NextAt),
-		Retried: m.Retried, MaxRetries: m.MaxRetries, Bytes: len(m.Body), Labels: m.Labels(), FlowKey: m.FlowKey(),
+		Retried: m.Retried, MaxRetries: m.MaxRetries, Bytes: len(m.Body) + m.Dropped, Dropped: m.Dropped > 0, Labels: m.Labels(), FlowKey: m.FlowKey(),
 		Group: m.Group, Queue: m.Queue(), Schedule: m.ScheduleID, RunID: m.RunID, Source: m.SourceID,
 		Asleep: m.Asleep(), Cause: m.Cause(),
 	}

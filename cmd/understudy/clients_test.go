@@ -118,6 +118,7 @@ func install(t *testing.T, dir string) {
 type served struct {
 	url string
 	env []string // NAME=VALUE
+	pid int
 }
 
 // serve starts a server on a free port, and returns when it is ready. It is
@@ -159,7 +160,7 @@ func serve(t *testing.T, binary string, flags ...string) *served {
 	if err := json.Unmarshal(text, &state); err != nil {
 		t.Fatal(err)
 	}
-	s := &served{url: state.URL}
+	s := &served{url: state.URL, pid: cmd.Process.Pid}
 	for name, value := range state.Env {
 		s.env = append(s.env, name+"="+value)
 	}

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync/atomic"
+
+	"github.com/understudy-mock/understudy/mockserver"
 )
 
 // A stand-in that holds a million messages must fit beside the application that
@@ -24,20 +28,40 @@ func growth(live uint64) int {
 	return usualGrowth
 }
 
-// keepLean sets the growth of the heap after each collection, unless the
-// environment says how it is to be.
-func keepLean() {
+// restOfMemory is what the process takes beside what the server counts, in bytes.
+const restOfMemory = 24 << 20
+
+// ceiling is the soft limit of the heap, in bytes: what the server may hold, and
+// a part more as room between two collections. --memory bounds what is held;
+// without a ceiling the process could take twice that.
+func ceiling(held int64) int64 {
+	if held > math.MaxInt64/2 {
+		return math.MaxInt64
+	}
+	return restOfMemory + held + held/8
+}
+
+// keepLean sets the growth and the ceiling of the heap after each collection,
+// unless the environment sets them. The server is nil until it has started.
+func keepLean(server *atomic.Pointer[mockserver.Server]) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	current := usualGrowth
+	percent, limit := usualGrowth, int64(math.MaxInt64)
 	var watch func(struct{})
 	watch = func(struct{}) {
 		metrics.Read(live)
-		if next := growth(live[0].Value.Uint64()); next != current {
-			current = next
+		if next := growth(live[0].Value.Uint64()); next != percent {
+			percent = next
 			debug.SetGCPercent(next)
+		}
+		if s := server.Load(); s != nil {
+			// Each change stops the world for a moment: small ones wait.
+			if next := ceiling(s.MemoryBound()); max(next, limit)-min(next, limit) > limit/50 {
+				limit = next
+				debug.SetMemoryLimit(next)
+			}
 		}
 		runtime.AddCleanup(new([64]byte), watch, struct{}{}) // is called after the next collection
 	}

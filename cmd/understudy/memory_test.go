@@ -1,6 +1,17 @@
 package main
 
-import "testing"
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
 
 func TestALargeHeapGrowsByLess(t *testing.T) {
 	t.Parallel()
@@ -9,4 +20,148 @@ func TestALargeHeapGrowsByLess(t *testing.T) {
 			t.Errorf("a heap of %d MiB may grow by %d percent, want %d", live>>20, got, want)
 		}
 	}
+}
+
+// memoryLoads are what fills a server: each sends total bytes of one kind of
+// observation.
+var memoryLoads = map[string]func(l *loader, total int){
+	"bodies": func(l *loader, total int) {
+		const size = 1<<20 - 1
+		l.send(total/size, func(i int, r *http.Request) { setBody(r, bytes.Repeat([]byte{byte(i)}, size)) })
+	},
+	"headers": func(l *loader, total int) {
+		const count, size = 8, 50 << 10
+		l.send(total/count/size, func(i int, r *http.Request) {
+			for k := range count {
+				r.Header.Set(fmt.Sprint("Svc-Forward-X-", k), strings.Repeat("h", size)+strconv.Itoa(i))
+			}
+		})
+	},
+	"answers": func(l *loader, total int) {
+		l.answer = bytes.Repeat([]byte("a"), 1<<20)
+		l.send(total>>20, func(int, *http.Request) {})
+	},
+	"log": func(l *loader, total int) {
+		const messages, each = 1000, 3500 // of a message in all stores, as health counts it
+		item := fmt.Sprintf(`{"destination":%q},`, l.destination)
+		batch := []byte("[" + strings.TrimSuffix(strings.Repeat(item, messages), ",") + "]")
+		l.send(total/messages/each, func(_ int, r *http.Request) {
+			r.URL.Path = "/v2/batch"
+			r.Header.Set("Content-Type", "application/json")
+			setBody(r, batch)
+			l.settle() // what is not delivered yet is no observation
+		})
+	},
+}
+
+func setBody(r *http.Request, body []byte) {
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+}
+
+// loader publishes to a server, with a destination of its own.
+type loader struct {
+	t                       *testing.T
+	url, token, destination string
+	answer                  []byte
+}
+
+// settle waits until nothing is left to deliver.
+func (l *loader) settle() {
+	response, err := http.Post(l.url+"/_understudy/settle", "application/json", strings.NewReader(`{"timeout":"60s"}`))
+	if err != nil {
+		l.t.Error(err)
+		return
+	}
+	_ = response.Body.Close()
+}
+
+// send publishes n messages, four at a time.
+func (l *loader) send(n int, prepare func(i int, r *http.Request)) {
+	next := make(chan int)
+	var sending sync.WaitGroup
+	for range 4 {
+		sending.Go(func() {
+			for i := range next {
+				r, err := http.NewRequestWithContext(l.t.Context(), http.MethodPost, l.url+"/v2/publish/"+l.destination, http.NoBody)
+				if err != nil {
+					l.t.Error(err)
+					continue
+				}
+				r.Header.Set("Authorization", "Bearer "+l.token)
+				prepare(i, r)
+				response, err := http.DefaultClient.Do(r)
+				if err != nil {
+					l.t.Error(err)
+					continue
+				}
+				text, _ := io.ReadAll(response.Body)
+				_ = response.Body.Close()
+				if response.StatusCode != http.StatusOK {
+					l.t.Errorf("status %d: %.300s", response.StatusCode, text)
+				}
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	sending.Wait()
+}
+
+// Whatever a server observes many times as much of as it may keep, the process
+// stays below one and a half times the bound.
+func TestMemoryStaysBelowItsBound(t *testing.T) {
+	if _, err := os.Stat("/proc/self/status"); err != nil || raced {
+		t.Skip("needs the resident memory of a process, and no race detector")
+	}
+	const bound = 128 << 20
+	times := 4 // make memory: ten
+	if n, err := strconv.Atoi(os.Getenv("TIMES")); err == nil {
+		times = n
+	}
+	binary := build(t)
+	for name, load := range memoryLoads {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, binary, "--memory", strconv.Itoa(bound), "--log-level", "error")
+			l := &loader{t: t, url: server.url, token: server.variable("UNDERSTUDY_TOKEN"), answer: []byte("ok")}
+			destination := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				_, _ = w.Write(l.answer)
+			}))
+			defer destination.Close()
+			l.destination = destination.URL
+			load(l, times*bound)
+			if peak := server.peak(t); peak > bound/2*3 {
+				t.Errorf("the process took %d MiB at its peak, want at most %d", peak>>20, bound/2*3>>20)
+			} else {
+				t.Logf("the process took %d MiB at its peak, the bound is %d", peak>>20, bound>>20)
+			}
+		})
+	}
+}
+
+// variable is a variable of the server's environment.
+func (s *served) variable(name string) string {
+	for _, v := range s.env {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// peak is the most that the process has had in memory, in bytes.
+func (s *served) peak(t *testing.T) int64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	var kib int64
+	if _, err := fmt.Sscan(rest, &kib); err != nil {
+		t.Fatal(err)
+	}
+	return kib << 10
 }

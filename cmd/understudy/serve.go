@@ -8,7 +8,9 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/understudy-mock/understudy/mockserver"
@@ -28,6 +30,8 @@ type ServeCmd struct {
 	StubPreset        []string          `enum:"echo-hosts" placeholder:"NAME" help:"Ready-made stubs: echo-hosts."`
 	MaxBody           string            `default:"1MiB" help:"Largest request body, such as 512KiB or 4MiB."`
 	MaxMessages       int               `default:"10000" placeholder:"N" help:"Most messages that one request may create: a batch counts each endpoint of its URL groups."`
+	Memory            string            `default:"512MiB" help:"Bytes of journals, log and answers to keep; the oldest bodies go first."`
+	MaxBacklog        string            `default:"2GiB" placeholder:"N|SIZE" help:"Refuse publishes with 429 when N messages, or SIZE bytes of messages, DLQ entries and runs, are not done: 100000 or 2GiB."`
 	ValidateResponses bool              `default:"true" negatable:"" help:"Hold our own answers to the document."`
 	ControlToken      string            `placeholder:"T" help:"Token of the control API; without one it is open on loopback only."`
 	Outbound          string            `default:"allow" enum:"allow,loopback-only,stub-only" help:"What deliveries that no stub answers may reach: allow, loopback-only, stub-only."`
@@ -62,7 +66,8 @@ func (c *ServeCmd) Run(e *env) error {
 
 // start starts the stand-in that the flags describe, for a command.
 func (c *ServeCmd) start(e *env, command string) (*mockserver.Server, mockserver.Config, error) {
-	keepLean()
+	var running atomic.Pointer[mockserver.Server]
+	keepLean(&running)
 	cfg, err := c.config(e)
 	if err != nil {
 		return nil, cfg, err
@@ -84,6 +89,7 @@ func (c *ServeCmd) start(e *env, command string) (*mockserver.Server, mockserver
 	if err != nil {
 		return nil, cfg, usage("%s: %w", command, err)
 	}
+	running.Store(s)
 	for _, text := range s.Warnings() {
 		_, _ = fmt.Fprintln(e.err, "understudy: WARNING: "+text) // whatever the level of the log
 	}
@@ -125,6 +131,12 @@ func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
 	if cfg.MaxBody, err = byteCount(c.MaxBody); err != nil {
 		return cfg, usage("--max-body: %w", err)
 	}
+	if cfg.Memory, err = byteCount(c.Memory); err != nil {
+		return cfg, usage("--memory: %w", err)
+	}
+	if cfg.MaxBacklog, cfg.MaxBacklogBytes, err = backlog(c.MaxBacklog); err != nil {
+		return cfg, usage("--max-backlog: %w", err)
+	}
 	for _, text := range c.Account {
 		id, token, ok := strings.Cut(text, ":")
 		if !ok || id == "" || token == "" {
@@ -158,6 +170,17 @@ func speaking(name string) (*spec.Dialect, error) {
 		return nil, nil
 	}
 	return spec.LoadDialect(name)
+}
+
+// backlog reads a number of messages, or a size.
+func backlog(text string) (messages, bytes int64, err error) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 {
+		return n, 0, nil
+	}
+	if bytes, err = byteCount(text); err != nil {
+		return 0, 0, fmt.Errorf("invalid value %q: must be a number of messages, such as 100000, or a size, such as 2GiB", text)
+	}
+	return 0, bytes, nil
 }
 
 // byteCount reads a size such as 512KiB.

@@ -277,6 +277,9 @@ func show(text, encoded any, whole ...any) content {
 	c := beginning(text, encoded)
 	if len(whole) > 0 {
 		if n, ok := number(whole[0]); ok && int(n) > c.Size {
+			if c.Size == 0 {
+				return content{fmt.Sprintf("dropped to make room: %d bytes; --memory keeps more", int(n)), "dropped", int(n), 0}
+			}
 			c.Hidden, c.Size = c.Hidden+int(n)-c.Size, int(n)
 		}
 	}

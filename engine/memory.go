@@ -1,0 +1,383 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+)
+
+// Memory counts, in bytes, what the accounts of a process keep. Work is what
+// they still need: messages that have not ended, DLQ entries, runs that have not
+// ended or that a DLQ entry can bring back, schedules. It is never dropped;
+// beyond its bounds new work is refused with ErrFull. Observations are what only
+// readers want: the log, with the messages and runs that have ended. Forget
+// drops them. A shared body counts once for each that holds it, so the sums are
+// upper bounds. The zero value counts and bounds nothing.
+type Memory struct {
+	MaxWork     int64 // bytes; 0: no bound
+	MaxMessages int64 // that have not ended; 0: no bound
+
+	work, messages, observed atomic.Int64
+}
+
+// Work is the bytes of work, Messages how many have not ended.
+func (m *Memory) Work() (bytes, messages int64) { return m.work.Load(), m.messages.Load() }
+
+// Observed is the bytes of observations, in the accounts of the process and in
+// what was added by Observe.
+func (m *Memory) Observed() int64 { return m.observed.Load() }
+
+// Observe counts observations that are kept outside of the accounts.
+func (m *Memory) Observe(bytes int64) { m.observed.Add(bytes) }
+
+// What the parts of the state take beside bodies and headers, in bytes. Measured
+// by BenchmarkMillionDelayed and by TestMemoryBound.
+const (
+	messageCost = 700
+	eventCost   = 220
+	outcomeCost = 160
+	itemCost    = 600
+	runCost     = 1200
+	entryCost   = 900
+)
+
+// ledger is an account's share of its Memory.
+type ledger struct{ work, messages, observed int64 }
+
+func (a *Account) addWork(bytes int64) {
+	a.ledger.work += bytes
+	a.cfg.Memory.work.Add(bytes)
+}
+
+func (a *Account) addObserved(bytes int64) {
+	a.ledger.observed += bytes
+	a.observed.Store(a.ledger.observed)
+	a.cfg.Memory.observed.Add(bytes)
+}
+
+func (a *Account) addMessage(n int64) {
+	a.ledger.messages += n
+	a.cfg.Memory.messages.Add(n)
+}
+
+// weigh counts a state that has just been put in place of another one.
+func (a *Account) weigh() {
+	for _, m := range a.messages {
+		a.addMessage(1)
+		a.addWork(messageCost + int64(m.weight))
+	}
+	for _, s := range a.schedules {
+		a.addWork(int64(s.weight()))
+	}
+	for _, e := range a.dlq.items {
+		if e != nil {
+			a.addWork(e.weight())
+		}
+	}
+	for _, run := range a.runList.items {
+		if run != nil {
+			run.weight = run.size()
+			a.addWork(run.weight)
+			if !a.needed(run) {
+				a.release(run)
+			}
+		}
+	}
+	for _, e := range a.log.events {
+		a.addObserved(e.size())
+		if e.ends() {
+			a.addObserved(messageCost + int64(e.msg.weight))
+		}
+		if e.endsRun() {
+			e.run.endSeq = e.seq
+		}
+	}
+}
+
+// unweigh takes back what the account has counted.
+func (a *Account) unweigh() {
+	was := a.ledger
+	a.addWork(-was.work)
+	a.addMessage(-was.messages)
+	a.addObserved(-was.observed)
+}
+
+// Observed is the bytes of this account's observations. It takes no lock.
+func (a *Account) Observed() int64 { return a.observed.Load() }
+
+// roomFor says why requests cannot be accepted now: the bounds of Memory.
+func (a *Account) roomFor(rs ...PublishRequest) error {
+	memory := a.cfg.Memory
+	if memory.MaxWork == 0 && memory.MaxMessages == 0 {
+		return nil
+	}
+	bytes, messages := int64(0), int64(0)
+	for i := range rs {
+		n := int64(1)
+		if g := a.groups[rs[i].Group]; g != nil {
+			n = int64(len(g.Endpoints))
+		}
+		messages += n
+		bytes += n*messageCost + int64(len(rs[i].Body)) + headerBytes(rs[i].Header) + headerBytes(rs[i].Forward)
+	}
+	held, waiting := memory.Work()
+	switch {
+	case memory.MaxMessages > 0 && waiting+messages > memory.MaxMessages:
+		return fmt.Errorf("backlog: %d messages are not delivered yet, the limit is %d (--max-backlog): wait for deliveries, or cancel some: %w", waiting, memory.MaxMessages, ErrFull)
+	case memory.MaxWork > 0 && held+bytes > memory.MaxWork:
+		return fmt.Errorf("backlog: messages not delivered yet, the DLQ and open workflow runs hold %d bytes, the limit is %d (--max-backlog): wait for deliveries, cancel messages or delete DLQ entries: %w", held, memory.MaxWork, ErrFull)
+	}
+	return nil
+}
+
+// headerBytes is about what a header takes.
+func headerBytes(h Header) int64 {
+	n := 0
+	for name, values := range h {
+		n += 64 + len(name)
+		for _, v := range values {
+			n += 16 + len(v)
+		}
+	}
+	return int64(n)
+}
+
+// size is about what options take beside their fields; those without headers,
+// which most messages share, take nothing.
+func (o *Options) size() int64 {
+	n := headerBytes(o.Forward)
+	for _, label := range o.Labels {
+		n += int64(len(label))
+	}
+	if o.Workflow != nil {
+		n += headerBytes(o.Workflow.Header)
+	}
+	for _, cb := range []*Callback{o.Callback, o.FailureCallback} {
+		if cb != nil {
+			n += int64(len(cb.URL)) + cb.Options.size()
+		}
+	}
+	return n
+}
+
+// bare is options without what may be large.
+func (o *Options) bare() *Options {
+	out := *o
+	out.Forward, out.Workflow = nil, nil
+	for _, cb := range []**Callback{&out.Callback, &out.FailureCallback} {
+		if *cb != nil {
+			*cb = &Callback{URL: (*cb).URL}
+		}
+	}
+	return &out
+}
+
+// size is the bytes of an event without its message and run.
+func (e *event) size() int64 {
+	if e.detail == nil {
+		return eventCost
+	}
+	return eventCost + outcomeCost + e.out.size()
+}
+
+func (o *Outcome) size() int64 {
+	if o == nil {
+		return 0
+	}
+	return int64(len(o.Body)) + headerBytes(o.Header)
+}
+
+// ends reports whether a message has reached its last state with this event.
+func (e *event) ends() bool {
+	return e.msg != nil && (e.state == string(Delivered) || e.state == string(Failed) || e.state == string(Canceled))
+}
+
+// endsRun reports the same of a run.
+func (e *event) endsRun() bool {
+	return e.msg == nil && e.run != nil && (e.state == string(RunSuccess) || e.state == string(RunFailed) || e.state == string(RunCanceled))
+}
+
+// clampWeight fits the bytes of a message into its field.
+func clampWeight(bytes int64) uint32 { return uint32(min(bytes, math.MaxUint32)) }
+
+// waitingAnswer is how much of its latest answer a message keeps while it waits
+// for the next attempt, in bytes; the log has the whole.
+const waitingAnswer = 4096
+
+// brief is an outcome that takes little.
+func (o *Outcome) brief() *Outcome {
+	if o.size() <= waitingAnswer {
+		return o
+	}
+	out := *o
+	out.Body, out.Header = slices.Clone(o.Body[:min(len(o.Body), waitingAnswer)]), nil
+	return &out
+}
+
+// bare is an outcome without its body and headers.
+func (o *Outcome) bare() *Outcome {
+	out := *o
+	out.Body, out.Header, out.Dropped = nil, nil, int(o.size())
+	return &out
+}
+
+func (s *Schedule) weight() int {
+	r := &s.Request
+	return messageCost + len(r.Body) + int(headerBytes(r.Header)+headerBytes(r.Forward)+headerBytes(r.All)+r.Options.size())
+}
+
+// weight leaves the run out, which counts for itself.
+func (e *DLQEntry) weight() int64 {
+	m := &e.Message
+	return entryCost + int64(len(m.Body)) + headerBytes(m.Header) + headerBytes(m.Forward) + m.Options.size() + e.Last.size()
+}
+
+func (r *Run) size() int64 {
+	n := int64(runCost+len(r.Payload)+len(r.Result)) + headerBytes(r.Header) + headerBytes(r.Forward) + r.Options.size()
+	for _, it := range r.items {
+		n += it.size()
+	}
+	for _, it := range r.calls {
+		n += it.size()
+	}
+	return n
+}
+
+func (it *item) size() int64 {
+	s := &it.step
+	n := int64(itemCost + len(it.body) + len(s.Out) + len(s.CallBody) + len(s.CallResponseBody) + len(s.InvokedBody))
+	n += headerBytes(s.CallHeader) + headerBytes(s.CallResponseHeader) + headerBytes(s.InvokedHeader)
+	for i := range it.errors {
+		n += int64(len(it.errors[i].Body)) + headerBytes(it.errors[i].Header)
+	}
+	return n
+}
+
+// needed reports whether a run may still go on, by itself or from the DLQ.
+func (a *Account) needed(run *Run) bool {
+	return !run.ended() || a.dlq.get(run.DLQID) != nil
+}
+
+// reweigh counts what a run that is still needed has gained.
+func (a *Account) reweigh(run *Run) {
+	if run == nil || !a.needed(run) {
+		return
+	}
+	was := run.weight
+	run.weight = run.size()
+	a.addWork(run.weight - was)
+}
+
+// release makes an observation of a run that nothing needs any more.
+func (a *Account) release(run *Run) {
+	a.addWork(-run.weight)
+	a.addObserved(run.weight)
+}
+
+// dropDLQ takes an entry out of the DLQ, and lets go of its run.
+func (a *Account) dropDLQ(e *DLQEntry) {
+	a.addWork(-e.weight())
+	a.dlq.remove(e.ID)
+	if e.run != nil && e.run.DLQID == e.ID {
+		a.release(e.run)
+		if e.run.endSeq < a.log.bare {
+			a.strip(e.run)
+		}
+	}
+}
+
+// Forget drops observations of at least the given size, the oldest first: first
+// the bodies and headers of messages, answers and runs that have ended, then,
+// once there are none left, whole events. It returns the bytes that it dropped.
+func (a *Account) Forget(bytes int64) int64 {
+	a.lock()
+	defer a.unlock()
+	before := a.ledger.observed
+	gone := func() int64 { return before - a.ledger.observed }
+	l := &a.log
+	for i := l.start(l.bare); i < len(l.events) && gone() < bytes; i++ {
+		a.stripEvent(l.events[i])
+	}
+	for left := true; left && gone() < bytes; {
+		if left = len(l.events) > 0; left {
+			a.forget(min(len(l.events), max(1024, len(l.events)/4)))
+		}
+		a.forgetRuns()
+	}
+	return gone()
+}
+
+// stripEvent drops the bodies and headers that an event holds; what can still be
+// delivered keeps them.
+func (a *Account) stripEvent(e *event) {
+	a.log.bare = e.seq + 1
+	if e.detail != nil && e.out.size() > 0 {
+		a.addObserved(-e.out.size())
+		d := *e.detail // readers may hold the old one
+		d.out, e.detail = e.out.bare(), &d
+	}
+	if m := e.msg; e.ends() && m.last != nil {
+		m.last = m.last.bare()
+	}
+	if m := e.msg; e.ends() && m.weight > 0 {
+		a.addObserved(-int64(m.weight))
+		m.weight, m.Dropped = 0, int(m.weight)
+		m.Body, m.Header, m.Forward, m.Options = nil, nil, nil, m.Options.bare()
+	}
+	if e.endsRun() && !a.needed(e.run) {
+		a.strip(e.run)
+	}
+}
+
+// strip drops what an ended run carried from step to step. Entries of the list
+// are the run's own; third-party calls may be shared with a run that resumed it.
+func (a *Account) strip(run *Run) {
+	if run.Dropped > 0 {
+		return
+	}
+	run.Payload, run.Result, run.calls, run.kept = nil, nil, nil, nil
+	run.Header, run.Forward, run.Options = nil, nil, run.Options.bare()
+	for _, it := range run.items {
+		it.body = nil
+		it.step.Out, it.step.CallBody, it.step.CallResponseBody, it.step.InvokedBody = "", "", "", ""
+		it.step.CallHeader, it.step.CallResponseHeader, it.step.InvokedHeader = nil, nil, nil
+		it.errors = slices.Clone(it.errors) // a run that resumed this one shares them
+		for i := range it.errors {
+			it.errors[i].Body, it.errors[i].Header = "", nil
+		}
+	}
+	was := run.weight
+	run.weight = run.size()
+	run.Dropped = int(was - run.weight)
+	a.addObserved(run.weight - was)
+}
+
+// forget lets go of the oldest n events.
+func (a *Account) forget(n int) {
+	for _, e := range a.log.events[:n] {
+		a.stripEvent(e)
+		a.addObserved(-e.size())
+		if e.ends() {
+			a.addObserved(-messageCost)
+		}
+	}
+	a.log.forget(n)
+}
+
+// forgetRuns lets go of the runs that ended before the log begins.
+func (a *Account) forgetRuns() {
+	begins := a.log.issued - uint64(len(a.log.events)) + 1
+	for _, run := range slices.Clone(a.runList.items) {
+		if run != nil && run.endSeq < begins && !a.needed(run) {
+			a.forgetRun(run)
+		}
+	}
+}
+
+// forgetRun lets go of an ended run, and of the knowledge of its id.
+func (a *Account) forgetRun(run *Run) {
+	a.addObserved(-run.weight)
+	a.runList.remove(run.ID)
+	delete(a.runs, run.ID)
+}

@@ -1,0 +1,153 @@
+package engine_test
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+// What an account counts comes back to nothing, whatever it did meanwhile: a sum
+// that drifts would refuse work for ever, or bound nothing.
+func TestAnyLifeEndsWithNothingCounted(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		memory := &engine.Memory{}
+		w := setup(t, stored, func(c *engine.Config) { c.Memory = memory })
+		w.answer = outcomeOf
+		for _, c := range commands().Draw(t, "life") {
+			_ = w.play(c) // errors are part of the life
+			switch c.C % 7 {
+			case 0:
+				w.settle()
+				w.Forget(int64(c.A * 300))
+			case 1:
+				w.settle()
+				w.load(w.document())
+			}
+		}
+		w.settle()
+		w.clear()
+		if bytes, messages := memory.Work(); bytes != 0 || messages != 0 {
+			t.Fatalf("work: %d bytes and %d messages are counted, and there are none", bytes, messages)
+		}
+		if got := memory.Observed(); got != w.Observed() || got < 0 {
+			t.Fatalf("observed: the process says %d, its only account %d", got, w.Observed())
+		}
+		w.Forget(math.MaxInt64)
+		if got := memory.Observed(); got != 0 {
+			t.Fatalf("observed: %d bytes are counted, and there are none", got)
+		}
+	})
+}
+
+// clear ends and deletes all work.
+func (w *world) clear() {
+	w.t.Helper()
+	for _, s := range w.Schedules() {
+		w.must(w.DeleteSchedule(s.ID))
+	}
+	_, err := w.CancelRuns(engine.Filter{})
+	w.must(err)
+	w.settle()
+	_, err = w.CancelMessages(engine.Filter{})
+	w.must(err)
+	w.settle()
+	w.advance(100 * 24 * time.Hour) // failure callbacks of runs
+	for {
+		n, _, err := w.DeleteDLQs(engine.Filter{})
+		w.must(err)
+		if n == 0 {
+			return
+		}
+	}
+}
+
+// Forgetting changes what readers see of the past, and nothing that is to come.
+func TestForgettingLosesNoWork(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		life := commands().Draw(t, "life")
+		last := map[bool]string{}
+		for _, forgetful := range []bool{false, true} {
+			w := setup(t, stored)
+			w.answer = outcomeOf
+			for _, c := range life {
+				_ = w.play(c)
+				w.settle()
+				if forgetful {
+					w.Forget(math.MaxInt64)
+				}
+			}
+			w.advance(24 * time.Hour)
+			for _, at := range w.attempts {
+				last[forgetful] += at.Message.URL + " " + string(at.Body) + "\n"
+			}
+		}
+		if last[false] != last[true] {
+			t.Fatalf("attempts:\n%s\nwith forgetting:\n%s", last[false], last[true])
+		}
+	})
+}
+
+func TestForgetDropsTheOldestBodiesFirst(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.answer = func(engine.Attempt) engine.Outcome {
+		return engine.Outcome{Status: 200, Body: bytes.Repeat([]byte("a"), 5000)}
+	}
+	for range 4 {
+		w.send(engine.PublishRequest{URL: sink, Body: bytes.Repeat([]byte("b"), 10_000)})
+		w.settle()
+	}
+	if got := w.Forget(20_000); got < 20_000 || got > 35_000 {
+		t.Errorf("%d bytes were forgotten, want 20000 and at most one message more", got)
+	}
+	events := w.events(engine.Filter{States: []string{string(engine.Delivered)}})
+	if len(events) != 4 {
+		t.Fatalf("%d messages are in the log, want all 4", len(events))
+	}
+	t.Run("the oldest says so", func(t *testing.T) {
+		if oldest := events[0]; oldest.Message.Dropped < 10_000 || oldest.Outcome.Dropped < 5000 || oldest.Message.Body != nil || oldest.Outcome.Body != nil {
+			t.Errorf("message dropped %d with %d bytes, answer dropped %d with %d bytes",
+				oldest.Message.Dropped, len(oldest.Message.Body), oldest.Outcome.Dropped, len(oldest.Outcome.Body))
+		}
+	})
+	t.Run("the newest is whole", func(t *testing.T) {
+		if newest := events[3]; newest.Message.Dropped > 0 || newest.Outcome.Dropped > 0 || len(newest.Message.Body) != 10_000 {
+			t.Errorf("message dropped %d with %d bytes", newest.Message.Dropped, len(newest.Message.Body))
+		}
+	})
+}
+
+func TestABacklogIsBounded(t *testing.T) {
+	t.Parallel()
+	one := engine.PublishRequest{URL: sink, Options: engine.Options{Delay: time.Hour}, Body: make([]byte, 1000)}
+	for name, memory := range map[string]*engine.Memory{"in messages": {MaxMessages: 5}, "in bytes": {MaxWork: 9000}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t, func(c *engine.Config) { c.Memory = memory })
+			for range 5 {
+				w.send(one)
+			}
+			_, err := w.Publish(one)
+			if !errors.Is(err, engine.ErrFull) || !strings.Contains(err.Error(), "--max-backlog") {
+				t.Errorf("publish: %v, want ErrFull with the flag's name", err)
+			}
+			if _, err := w.PublishBatch([]engine.PublishRequest{one, one}); !errors.Is(err, engine.ErrFull) {
+				t.Errorf("batch: %v, want ErrFull", err)
+			}
+			if n := len(w.events(engine.Filter{States: []string{string(engine.Created)}})); n != 5 {
+				t.Errorf("%d messages were created, want 5", n)
+			}
+			w.advance(time.Hour)
+			w.send(one)
+		})
+	}
+}

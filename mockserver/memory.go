@@ -1,0 +1,122 @@
+package mockserver
+
+import (
+	"fmt"
+	"io"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+// The bounds that a server has unless its configuration says otherwise, in bytes.
+const (
+	defaultMemory  = 512 << 20 // of observations
+	defaultBacklog = 2 << 30   // of work that is not done yet
+)
+
+// relief keeps the observations of all accounts below the bound of the server.
+type relief struct{ busy sync.Mutex }
+
+// forgetful is a store of observations: what is in it may be dropped, the oldest
+// bodies first.
+type forgetful interface {
+	Observed() int64
+	Forget(bytes int64) int64
+}
+
+// ofMemory is which part of the bound the observations that are counted may
+// take: the rest is for what is not counted and for garbage between collections,
+// so that the process stays below one and a half times the bound.
+func ofMemory(bound int64) int64 { return bound / 8 * 5 }
+
+// relieve drops observations once they have grown beyond the bound, from
+// whichever store is the largest, until an eighth of their room is free. It is
+// called with no lock held.
+func (s *Server) relieve() {
+	most := ofMemory(s.cfg.Memory)
+	if s.memory.Observed() <= most || !s.relief.busy.TryLock() {
+		return
+	}
+	defer s.relief.busy.Unlock()
+	for range 64 { // stores grow meanwhile: whoever comes next continues
+		over := s.memory.Observed() - most/8*7
+		if over <= 0 {
+			return
+		}
+		if largest := s.largest(); largest == nil || largest.Forget(over) == 0 {
+			return
+		}
+	}
+}
+
+// largest is the store that holds most.
+func (s *Server) largest() (found forgetful) {
+	most := int64(0)
+	for _, w := range s.all() {
+		for _, store := range []forgetful{w.account, &w.requests, &w.deliveries} {
+			if n := store.Observed(); n > most {
+				found, most = store, n
+			}
+		}
+	}
+	return found
+}
+
+// smallBody is the size up to which bodies on their way in or out are not
+// counted, in bytes.
+const smallBody = 64 << 10
+
+// inTransit is how many bytes the larger bodies on their way in may take at
+// once, and how many those of answers.
+func inTransit(bound int64) int64 { return max(bound/8, 4*smallBody) }
+
+// metered takes room for what it reads, beyond the first free bytes. It never
+// waits for room: who sends slowly must not keep out everybody else.
+type metered struct {
+	from  io.Reader
+	room  *semaphore.Weighted
+	taken *int64
+	free  int64
+}
+
+func (m *metered) Read(p []byte) (int, error) {
+	n, err := m.from.Read(p)
+	if m.free -= int64(n); m.free < 0 {
+		if !m.room.TryAcquire(-m.free) {
+			return 0, fmt.Errorf("body: the bodies of requests that are being handled take all the room there is for them (an eighth of --memory): %w", engine.ErrFull)
+		}
+		*m.taken -= m.free
+		m.free = 0
+	}
+	return n, err
+}
+
+// memoryBody is what health says of the memory, in bytes. Bodies that several
+// entries share count for each, so that the sums are upper bounds.
+type memoryBody struct {
+	Observations int64       `json:"observations"` // journals, log, answers
+	Limit        int64       `json:"limit"`        // of --memory; what is counted stays below five eighths of it
+	Backlog      backlogBody `json:"backlog"`
+}
+
+// backlogBody is the work that is not done yet.
+type backlogBody struct {
+	Messages      int64 `json:"messages"`                // not delivered yet
+	MessagesLimit int64 `json:"messagesLimit,omitempty"` // 0: none
+	Bytes         int64 `json:"bytes"`                   // of them, of the DLQ, of runs that have not ended, of schedules
+	Limit         int64 `json:"limit"`                   // of bytes
+}
+
+func (s *Server) memoryBody() memoryBody {
+	bytes, messages := s.memory.Work()
+	return memoryBody{s.memory.Observed(), s.cfg.Memory, backlogBody{messages, s.cfg.MaxBacklog, bytes, s.cfg.MaxBacklogBytes}}
+}
+
+// MemoryBound is how many bytes the server may hold now: its bound for
+// observations, bodies in transit, and the backlog that there is.
+func (s *Server) MemoryBound() int64 {
+	bytes, _ := s.memory.Work()
+	return ofMemory(s.cfg.Memory) + inTransit(s.cfg.Memory) + bytes
+}
