@@ -54,7 +54,8 @@ var importRules = []importRule{
 // lockExceptions are exported methods of *Account that do not begin with lock
 // and defer unlock, with the reason.
 var lockExceptions = map[string]string{
-	"Close": "must not start anything any more, and waits outside the lock",
+	"Close":    "must not start anything any more, and waits outside the lock",
+	"Observed": "reads one atomic value, for whoever looks for the largest account",
 }
 
 // lockers are unexported methods of *Account that do lock.

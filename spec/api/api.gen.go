@@ -527,8 +527,11 @@ type HeaderMap map[string][]string
 // LogEvent defines model for LogEvent.
 type LogEvent struct {
 	// Body In base64, so that any bytes fit. The control API gives text, and bodyBase64 for what is none.
-	Body            *string `json:"body,omitempty"`
-	BodyBase64      *string `json:"bodyBase64,omitempty"`
+	Body       *string `json:"body,omitempty"`
+	BodyBase64 *string `json:"bodyBase64,omitempty"`
+
+	// BodyDropped the bodies and headers of this event were dropped to make room (--memory)
+	BodyDropped     *bool   `json:"bodyDropped,omitempty"`
 	Callback        *string `json:"callback,omitempty"`
 	CallerIP        *string `json:"callerIP,omitempty"`
 	CreatedAt       *int64  `json:"createdAt,omitempty"`
