@@ -60,27 +60,28 @@ func (m *Message) cause(o *Outcome) string {
 		attempt--
 	}
 	text := fmt.Sprintf("attempt %d of %d %s", attempt, m.MaxRetries+1, why)
-	if step := m.failingStep(o); step != "" {
-		text = step + " failed: " + text
+	switch name := m.attemptedStep(o); {
+	case m.step == nil:
+	case name != "":
+		text = fmt.Sprintf("step %q failed: %s", name, text)
+	case m.step.step.Type == "Initial":
+		text = "the first step failed: " + text
+	default:
+		text = fmt.Sprintf("the step after %q failed: %s", m.step.step.Name, text)
 	}
 	return text
 }
 
-// failingStep names the step that an attempt was for: the one that the endpoint
-// names, that of the call, that of the plan, or else by the step before it.
-func (m *Message) failingStep(o *Outcome) string {
-	it := m.step
-	switch {
-	case it == nil:
-		return ""
-	case len(o.Header[errorStepHeader]) > 0 && o.Header[errorStepHeader][0] != "":
-		return fmt.Sprintf("step %q", o.Header[errorStepHeader][0])
-	case m.Role == RoleCall, it.step.TargetStep > 0:
-		return fmt.Sprintf("step %q", it.step.Name)
-	case it.step.Type == "Initial":
-		return "the first step"
+// attemptedStep is the name of the step that an attempt was for, "" while nobody
+// has told: that of the plan or the call, or the one that the endpoint says threw.
+func (m *Message) attemptedStep(o *Outcome) string {
+	if it := m.step; it != nil && (m.Role == RoleCall || it.step.TargetStep > 0) {
+		return it.step.Name
 	}
-	return fmt.Sprintf("the step after %q", it.step.Name)
+	if o != nil && len(o.Header[errorStepHeader]) > 0 {
+		return o.Header[errorStepHeader][0]
+	}
+	return ""
 }
 
 // Cause says why the message of an entry was given up.

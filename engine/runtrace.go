@@ -252,7 +252,7 @@ func (g *tracing) close() []Span {
 	}
 	for _, c := range open {
 		if len(c.parts) > 0 {
-			s := g.add(Step{MessageID: c.message.ID}, c, time.Time{})
+			s := g.add(Step{MessageID: c.message.ID, Name: c.message.attemptedStep(c.message.last)}, c, time.Time{})
 			s.To = c.parts[len(c.parts)-1].To
 		}
 	}

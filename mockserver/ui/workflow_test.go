@@ -75,6 +75,7 @@ func (w *orders) next(out http.ResponseWriter, run string, done map[int]bool, pl
 		w.send(http.MethodPost, "/v2/wait/paid-"+run, map[string]any{"url": w.app.URL, "timeout": "2d", "timeoutUrl": w.app.URL, "timeoutHeaders": map[string][]string{"Svc-Workflow-RunId": {run}, "Svc-Workflow-Url": {w.app.URL}, "Svc-Workflow-Init": {"false"}},
 			"step": step{"stepId": 5, "stepName": "payment", "stepType": "Wait", "waitEventId": "paid-" + run, "concurrent": 1}}, "Svc-Workflow-RunId", run)
 	case done[5] && w.broken.Load():
+		out.Header().Set("Svc-Error-Step-Name", "print the label")
 		http.Error(out, `{"error":"the printer is on fire"}`, http.StatusInternalServerError)
 	case done[5]:
 		w.send(http.MethodDelete, "/v2/workflows/runs/"+run+"?cancel=false", "shipped")
