@@ -350,3 +350,23 @@ test("every step says when it was made and what it was sent", async () => {
     assert.equal(step.errors !== undefined, step.state === "STEP_FAILED");
   }
 });
+
+test("a failed run begins with the step and the message of what was thrown, without its stack", async () => {
+  healthy = false;
+  const id = await start("/fails", { body: { order: 9 } });
+  const cause = 'step "charge" failed: attempt 1 of 1 was answered 500: card declined';
+  const { reasons, dlqId } = (await api("GET", `/_understudy/explain/${id}`)).body;
+  assert.equal(reasons[0].reason, cause);
+  const escaped = cause.replaceAll('"', "&#34;");
+  for (const view of [`runs/${id}`, "runs", `dlq/${dlqId}`, "dlq"]) {
+    const page = await (await fetch(`${base}/_understudy/ui/${view}`)).text();
+    assert.ok(page.includes(escaped), `${view} does not say ${cause}`);
+  }
+  healthy = true;
+  const answer = await client.dlq.resume({ dlqId });
+  await settle();
+  const [before, after] = await Promise.all([id, answer.workflowRunId].map(async (run) => (await api("GET", `/_understudy/runs/${run}`)).body.row));
+  assert.deepEqual(before.successor, { workflowRunId: answer.workflowRunId, resumed: true });
+  assert.deepEqual(after.predecessor, { workflowRunId: id, resumed: true });
+  assert.equal(before.dlqId, undefined);
+});
