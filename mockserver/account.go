@@ -86,7 +86,7 @@ func (s *Server) newWorld(a Account) *world {
 		Memory:          s.memory,
 	})
 	w.kvToken = derived(a.Token, "kv")
-	w.kv, _ = kv.New(kv.Config{Token: w.kvToken, URL: s.cfg.KVURL, Now: w.account.Now}) // New has tried the URL
+	w.kv, _ = kv.New(kv.Config{Token: w.kvToken, URL: s.cfg.KVURL, Prefix: kvPrefix + a.ID + ":", Now: w.account.Now}) // New has tried the URL
 	return w
 }
 

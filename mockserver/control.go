@@ -3,6 +3,7 @@ package mockserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -95,14 +96,18 @@ func (s *Server) controlReadyz(*call) (reply, error) {
 }
 
 func (s *Server) controlReset(c *call) (reply, error) {
+	var faults []error
 	for _, w := range s.chosen(c) {
 		s.resetClock(w)
-		w.kv.Reset()
+		faults = append(faults, w.kv.Reset(c.request.Context()))
 		w.requests.clear()
 		w.deliveries.clear()
 		w.stubs.set(s.cfg.Stubs)
 		w.rewrites.set(s.cfg.Rewrites)
 		w.faults.set(nil, s.seed(w.ID))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return reply{}, fmt.Errorf("all is reset but the key-value store: %w: %w", err, engine.ErrClosed)
 	}
 	return reply{body: map[string]string{"status": "ok"}}, nil
 }

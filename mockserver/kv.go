@@ -2,10 +2,12 @@ package mockserver
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 )
 
 var _ = register(map[string]handler{
@@ -19,6 +21,22 @@ var _ = register(map[string]handler{
 
 // kvPath is where the store of the rate-limit plugin is.
 const kvPath = "/kv"
+
+// kvPrefix and an account's id are in front of its keys in a real server, which
+// accounts and other applications may share.
+const kvPrefix = "understudy:"
+
+// kvPatience is how long the start waits for a real server to answer.
+const kvPatience = 2 * time.Second
+
+// greetStore says so when the real server behind the store does not answer.
+func (s *Server) greetStore() {
+	ctx, cancel := context.WithTimeout(context.Background(), kvPatience)
+	defer cancel()
+	if err := s.first().kv.Ping(ctx); err != nil {
+		s.cfg.Log.Warn("key-value store unreachable; /kv answers 503 until it answers", "error", err)
+	}
+}
 
 // kvCall lets the account's store answer: it has its own rules for tokens,
 // statuses and bodies.

@@ -1,11 +1,15 @@
 package mockserver_test
 
 import (
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/mockserver/ratelimit"
 )
 
 func TestKeyValueStore(t *testing.T) {
@@ -64,4 +68,57 @@ func TestKeyValueServerThatIsNone(t *testing.T) {
 		_ = s.Close()
 		t.Error("an ftp server was taken for a key-value store")
 	}
+}
+
+func TestPluginCountsByTheTimeOfTheServer(t *testing.T) {
+	t.Parallel()
+	for _, algorithm := range []string{"fixed-window", "sliding-window", "token-bucket"} {
+		t.Run(algorithm, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t)
+			limit, err := ratelimit.Parse([]byte(`{"token":"` + u.KVToken() + `","url":"` + u.KVURL() + `","strategy":[{"methods":["ALL"],"path":"*","identifierSource":"ip",
+				"limiter":{"algorithm":"` + algorithm + `","tokens":1,"window":"1h"}}]}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			limit.Now = u.Now
+			plugin, err := ratelimit.New(limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			app := plugin(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			for i, want := range []int{200, 429, 429} {
+				w := httptest.NewRecorder()
+				if app.ServeHTTP(w, httptest.NewRequest("GET", "/", nil)); w.Code != want {
+					t.Errorf("request %d: status %d, want %d", i, w.Code, want)
+				}
+			}
+			c := newClient(t, u)
+			if a := c.do("GET", "/_understudy/limits", "").ok(); a.number("limits", 0, "left") != 0 {
+				t.Errorf("listed as %s", a.raw)
+			}
+			u.Advance(2 * time.Hour)
+			if a := c.do("GET", "/_understudy/limits", "").ok(); a.number("limits", 0, "left") != 1 {
+				t.Errorf("two hours later listed as %s", a.raw)
+			}
+			w := httptest.NewRecorder()
+			if app.ServeHTTP(w, httptest.NewRequest("GET", "/", nil)); w.Code != 200 {
+				t.Errorf("two hours later: status %d", w.Code)
+			}
+		})
+	}
+}
+
+func TestKeyValueServerThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	u := mockserver.RunT(t, mockserver.Config{KVURL: "redis://user:hidden@127.0.0.1:1", Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if text := log.String(); !strings.Contains(text, "key-value store unreachable") || !strings.Contains(text, "127.0.0.1:1") || strings.Contains(text, "hidden") {
+		t.Errorf("the log of the start is %s", text)
+	}
+	c := newClient(t, u)
+	c.do("POST", "/_understudy/reset", "").refused(503, "key-value server at 127.0.0.1:1 does not answer")
+	c.url, c.token = u.KVURL(), u.KVToken()
+	c.do("GET", "/get/a", "").refused(503, "key-value server at 127.0.0.1:1 does not answer")
+	c.do("POST", "/pipeline", `[["GET","a"]]`).refused(503, "key-value server at 127.0.0.1:1 does not answer")
 }

@@ -51,7 +51,11 @@ func (s *Server) limits(ctx context.Context, w *world) ([]limitBody, error) {
 				continue
 			}
 			seen[asked.key] = true
-			one, err := asked.look(ctx, w.kv, now)
+			at := now
+			if asked.plugin {
+				at = w.account.Now()
+			}
+			one, err := asked.look(ctx, w.kv, at)
 			if err != nil {
 				return nil, fmt.Errorf("key-value store: %w", err)
 			}
@@ -64,7 +68,8 @@ func (s *Server) limits(ctx context.Context, w *world) ([]limitBody, error) {
 // askedLimit is a limit as a limiter told it, and where its counters are.
 type askedLimit struct {
 	ratelimit.Limit
-	key string
+	key    string
+	plugin bool // counts by the account's clock; published limiters have that of their process
 }
 
 // askedLimits reads the arguments of a limiter's script: those of the plugin
@@ -92,7 +97,7 @@ func askedLimits(run kv.ScriptRun) []askedLimit {
 	if l.Check() != nil {
 		return nil // another script
 	}
-	return []askedLimit{{l, baseKey(l, run.Keys[0])}}
+	return []askedLimit{{l, baseKey(l, run.Keys[0]), false}}
 }
 
 // longAgo tells an instant in Unix ms from the length of a window.
@@ -110,13 +115,13 @@ func pluginLimits(run kv.ScriptRun, numbers []int64) (list []askedLimit) {
 		if l.Check() != nil {
 			return nil
 		}
-		list = append(list, askedLimit{l, baseKey(l, run.Keys[used])})
+		list = append(list, askedLimit{l, baseKey(l, run.Keys[used]), true})
 		used++
 		if l.Algorithm == ratelimit.Sliding {
 			used++
 		}
-		if run.Args[a+4] != "" { // it counts
-			used++
+		if run.Args[a+4] != "" { // it counts under two keys
+			used += 2
 		}
 	}
 	return list

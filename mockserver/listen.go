@@ -33,6 +33,7 @@ func Run(cfg Config) (*Server, error) {
 		_ = s.Close() // the first error counts
 		return nil, err
 	}
+	s.greetStore()
 	for i, srv := range s.servers {
 		s.serveOn(srv, s.own[i])
 	}
@@ -147,6 +148,10 @@ func (s *Server) ManagementURL() string { return s.url(2) }
 
 // VectorURL is where the vector index is.
 func (s *Server) VectorURL() string { return s.url(3) }
+
+// Now is the time of the default account, which Advance moves. The rate-limit
+// plugin counts by it when it is the plugin's Config.Now.
+func (s *Server) Now() time.Time { return s.first().account.Now() }
 
 // Token is the access token of the default account.
 func (s *Server) Token() string { return s.first().Token }

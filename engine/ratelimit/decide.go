@@ -27,8 +27,9 @@ type Request struct {
 	Count *Count // nil: no analytics
 }
 
-// Count says where the outcome is counted for analytics: in a sorted set per
-// hour, a member per identifier and outcome.
+// Count says where the outcome is counted for analytics: in sorted sets per hour,
+// a member per identifier and outcome. Published readers of analytics find them
+// with the plugin's prefix, and those of one route with PREFIX:METHOD:ROUTE.
 type Count struct {
 	Prefix, Method, Route, Identifier string
 }
@@ -74,7 +75,7 @@ func Decide(ctx context.Context, s Store, now time.Time, requests ...Request) ([
 		args = append(args, string(r.Limit.Algorithm), strconv.FormatInt(r.Limit.Tokens, 10),
 			strconv.FormatInt(r.Limit.window(), 10), strconv.FormatInt(r.Limit.refill(), 10), r.Count.member(true), r.Count.member(false))
 		if r.Count != nil {
-			keys = append(keys, r.Count.key(now))
+			keys = append(keys, r.Count.keys(now)...)
 		}
 	}
 	reply, err := s.Eval(ctx, script, keys, args)
@@ -140,11 +141,11 @@ var algorithms = map[Algorithm]*algorithm{
 
 func windowKey(key string, n int64) string { return key + ":" + strconv.FormatInt(n, 10) }
 
-// key is where the outcomes of the hour are counted. "events" stands where
-// limits have a method, so the two never meet.
-func (c *Count) key(now time.Time) string {
-	hour := now.Truncate(time.Hour).UnixMilli()
-	return Key(c.Prefix, "events", c.Method+":"+c.Route, strconv.FormatInt(hour, 10))
+// keys are where the outcomes of the hour are counted: all, and those of the
+// route.
+func (c *Count) keys(now time.Time) []string {
+	hour := ":events:" + strconv.FormatInt(now.Truncate(time.Hour).UnixMilli(), 10)
+	return []string{c.Prefix + hour, c.Prefix + ":" + c.Method + ":" + c.Route + hour}
 }
 
 // member is what is counted, or "" for nothing.

@@ -1,6 +1,6 @@
 -- ARGV: now (Unix ms), then per request algorithm, tokens, window (ms), refill,
 -- and the two texts to count (allowed, refused; empty: count nothing).
--- KEYS: per request those of its algorithm, then the one to count under.
+-- KEYS: per request those of its algorithm, then the two to count under.
 -- Reply: per request allowed (0 or 1) and the two numbers of its state before.
 local now, used = tonumber(ARGV[1]), 0
 local function key()
@@ -17,7 +17,9 @@ for a = 2, #ARGV, 6 do
   reply[#reply + 1] = x
   reply[#reply + 1] = y
   if ARGV[a + 4] ~= "" then
-    counts[#counts + 1] = {key(), allowed and ARGV[a + 4] or ARGV[a + 5]}
+    local outcome = allowed and ARGV[a + 4] or ARGV[a + 5]
+    counts[#counts + 1] = {key(), outcome}
+    counts[#counts + 1] = {key(), outcome}
   end
 end
 for _, charge in ipairs(charges) do

@@ -119,14 +119,15 @@ func TestAnalyticsCountOutcomesByHourAndExpire(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	key := "p:events:GET:/a:1767225600000"
-	got, err := s.redis.SortedSet(key)
-	want := map[string]float64{`{"identifier":"me","success":true}`: 1, `{"identifier":"me","success":false}`: 2}
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, %v; want %v", got, err, want)
-	}
-	if s.redis.TTL(key) != 90*24*time.Hour {
-		t.Errorf("analytics stay %s, want 90 days", s.redis.TTL(key))
+	for _, key := range []string{"p:events:1767225600000", "p:GET:/a:events:1767225600000"} {
+		got, err := s.redis.SortedSet(key)
+		want := map[string]float64{`{"identifier":"me","success":true}`: 1, `{"identifier":"me","success":false}`: 2}
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %v, %v; want %v", key, got, err, want)
+		}
+		if s.redis.TTL(key) != 90*24*time.Hour {
+			t.Errorf("%s stays %s, want 90 days", key, s.redis.TTL(key))
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ func TestPublishedPackages(t *testing.T) {
 			defer cancel()
 			test := exec.CommandContext(ctx, "npm", "test", "--silent")
 			test.Dir = modules
-			test.Env = append(os.Environ(), dialect.Env["KV_URL"]+"="+server.URL+"/kv", dialect.Env["KV_TOKEN"]+"=secret")
+			test.Env = append(os.Environ(), dialect.Env["KV_URL"]+"="+server.URL+"/kv", dialect.Env["KV_TOKEN"]+"=secret", "PLUGIN_PREFIX="+pluginEvents(t, server.URL+"/kv"))
 			if out, err := test.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
@@ -79,4 +79,19 @@ func installed(t *testing.T) string {
 		skipLoud(t, fmt.Sprintf("npm install: %v: %s", err, out))
 	}
 	return dir
+}
+
+// pluginEvents lets the plugin count three requests of which it allows one, now,
+// and returns its prefix.
+func pluginEvents(t *testing.T, url string) string {
+	t.Helper()
+	cfg := strategyOf(url, "fixed-window", 1, time.Now)
+	cfg.Prefix, cfg.Analytics = "plugin", true
+	cfg.Strategy[0].Limiter.Window = "30d"
+	app := newApp(t, cfg)
+	for range 3 {
+		ask(app, http.MethodGet, "/", "")
+	}
+	cfg.Client.CloseIdleConnections()
+	return cfg.Prefix
 }

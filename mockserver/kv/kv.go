@@ -29,6 +29,7 @@ type Config struct {
 	Token         string           // opens everything
 	ReadOnlyToken string           // opens reading commands only; "": there is none
 	URL           string           // redis://, rediss:// or unix:// of a real server; "": embedded
+	Prefix        string           // in front of all keys in a real server, which stores may share
 	Now           func() time.Time // moves TIME and expiry of the embedded store; nil: wall time
 }
 
@@ -67,7 +68,7 @@ func New(cfg Config) (*KV, error) {
 	}
 	k := &KV{cfg: cfg}
 	if cfg.URL != "" {
-		remote, err := newRemote(cfg.URL)
+		remote, err := newRemote(cfg.URL, cfg.Prefix)
 		if err != nil {
 			return nil, err
 		}
@@ -90,15 +91,37 @@ func (k *KV) Close() error {
 	return b.close()
 }
 
-// Reset forgets all data of an embedded store; a real server is left alone.
-func (k *KV) Reset() {
+// Reset forgets all data; in a real server those with the prefix, and without a
+// prefix it leaves that alone.
+func (k *KV) Reset(ctx context.Context) error {
 	k.recent.clear()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.backend != nil && k.cfg.URL == "" {
+	if r, ok := k.backend.(*remote); ok {
+		if r.prefix == "" {
+			return nil
+		}
+		if err := r.clear(ctx); err != nil {
+			return errors.New(r.silence(err))
+		}
+		return nil
+	}
+	if k.backend != nil {
 		_ = k.backend.close() // it was memory
 		k.backend = nil
 	}
+	return nil
+}
+
+// Ping reports whether the real server answers; an embedded store always does.
+func (k *KV) Ping(ctx context.Context) error {
+	k.mu.Lock()
+	b := k.backend
+	k.mu.Unlock()
+	if r, ok := b.(*remote); ok {
+		return r.ping(ctx)
+	}
+	return nil
 }
 
 // started is the backend, started if this is the first command.
@@ -142,7 +165,14 @@ func (k *KV) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	format.write(w, c.kind, k.perform(r.Context(), b, c, readOnly))
+	replies := k.perform(r.Context(), b, c, readOnly)
+	for _, reply := range replies {
+		if text, down := reply.(outage); down {
+			refuse(w, http.StatusServiceUnavailable, string(text))
+			return
+		}
+	}
+	format.write(w, c.kind, replies)
 }
 
 // admit reports whether the token is known, and whether it only reads.

@@ -13,6 +13,7 @@ import (
 type (
 	status  string // OK, PONG, ...
 	failure string // an error text
+	outage  string // says why nothing answers: the request as a whole has failed
 )
 
 // Envelopes of the interface. result is always there, null included: clients

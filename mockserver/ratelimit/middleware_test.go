@@ -241,7 +241,7 @@ func TestDebugAnalyticsAndEnabled(t *testing.T) {
 	if strings.Contains(log, `msg="rate limit" method=GET path=/b`) {
 		t.Errorf("a strategy without debug is logged:\n%s", log)
 	}
-	if keys := h.keys(); !strings.Contains(keys, "p:events:GET:/a:1767225600000") {
+	if keys := h.keys(); !strings.Contains(keys, "p:GET:/a:events:1767225600000") {
 		t.Errorf("no analytics in %s", keys)
 	}
 

@@ -1,5 +1,6 @@
 // The published limiter against the stand-in, as it is.
 import assert from "node:assert/strict";
+import { Analytics } from "@upstash/core-analytics";
 import { Ratelimit } from "@upstash/ratelimit";
 import { Redis } from "@upstash/redis";
 import { test, token, url } from "./store.mjs";
@@ -50,4 +51,24 @@ test("several tokens at once", async () => {
   const limit = make(algorithms["sliding window"], "rate");
   assert.equal((await limit.limit("me", { rate: 2 })).remaining, 1);
   assert.equal((await limit.limit("me", { rate: 2 })).success, false);
+});
+
+test("the reader of analytics reads what the limiter writes", async () => {
+  const prefix = `limit:${process.pid}:analytics`;
+  const limit = new Ratelimit({ redis, limiter: Ratelimit.fixedWindow(1, "1 d"), prefix, ephemeralCache: false, analytics: true });
+  for (let i = 0; i < 3; i++) await (await limit.limit("me")).pending;
+  assert.deepEqual(await readBy(prefix), { me: { success: 1, blocked: 2 } });
+});
+
+const readBy = (prefix) => new Analytics({ redis, prefix, window: "1h" }).getAllowedBlocked("events", 2);
+
+test("the reader of analytics reads what the plugin writes", { skip: !process.env.PLUGIN_PREFIX && "no plugin has counted here" }, async () => {
+  for (const prefix of [process.env.PLUGIN_PREFIX, `${process.env.PLUGIN_PREFIX}:ALL:*`]) {
+    const [[who, counts]] = Object.entries(await readBy(prefix));
+    assert.deepEqual([who.length > 0, counts], [true, { success: 1, blocked: 2 }], prefix);
+    const top = await new Analytics({ redis, prefix, window: "1h" }).getMostAllowedBlocked("events", 2, 5);
+    assert.deepEqual([top.allowed, top.ratelimited], [[{ identifier: who, count: 1 }], [{ identifier: who, count: 2 }]], prefix);
+    const [bucket] = await new Analytics({ redis, prefix, window: "1h" }).aggregateBuckets("events", "identifier", 1);
+    assert.equal(bucket.identifier[who], 3, prefix);
+  }
 });
