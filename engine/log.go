@@ -77,6 +77,7 @@ type Event struct {
 	Invoker *RunRef // RUN_STARTED of an invoked run
 	Step    *Step   // message-level events of a run
 	Waits   *Step   // WAITER_ADDED and INVOKED: the step that caused them; not on the wire
+	Tried   string  // ERROR and FAILED: the step that the attempt was for, "" where nothing tells it; not on the wire
 	Result  []byte  // RUN_SUCCESS: the response of the workflow
 }
 
@@ -221,6 +222,9 @@ func (e *event) view() Event {
 	}
 	if d := e.detail; d != nil {
 		v.Outcome, v.Error, v.Rule, v.DLQID, v.Invoker = d.out, d.err, d.rule, d.dlqID, d.invoker
+		if e.msg != nil && d.out != nil {
+			v.Tried = e.msg.attemptedStep(d.out)
+		}
 	}
 	if e.run != nil {
 		e.viewRun(&v)

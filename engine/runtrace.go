@@ -167,6 +167,11 @@ func (g *tracing) created(m *Message, it *item, at time.Time) {
 			g.last = nil
 		}
 		g.plans[it.step.TargetStep] = c
+		if m.NotBefore.After(at) { // a sleep beside other steps; its result comes after it
+			s := g.add(it.step, nil, at)
+			s.Message, s.To, s.Parts = m.ID, m.NotBefore, []Part{{Kind: "sleeping", From: at, To: m.NotBefore}}
+			g.steps[it.step.TargetStep] = s
+		}
 	default:
 		g.result(it, at, m)
 		g.last = c
@@ -178,6 +183,8 @@ func (g *tracing) result(it *item, at time.Time, m *Message) {
 	s := g.steps[it.step.ID]
 	if s == nil {
 		s = g.begin(it, g.take(it.step.ID), at)
+	} else if c := g.plans[it.step.ID]; c != nil {
+		s.Parts = append(s.Parts, g.take(it.step.ID).parts...)
 	}
 	s.Step = it.step
 	if len(s.Parts) == 0 {
@@ -245,7 +252,13 @@ func (g *tracing) inherit() {
 func (g *tracing) close() []Span {
 	open := []*carrier{}
 	for _, id := range slices.Sorted(maps.Keys(g.plans)) {
-		open = append(open, g.plans[id])
+		s, c := g.steps[id], g.plans[id]
+		switch {
+		case s == nil:
+			open = append(open, c)
+		case len(c.parts) > 0: // it has woken
+			s.Parts, s.To = append(s.Parts, c.parts...), c.parts[len(c.parts)-1].To
+		}
 	}
 	if g.last != nil {
 		open = append(open, g.last)

@@ -170,6 +170,9 @@ func (g *grouping) next(it *item) {
 	}
 	v := g.view(it, state)
 	v.Step = Step{MessageID: it.messageID, CreatedAt: v.CreatedAt}
+	if n := len(it.errors); n > 0 {
+		v.Name = it.errors[n-1].Header.Get(errorStepHeader)
+	}
 	g.groups = append(g.groups, StepGroup{Type: "next", Steps: []StepView{v}})
 }
 

@@ -106,6 +106,69 @@ func TestRunViewOfAFailedStep(t *testing.T) {
 			t.Errorf("state %s", got)
 		}
 	})
+	t.Run("the failed step has its own name", func(t *testing.T) {
+		if got := view.text("steps", 2, "steps", 0, "stepName"); got != "charge" {
+			t.Errorf("in the run view: %q", got)
+		}
+		log := c.do("GET", "/_understudy/log?workflowRunId=wfr_1&state=ERROR", "").ok()
+		if got := log.text("events", 0, "stepName"); got != "charge" {
+			t.Errorf("in the log: %q", got)
+		}
+		trace := c.do("GET", "/_understudy/runs/wfr_1", "").ok()
+		if got := trace.text("spans", len(trace.list("spans"))-1, "step", "stepName"); got != "charge" {
+			t.Errorf("in the trace: %q", got)
+		}
+	})
+}
+
+// A step that sleeps is asleep everywhere until its time, and cancelled with its run.
+func TestSleepingStep(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	workflowAnswers(u, "200")
+	c.trigger("wfr_1")
+	u.Settle()
+	c.report("wfr_1", `{"stepId":1,"stepName":"nap","stepType":"SleepFor","sleepFor":3600,"concurrent":1}`).ok()
+	u.Settle()
+	state := func() string { t.Helper(); return c.run("wfr_1").text("steps", 1, "steps", 0, "state") }
+	if got := state(); got != "STEP_PROGRESS" {
+		t.Errorf("asleep: %s", got)
+	}
+	if why := string(c.do("GET", "/_understudy/explain/wfr_1", "").ok().raw); !strings.Contains(why, `the run sleeps in step \"nap\"`) {
+		t.Errorf("why: %s", why)
+	}
+	c.do("DELETE", "/v2/workflows/runs/wfr_1?cancel=true", "").ok()
+	if got := state(); got != "STEP_CANCELED" {
+		t.Errorf("cancelled: %s", got)
+	}
+}
+
+func TestSleepingStepBesideAFailure(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	workflowAnswers(u, "200", "500")
+	c.trigger("wfr_1", "Svc-Retries: 0")
+	u.Settle()
+	c.report("wfr_1", `{"stepId":0,"stepName":"nap","stepType":"SleepFor","sleepFor":3600,"concurrent":2,"targetStep":1}`,
+		`{"stepId":0,"stepName":"charge","stepType":"Run","concurrent":2,"targetStep":2}`).ok()
+	if trace := c.do("GET", "/_understudy/runs/wfr_1", "").ok(); !strings.Contains(string(trace.raw), `"kind":"sleeping"`) {
+		t.Errorf("the sleep is not on the time axis: %s", trace.raw)
+	}
+	u.Settle()
+	view := c.run("wfr_1")
+	states := map[string]string{}
+	for i := range view.list("steps", 1, "steps") {
+		states[view.text("steps", 1, "steps", i, "stepName")] = view.text("steps", 1, "steps", i, "state")
+	}
+	if states["nap"] != "STEP_CANCELED" || states["charge"] != "STEP_FAILED" {
+		t.Errorf("states %v: %s", states, view.raw)
+	}
+	dlq := c.do("GET", "/_understudy/dlq", "").ok()
+	if got := dlq.text("entries", 0, "cause"); !strings.HasPrefix(got, `step "charge" failed`) {
+		t.Errorf("cause in the DLQ: %s", got)
+	}
 }
 
 func TestEndpointsThatAreNoWorkflow(t *testing.T) {

@@ -344,6 +344,9 @@ func logRowOf(e *engine.Event) logRow {
 	if e.Outcome != nil {
 		row.Status, row.Cause = e.Outcome.Status, e.Outcome.Cause()
 	}
+	if row.Cause != "" && e.Step != nil {
+		row.Step = e.Tried // and not the one whose result the message carries
+	}
 	return row
 }
 
