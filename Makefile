@@ -103,7 +103,7 @@ mutants: ## Every broken and every unusual implementation against the whole suit
 	@cd cmd/understudy && MUTANTS=full $(GO) test -count=1 -parallel 8 -timeout 20m -run '^(TestMutants|TestLatitudes)' # in its folder, go test prints the table
 
 .PHONY: clients
-clients: ## The published client packages against the stand-in (needs node)
+clients: ## The published client packages against the stand-in (needs node and python3)
 	@echo '== real clients'
 	$(GO) test -count=1 -v -run '^TestClient' ./cmd/understudy ./mockserver/kv
 

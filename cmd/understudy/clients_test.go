@@ -53,17 +53,37 @@ func TestClients(t *testing.T) {
 			if name := needs[filepath.Base(dir)]; name != "" && !slices.ContainsFunc(server.env, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
 				t.Skipf("the stand-in has no %s", name)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), clientLimit)
-			defer cancel()
-			test := exec.CommandContext(ctx, "npm", "test", "--silent")
-			test.Dir = dir
-			test.Env = append(os.Environ(), server.env...)
-			if out, err := test.CombinedOutput(); err != nil {
-				t.Errorf("%v\n%s", err, out)
-			} else {
-				t.Logf("\n%s", out)
-			}
+			runClient(t, dir, server.env, "npm", "test", "--silent")
 		})
+	}
+}
+
+// TestClientsPython runs the tests of the published Python packages in the same
+// way: the messaging client, and the workflow client in a Flask application.
+func TestClientsPython(t *testing.T) {
+	t.Parallel()
+	const dir = "../../conformance/clients/python"
+	if _, err := exec.LookPath("python3"); err != nil {
+		skipLoud(t, "python3 is not installed: the published Python packages are NOT tested")
+	}
+	modules := installPython(t, dir)
+	server := serve(t, build(t), "--dialect", "upstash", "--clock", "manual")
+	env := append(server.env, "PYTHONPATH="+modules, "PYTHONDONTWRITEBYTECODE=1")
+	runClient(t, dir, env, "python3", "-m", "unittest", "discover", "--verbose", "--buffer")
+}
+
+// runClient runs the tests of a folder in their own language.
+func runClient(t *testing.T, dir string, env []string, command string, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), clientLimit)
+	defer cancel()
+	test := exec.CommandContext(ctx, command, args...)
+	test.Dir = dir
+	test.Env = append(os.Environ(), env...)
+	if out, err := test.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	} else {
+		t.Logf("\n%s", out)
 	}
 }
 
@@ -112,6 +132,37 @@ func install(t *testing.T, dir string) {
 	if err := os.WriteFile(stamp, wanted, 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// installPython fetches a client's packages unless they are there, and returns
+// the folder that holds them: one of its own, so that nothing of the machine
+// changes.
+func installPython(t *testing.T, dir string) string {
+	t.Helper()
+	wanted, err := os.ReadFile(filepath.Join(dir, "requirements.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules, err := filepath.Abs("../../.tmp/python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stamp := filepath.Join(modules, ".installed")
+	if have, err := os.ReadFile(stamp); err == nil && string(have) == string(wanted) {
+		return modules
+	}
+	if err := os.RemoveAll(modules); err != nil {
+		t.Fatal(err)
+	}
+	pip := exec.CommandContext(t.Context(), "python3", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", modules, "--requirement", "requirements.txt")
+	pip.Dir = dir
+	if out, err := pip.CombinedOutput(); err != nil {
+		skipLoud(t, fmt.Sprintf("pip install in %s: %v: %s: the published Python packages are NOT tested", dir, err, out))
+	}
+	if err := os.WriteFile(stamp, wanted, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return modules
 }
 
 // served is a running server process.
