@@ -98,7 +98,7 @@ func (s *scenario) probe(ctx context.Context, op *spec.Operation) (*answer, erro
 	}
 	a, err := s.do(q)
 	if err != nil {
-		if why := spec.WrongScheme(host, err.Error()); why != "" {
+		if why := spec.WrongSchemeOf(ctx, host, err); why != "" {
 			return nil, errors.New(why)
 		}
 		return nil, fmt.Errorf("%s does not answer: %w", host, err)

@@ -200,7 +200,7 @@ func (d *deliverer) call(ctx context.Context, m *engine.Message, target string, 
 	}
 	response, err := d.exchange(request, m.Options.Hops+1)
 	if err != nil {
-		return engine.Outcome{Err: cmp.Or(spec.WrongScheme(target, err.Error()), whyNot(ctx, err, timeout))}
+		return engine.Outcome{Err: cmp.Or(spec.WrongScheme(target, err.Error()), whyNot(ctx, err, timeout)+maybeTLS(target, err))}
 	}
 	defer response.Body.Close()
 	answer, taken, err := d.read(limited, response)
@@ -232,6 +232,15 @@ func (d *deliverer) read(ctx context.Context, response *http.Response) (answer [
 	}
 	answer, err = readAll(body, length)
 	return answer, taken, err
+}
+
+// maybeTLS is a hint for a connection that was closed without an answer: most
+// servers that speak TLS do that when they receive plain HTTP.
+func maybeTLS(target string, err error) string {
+	if strings.HasPrefix(target, "http:") && spec.Closed(err) {
+		return "; if the port speaks TLS, use https:// in place of http://"
+	}
+	return ""
 }
 
 // whyNot says in one line at which station a call failed.

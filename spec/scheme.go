@@ -1,8 +1,14 @@
 package spec
 
 import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 )
 
 // What the two mistakes look like to a client: in the text of its error, or in
@@ -28,4 +34,36 @@ func WrongScheme(url, text string) string {
 		return host + " speaks TLS, not plain HTTP: use https:// in place of http://"
 	}
 	return ""
+}
+
+// Closed reports whether a server ended the connection without an answer, as
+// most that speak TLS do when they receive plain HTTP.
+func Closed(err error) bool {
+	text := err.Error() // reports keep the text only
+	return strings.HasSuffix(text, io.EOF.Error()) || strings.Contains(text, syscall.ECONNRESET.Error())
+}
+
+// probeLimit is how long the handshake of WrongSchemeOf may take.
+const probeLimit = 2 * time.Second
+
+// WrongSchemeOf is WrongScheme for the error of a call. When the server has
+// closed the connection, it tries whether a TLS handshake succeeds there.
+func WrongSchemeOf(ctx context.Context, url string, err error) string {
+	host, ok := strings.CutPrefix(url, "http://")
+	if why := WrongScheme(url, err.Error()); why != "" || !ok || !Closed(err) {
+		return why
+	}
+	host, _, _ = strings.Cut(host, "/")
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", host)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = conn.Close() }()
+	probe := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // only whether it speaks TLS matters
+	if probe.HandshakeContext(ctx) != nil {
+		return ""
+	}
+	return WrongScheme(url, tlsAnswers[0])
 }

@@ -221,7 +221,7 @@ func (c *remote) call(e *env, method, path string, q url.Values, body, answer an
 	}
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
-		if why := spec.WrongScheme(target, err.Error()); why != "" {
+		if why := spec.WrongSchemeOf(e.ctx, target, err); why != "" {
 			return &exit{exitUnreachable, fmt.Errorf("no stand-in at %s: %s", c.URL, why)}
 		}
 		return &exit{exitUnreachable, fmt.Errorf("no stand-in at %s: %w; `understudy serve` starts one", c.URL, cause(err))}

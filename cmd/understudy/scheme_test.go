@@ -40,6 +40,30 @@ func alerting(t *testing.T) string {
 	return "http://" + l.Addr().String()
 }
 
+// silentTLS closes a connection that does not begin with a TLS handshake, as
+// OpenSSL, Node.js and Python do.
+type silentTLS struct{ net.Listener }
+
+func (l silentTLS) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return &silentConn{Conn: conn}, err
+}
+
+type silentConn struct {
+	net.Conn
+	begun bool
+}
+
+func (c *silentConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if !c.begun && n > 0 && p[0] != 0x16 {
+		_ = c.Conn.Close()
+		return 0, net.ErrClosed
+	}
+	c.begun = true
+	return n, err
+}
+
 // Each command says in words that a URL has the wrong scheme for its port.
 func TestWrongSchemeIsNamed(t *testing.T) {
 	t.Parallel()
@@ -47,11 +71,16 @@ func TestWrongSchemeIsNamed(t *testing.T) {
 	t.Cleanup(plain.Close)
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(secure.Close)
+	closing := httptest.NewUnstartedServer(http.NotFoundHandler())
+	closing.Listener = silentTLS{closing.Listener}
+	closing.StartTLS()
+	t.Cleanup(closing.Close)
 	const usePlain, useTLS = "speaks plain HTTP, not TLS: use http:// in place of https://", "speaks TLS, not plain HTTP: use https:// in place of http://"
 	for name, at := range map[string]struct{ url, want string }{
 		"https to a plain port":               {strings.Replace(plain.URL, "http:", "https:", 1), usePlain},
 		"http to a TLS port":                  {strings.Replace(secure.URL, "https:", "http:", 1), useTLS},
 		"http to a TLS port that sends alert": {alerting(t), useTLS},
+		"http to a TLS port that only closes": {strings.Replace(closing.URL, "https:", "http:", 1), useTLS},
 	} {
 		target := filepath.Join(t.TempDir(), "target.yaml")
 		text := "apiVersion: conformance/v1\ntarget: {name: x, urls: {base: '" + at.url + "'}, auth: {bearer: tttt}}\n"

@@ -5,14 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
 	"unicode"
-	"unicode/utf8"
-
-	"golang.org/x/term"
 )
 
 // row is an entry of a list, as the control API has it.
@@ -30,8 +26,7 @@ type listing struct {
 	columns []column
 }
 
-// The tables of ctl, by command. The last column is the longest: it is cut where
-// the terminal ends.
+// The tables of ctl, by command. The last column is the longest.
 var (
 	messageTable = listing{"messages", []column{
 		{"MESSAGE", field("messageId")}, {"STATE", field("state")}, {"RETRIED", retried}, {"CREATED (UTC)", moment("createdAt")},
@@ -181,10 +176,18 @@ func (l *listing) write(w io.Writer, answer json.RawMessage) error {
 		_, _ = fmt.Fprintln(aligned, strings.TrimSuffix(lines[i].String(), "\t")) // into memory
 	}
 	_ = aligned.Flush() // into memory
-	if cursor != "" {
-		fmt.Fprintf(&text, "more: --cursor %s\n", cursor)
+	for i, line := range strings.Split(strings.TrimSpace(text.String()), "\n") {
+		if line = strings.TrimRight(line, " "); i == 0 && isTerminal(w) && colourful() {
+			line = "\x1b[1m" + line + "\x1b[0m"
+		}
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
 	}
-	return cut(w, text.String())
+	if cursor != "" {
+		_, err = fmt.Fprintf(w, "more: --cursor %s\n", cursor)
+	}
+	return err
 }
 
 // printable is a text of somebody else in one line, without control characters.
@@ -195,25 +198,4 @@ func printable(text string) string {
 		}
 		return r
 	}, text)
-}
-
-// cut writes lines, on a terminal not beyond its width, with the first in bold.
-func cut(w io.Writer, text string) error {
-	width := 0
-	if f, ok := w.(*os.File); ok && isTerminal(w) {
-		width, _, _ = term.GetSize(int(f.Fd())) // 0: unknown
-	}
-	var b strings.Builder
-	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
-		line = strings.TrimRight(line, " ")
-		if width > 1 && utf8.RuneCountInString(line) > width && !strings.HasPrefix(line, "more: ") {
-			line = string([]rune(line)[:width-1]) + "…"
-		}
-		if i == 0 && isTerminal(w) && colourful() {
-			line = "\x1b[1m" + line + "\x1b[0m"
-		}
-		b.WriteString(line + "\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
