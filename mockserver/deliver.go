@@ -82,6 +82,9 @@ func (d *deliverer) deliver(ctx context.Context, w *world, a engine.Attempt) eng
 			return out
 		}
 		nearMiss = w.stubs.nearest(asked)
+		if isProvider(m.URL) {
+			return engine.Outcome{Err: "no stub answers for the model provider " + m.URL + "; accepted is " + noProvider(m.URL)}
+		}
 		target := w.rewrites.apply(m.URL)
 		if why := d.server.mayLeave(target); why != "" {
 			return engine.Outcome{Err: "delivery to " + target + " was not made: " + why}

@@ -57,10 +57,30 @@ func ownQuery(raw string) string {
 	return strings.Join(kept, "&")
 }
 
-// aim puts a destination into a request: as a URL, or as the name of a group.
+// providerPrefix begins the name of a model provider, such as api/llm, that the
+// service calls by itself. Here only a stub can answer in its place.
+const providerPrefix = "api/"
+
+// isProvider reports whether a destination is the name of a model provider.
+func isProvider(target string) bool {
+	name, ok := strings.CutPrefix(target, providerPrefix)
+	return ok && engine.ValidGroupName(name)
+}
+
+// noProvider is how to deliver to a model provider.
+func noProvider(target string) string {
+	return "a stub for it: add one before publishing, such as understudy ctl stub " + target + ` '200:{"choices":[]}', or start with --stub ` + target + "=200"
+}
+
+// aim puts a destination into a request: as a URL, as the name of a group, or as
+// that of a model provider.
 func aim(r *engine.PublishRequest, in, target string) error {
 	if target == "" {
 		return refused([]spec.Problem{problem(in, "destination", "", "a non-empty destination must be provided: an http(s) URL or the name of a URL group", "")})
+	}
+	if isProvider(target) {
+		r.URL = target
+		return nil
 	}
 	if strings.Contains(target, "://") {
 		r.URL = target
@@ -72,6 +92,14 @@ func aim(r *engine.PublishRequest, in, target string) error {
 	}
 	r.Group = target
 	return nil
+}
+
+// aimAt is aim for a publish: a model provider must have a stub.
+func (c *call) aimAt(r *engine.PublishRequest, in, target string) error {
+	if isProvider(target) && !c.world.stubs.standFor(target) {
+		return refused([]spec.Problem{problem(in, "destination", strconv.Quote(target), "is a model provider, and no stub answers for it", noProvider(target))})
+	}
+	return aim(r, in, target)
 }
 
 // checkURL refuses what cannot be called.

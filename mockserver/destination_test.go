@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/understudy-mock/understudy/mockserver"
 )
@@ -153,4 +154,48 @@ func TestImpossibleDestinationsAreRefused(t *testing.T) {
 	if n := len(u.Deliveries()); n != 0 {
 		t.Errorf("%d deliveries of refused messages", n)
 	}
+}
+
+// A model provider is a destination when a stub answers for it; else a publish
+// says how to add one.
+func TestModelProviders(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	publishes := map[string]func() answer{
+		"publish":  func() answer { return c.do("POST", "/v2/publish/api/llm", `{"model":"m"}`) },
+		"encoded":  func() answer { return c.do("POST", "/v2/publish/api%2Fllm", `{"model":"m"}`) },
+		"enqueue":  func() answer { return c.do("POST", "/v2/enqueue/q/api/llm", `{"model":"m"}`) },
+		"batch":    func() answer { return c.do("POST", "/v2/batch", `[{"destination":"api/llm","body":"{}"}]`) },
+		"schedule": func() answer { return c.do("POST", "/v2/schedules/api/llm", "{}", "Svc-Cron: * * * * *") },
+	}
+	for name, publish := range publishes {
+		t.Run(name+" without a stub", func(t *testing.T) {
+			publish().refused(400, `destination "api/llm"`, "understudy ctl stub api/llm", "--stub api/llm=200")
+		})
+	}
+	u.Script(mockserver.Stub{URL: "api/llm", Answers: []mockserver.Answer{{Status: "200", Body: `{"choices":[]}`}}})
+	c.do("POST", "/v2/publish/api/email", "{}").refused(400, "understudy ctl stub api/email")
+	for name, publish := range publishes {
+		t.Run(name+" with a stub", func(t *testing.T) { publish().ok() })
+	}
+	u.Advance(time.Minute)
+	list := u.Deliveries()
+	if len(list) != len(publishes) {
+		t.Errorf("%d deliveries, want %d", len(list), len(publishes))
+	}
+	for _, d := range list {
+		if d.URL != "api/llm" || string(d.Response.Body) != `{"choices":[]}` || d.Request.Header.Get("Svc-Signature") == "" {
+			t.Errorf("delivery to %s: %s %s", d.URL, d.Response.Body, d.Error)
+		}
+	}
+	t.Run("a stub that is gone fails the delivery with the same hint", func(t *testing.T) {
+		c.do("POST", "/v2/publish/api/llm", "{}", "Svc-Delay: 1h", "Svc-Retries: 0").ok()
+		c.do("DELETE", "/_understudy/stubs", "").ok()
+		u.Advance(time.Hour)
+		list := u.Deliveries()
+		if last := list[len(list)-1]; !strings.Contains(last.Error, "understudy ctl stub api/llm") {
+			t.Errorf("error %q", last.Error)
+		}
+	})
 }

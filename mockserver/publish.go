@@ -62,7 +62,7 @@ func (s *Server) publishRequest(c *call, variable string) (engine.PublishRequest
 	}
 	target, err := destination(c.vars[variable], c.raw)
 	if err == nil {
-		err = aim(&r, "path", target)
+		err = c.aimAt(&r, "path", target)
 	}
 	err = both(err, s.configure(c, &r, headerSettings(c.header).withQuery(c.query)))
 	if r.Options.HeaderForward || r.Group != "" { // a group may ask for it by default
@@ -225,7 +225,7 @@ func (s *Server) item(c *call, item batchItem) (engine.PublishRequest, error) {
 		return engine.PublishRequest{}, err
 	}
 	r := engine.PublishRequest{Header: kept(h), Forward: content(h), All: defaults(h), Body: bodyBytes(item.Body), CallerIP: c.callerIP()}
-	if err := both(aim(&r, "body", item.Destination), s.configure(c, &r, headerSettings(h))); err != nil {
+	if err := both(c.aimAt(&r, "body", item.Destination), s.configure(c, &r, headerSettings(h))); err != nil {
 		return r, err
 	}
 	if item.Queue != "" {

@@ -191,6 +191,13 @@ func (s *stubs) answer(d *delivered, limit time.Duration) (engine.Outcome, bool)
 	return engine.Outcome{}, false
 }
 
+// standFor reports whether a stub answers for a URL, whatever else it asks for.
+func (s *stubs) standFor(url string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.list, func(one *stub) bool { return one.url.MatchString(url) })
+}
+
 // nearest says which stub came closest to a delivery that none matched, and what
 // was missing; "" when there is none.
 func (s *stubs) nearest(d *delivered) string {
