@@ -11,6 +11,7 @@ type report struct {
 	Status          int                 `json:"status"`
 	Header          map[string][]string `json:"header"`
 	Body            []byte              `json:"body"`
+	BodyNote        string              `json:"bodyNote,omitempty"` // why body is not the whole answer
 	Retried         int                 `json:"retried"`
 	MaxRetries      int                 `json:"maxRetries"`
 	DLQID           string              `json:"dlqId,omitempty"`
@@ -52,6 +53,7 @@ func (a *Account) newReport(m *Message, o *Outcome, dlqID string) report {
 		Status:          o.Status,
 		Header:          notNil(o.Header),
 		Body:            append([]byte{}, o.Body...),
+		BodyNote:        o.Note,
 		Retried:         m.Retried,
 		MaxRetries:      m.MaxRetries,
 		DLQID:           dlqID,

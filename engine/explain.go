@@ -82,6 +82,9 @@ func (a *Account) whyEnded(id string) (Explanation, bool) {
 		x.Reasons = append(x.Reasons, Reason{Kind: Broken, Text: cause})
 	}
 	x.Reasons = append(x.Reasons, Reason{Text: fmt.Sprintf("it ended at %s", time.UnixMilli(e.at).UTC().Format(time.RFC3339Nano))})
+	if o := e.msg.last; o != nil && o.Note != "" {
+		x.Reasons = append(x.Reasons, Reason{Text: "its " + o.Note})
+	}
 	if entry := a.keptAs(id); entry != "" {
 		x.DLQID = entry
 		x.Reasons = append(x.Reasons, Reason{Text: "it is kept as DLQ entry " + entry})

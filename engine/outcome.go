@@ -61,7 +61,11 @@ func failure(o *Outcome) string {
 	if o.Err != "" {
 		return o.Err
 	}
-	return fmt.Sprintf("destination answered status %d", o.Status)
+	text := fmt.Sprintf("destination answered status %d", o.Status)
+	if o.Note != "" {
+		text += "; " + o.Note
+	}
+	return text
 }
 
 // minWait is the minimum interval between two attempts of a message, in which

@@ -46,6 +46,7 @@ type Outcome struct {
 	Header  Header
 	Body    []byte
 	Err     string
+	Note    string        // why Body is not the whole answer, "" when it is
 	Took    time.Duration // how long the destination took
 	After   time.Duration // a stub's claim, on the account's clock: the outcome takes effect so much later
 	BytesUp int           // request size, headers included

@@ -20,9 +20,6 @@ import (
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
-// maxResponse is how much of a destination's answer is kept, in bytes.
-const maxResponse = 10 << 20
-
 // deliverer makes attempts over HTTP.
 type deliverer struct {
 	server      *Server
@@ -107,7 +104,7 @@ func (d *deliverer) deliver(ctx context.Context, w *world, a engine.Attempt) eng
 		At: a.At.UnixMilli(), RealAt: d.server.realTime(w), MessageID: m.ID, Role: string(m.Role), Attempt: a.Number, URL: mask.URL(m.URL), Method: m.Method,
 		Request:  Message{Header: mask.Header(header), Body: seen},
 		Response: Message{Status: out.Status, Header: mask.Header(http.Header(out.Header)), Body: out.Body},
-		Error:    mask.Text(out.Err), Stubbed: stubbed, NearMiss: mask.Text(nearMiss), DurationMs: float64(out.Took.Microseconds()) / 1000,
+		Error:    mask.Text(out.Err), Note: out.Note, Stubbed: stubbed, NearMiss: mask.Text(nearMiss), DurationMs: float64(out.Took.Microseconds()) / 1000,
 	})
 	d.server.relieve()
 	out.Header = engine.Header(dialect.NeutralHeader(http.Header(out.Header)))
@@ -211,7 +208,11 @@ func (d *deliverer) call(ctx context.Context, m *engine.Message, target string, 
 	if err != nil {
 		return engine.Outcome{Err: "answer broke off: " + whyNot(ctx, err, timeout)}
 	}
-	return engine.Outcome{Status: response.StatusCode, Header: engine.Header(response.Header), Body: answer}
+	answer, note := cutAnswer(response, answer)
+	if note != "" {
+		d.server.cfg.Log.Warn("answer cut", "message", m.ID, "url", mask.URL(m.URL), "note", note)
+	}
+	return engine.Outcome{Status: response.StatusCode, Header: engine.Header(response.Header), Body: answer, Note: note}
 }
 
 // read takes an answer. A large one waits until there is room for it, so that

@@ -173,6 +173,7 @@ func entryBody(e *engine.DLQEntry) api.WorkflowDLQEntry {
 	}
 	out.ResponseStatus, out.ResponseHeader = some(e.Last.Status), headerMap(e.Last.Header)
 	out.ResponseBody, out.ResponseBodyBase64 = bodyText(e.Last.Body)
+	out.ResponseBodyNote = some(e.Last.Note)
 	if e.Last.Status == 0 && e.Last.Err != "" {
 		out.ResponseBody = some(strings.ToValidUTF8(e.Last.Err, "?"))
 	}

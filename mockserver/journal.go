@@ -84,6 +84,7 @@ type Delivery struct {
 	Request    Message `json:"request"`
 	Response   Message `json:"response"`
 	Error      string  `json:"error,omitempty"` // why no response came
+	Note       string  `json:"note,omitempty"`  // why the body of the response is not the whole answer
 	Stubbed    bool    `json:"stubbed,omitempty"`
 	NearMiss   string  `json:"nearMiss,omitempty"` // no stub matched: which came closest, and why it did not
 	DurationMs float64 `json:"durationMs"`         // wall time; 0 in a server that repeats, unless a stub says

@@ -89,6 +89,7 @@ func logBody(e *engine.Event) api.LogEvent {
 	if e.Outcome != nil {
 		out.ResponseStatus, out.ResponseHeaders = some(e.Outcome.Status), headerMap(e.Outcome.Header)
 		out.ResponseBody, _ = bodyText(e.Outcome.Body)
+		out.ResponseBodyNote = some(e.Outcome.Note)
 	}
 	if m.Dropped > 0 || e.Outcome != nil && e.Outcome.Dropped > 0 {
 		out.BodyDropped = new(true)
@@ -140,6 +141,7 @@ func eventBody(e *engine.Event) api.WorkflowEvent {
 		if o := e.Outcome; o != nil {
 			out.ResponseStatus, out.ResponseHeaders = some(o.Status), headerMap(o.Header)
 			out.ResponseBody, _ = bodyText(o.Body)
+			out.ResponseBodyNote = some(o.Note)
 		}
 	case string(engine.RunStarted):
 		if e.Invoker != nil {

@@ -423,6 +423,9 @@ type DLQMessage struct {
 	ResponseBody       *string   `json:"responseBody,omitempty"`
 	ResponseBodyBase64 *string   `json:"responseBodyBase64,omitempty"`
 
+	// ResponseBodyNote Why responseBody is not the whole answer: its length, and the limit.
+	ResponseBodyNote *string `json:"responseBodyNote,omitempty"`
+
 	// ResponseHeader Header name to its values.
 	ResponseHeader       *HeaderMap `json:"responseHeader,omitempty"`
 	ResponseStatus       *int       `json:"responseStatus,omitempty"`
@@ -556,6 +559,9 @@ type LogEvent struct {
 	Rate             *int       `json:"rate,omitempty"`
 	RatePerSecond    *int       `json:"ratePerSecond,omitempty"`
 	ResponseBody     *string    `json:"responseBody,omitempty"`
+
+	// ResponseBodyNote Why responseBody is not the whole answer: its length, and the limit.
+	ResponseBodyNote *string `json:"responseBodyNote,omitempty"`
 
 	// ResponseHeaders Header name to its values.
 	ResponseHeaders      *HeaderMap   `json:"responseHeaders,omitempty"`
@@ -1022,6 +1028,9 @@ type WorkflowDLQEntry struct {
 	ResponseBody       *string   `json:"responseBody,omitempty"`
 	ResponseBodyBase64 *string   `json:"responseBodyBase64,omitempty"`
 
+	// ResponseBodyNote Why responseBody is not the whole answer: its length, and the limit.
+	ResponseBodyNote *string `json:"responseBodyNote,omitempty"`
+
 	// ResponseHeader Header name to its values.
 	ResponseHeader       *HeaderMap `json:"responseHeader,omitempty"`
 	ResponseStatus       *int       `json:"responseStatus,omitempty"`
@@ -1049,6 +1058,9 @@ type WorkflowEvent struct {
 	Labels                   *[]string  `json:"labels,omitempty"`
 	NextDeliveryTime         *int64     `json:"nextDeliveryTime,omitempty"`
 	ResponseBody             *string    `json:"responseBody,omitempty"`
+
+	// ResponseBodyNote Why responseBody is not the whole answer: its length, and the limit.
+	ResponseBodyNote *string `json:"responseBodyNote,omitempty"`
 
 	// ResponseHeaders Header name to its values.
 	ResponseHeaders     *HeaderMap         `json:"responseHeaders,omitempty"`

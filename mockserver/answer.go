@@ -1,0 +1,47 @@
+package mockserver
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"unicode/utf8"
+)
+
+const (
+	// maxResponse is how much of a destination's answer is kept, in bytes.
+	maxResponse = 10 << 20
+	// maxCounted is how far an answer of unknown length is read to count it.
+	maxCounted = 10 * maxResponse
+)
+
+// cutAnswer looks at the beginning of an answer, as far as it is kept. The note
+// says how long the answer is when that is not all of it. It counts in any case.
+func cutAnswer(r *http.Response, kept []byte) (body []byte, note string) {
+	if len(kept) < maxResponse {
+		return kept, ""
+	}
+	length, more := r.ContentLength, ""
+	if length < 0 {
+		rest, err := io.Copy(io.Discard, io.LimitReader(r.Body, maxCounted-maxResponse))
+		if length = maxResponse + rest; length == maxCounted || err != nil {
+			more = "more than "
+		}
+	}
+	if length == maxResponse && more == "" {
+		return kept, ""
+	}
+	return wholeCharacters(kept), fmt.Sprintf("answer is %s%d bytes long; the limit is %d (%s), and the rest is not kept", more, length, maxResponse, byteSize(maxResponse))
+}
+
+// wholeCharacters leaves out the beginning of a character at the end of a text.
+func wholeCharacters(text []byte) []byte {
+	for i := 1; i < utf8.UTFMax && i <= len(text); i++ {
+		if last := text[len(text)-i:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				return text[:len(text)-i]
+			}
+			break
+		}
+	}
+	return text
+}

@@ -1,0 +1,80 @@
+package mockserver_test
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// An answer above the limit counts as it is, and whatever keeps it says how long
+// it was.
+func TestALongAnswerSaysSo(t *testing.T) {
+	t.Parallel()
+	const limit = 10 << 20
+	for name, c := range map[string]struct {
+		length  int64
+		chunked bool
+		status  int
+		want    string // "" for no note
+	}{
+		"at the limit":                     {limit, false, 200, ""},
+		"above, a success":                 {limit + 7, false, 200, "answer is 10485767 bytes long; the limit is 10485760 (10 MiB)"},
+		"above, of unknown length":         {limit + 7, true, 200, "answer is 10485767 bytes long; the limit is 10485760 (10 MiB)"},
+		"above, a failure":                 {2 * limit, false, 500, "answer is 20971520 bytes long; the limit is 10485760 (10 MiB)"},
+		"far above, and of unknown length": {11 * limit, true, 200, "answer is more than 104857600 bytes long; the limit is 10485760 (10 MiB)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := &lines{}
+			u := mockserver.RunT(t, mockserver.Config{Log: slog.New(slog.NewTextHandler(log, nil))})
+			s := newSink(t, func(w http.ResponseWriter, _ *http.Request) {
+				if !c.chunked {
+					w.Header().Set("Content-Length", fmt.Sprint(c.length))
+				}
+				w.WriteHeader(c.status)
+				_, _ = io.CopyN(w, endless("ä"), c.length) // the server may have hung up
+			})
+			id := u.Publish(s.URL, nil, "Svc-Retries: 0", "Svc-Callback: "+u.URL()+"/_understudy/sink/status/200")
+			list := u.Deliveries()
+			first := list[0]
+			if first.Response.Status != c.status || first.Error != "" {
+				t.Errorf("status %d, error %q; want %d and none", first.Response.Status, first.Error, c.status)
+			}
+			if n := len(first.Response.Body); n != limit {
+				t.Errorf("%d bytes are kept, want %d", n, limit)
+			}
+			cl := newClient(t, u)
+			shown := map[string]string{
+				"journal":  first.Note,
+				"log":      string(cl.do("GET", "/v2/logs?messageId="+id, "").ok().raw),
+				"why":      string(cl.do("GET", "/_understudy/explain/"+id, "").ok().raw),
+				"terminal": log.String(),
+				"callback": string(list[1].Request.Body),
+			}
+			if c.status != 200 {
+				shown["DLQ"] = string(cl.do("GET", "/v2/dlq", "").ok().raw)
+			}
+			for place, text := range shown {
+				if has := strings.Contains(text, "the limit is"); c.want == "" && has || !strings.Contains(text, c.want) {
+					t.Errorf("%s does not say %q", place, c.want)
+				}
+			}
+		})
+	}
+}
+
+// endless repeats a text.
+type endless string
+
+func (e endless) Read(b []byte) (int, error) {
+	n := 0
+	for n < len(b) {
+		n += copy(b[n:], e)
+	}
+	return n, nil
+}
