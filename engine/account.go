@@ -30,7 +30,8 @@ type Config struct {
 	Log        *slog.Logger
 	Failed     func(FailedAttempt) // sees each failure; called with the lock held; nil: nobody
 
-	HeaderName func(dialect, name string) string // a header as clients of the dialect know it, for texts; nil: as it is
+	HeaderName func(dialect, name string) string        // a header as clients of the dialect know it, for texts; nil: as it is
+	InDialect  func(dialect string, json []byte) []byte // the body of a callback with the dialect's names; nil: as it is
 
 	PricePerMessage float64       // billing, decided: open point 30
 	VectorLag       time.Duration // decided: open point 33

@@ -92,6 +92,9 @@ func (a *Account) callback(role Role, source *Message, cb *Callback, r report) *
 	if err != nil { // a report holds only strings, numbers and bytes
 		a.cfg.Log.Error("callback body", "message", source.ID, "error", err)
 	}
+	if dialect := source.Options.Dialect; dialect != "" && a.cfg.InDialect != nil {
+		body = a.cfg.InDialect(dialect, body)
+	}
 	opts := cb.Options
 	opts.Queue, opts.Hops, opts.Dialect = "", source.Options.Hops, source.Options.Dialect
 	if opts.Retries == nil {

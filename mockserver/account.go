@@ -79,6 +79,7 @@ func (s *Server) newWorld(a Account) *world {
 		NextKey:         next,
 		Log:             s.cfg.Log,
 		HeaderName:      s.headerName(w),
+		InDialect:       func(dialect string, json []byte) []byte { return s.dialectOf(w, dialect).BrandJSON(json) },
 		Failed:          func(f engine.FailedAttempt) { s.tellFailure(w, f) },
 		PricePerMessage: s.cfg.PricePerMessage,
 		VectorLag:       s.cfg.VectorLag,

@@ -61,7 +61,7 @@ func (d *deliverer) deliver(ctx context.Context, w *world, a engine.Attempt) eng
 	m := a.Message
 	dialect := d.server.dialectOf(w, m.Options.Dialect)
 	body := a.Body
-	if m.Role == engine.RoleCallback || m.Role == engine.RoleFailureCallback {
+	if m.Options.Dialect == "" && (m.Role == engine.RoleCallback || m.Role == engine.RoleFailureCallback) {
 		body = dialect.BrandJSON(body) // JSON that the engine wrote
 	}
 	header, err := d.header(dialect, a, body)

@@ -150,7 +150,7 @@ func TestWhatIsCreatedKeepsItsDialect(t *testing.T) {
 	u, d := auto(t)
 	p := d.HeaderPrefix
 	u.Stub("https://*.test/*", 200)
-	u.Stub("https://down.test/*", 500)
+	u.Script(mockserver.Stub{URL: "https://down.test/*", Answers: []mockserver.Answer{{Status: "500", Headers: map[string]string{p + "Answer": "x"}}}})
 	u.Publish("https://first.test/", nil, "Svc-Retries: 0") // the account follows the neutral one
 	u.Publish("https://down.test/", nil, p+"Retries: 0", p+"Failure-Callback: https://failed.test/", p+"Forward-Svc-Own: x")
 	u.Publish("https://up.test/", nil, p+"Callback: https://called.test/")
@@ -175,11 +175,20 @@ func TestWhatIsCreatedKeepsItsDialect(t *testing.T) {
 		if got.Request.Header.Get(p+"Message-Id") == "" || !signedBy(got, p+"Signature", d.CurrentSigningKey) {
 			t.Errorf("%s got %v", got.URL, got.Request.Header)
 		}
+		if got.URL == "https://failed.test/" && !strings.Contains(string(got.Request.Body), p+"Answer") {
+			t.Errorf("the callback says %s", got.Request.Body)
+		}
 		if got.URL == "https://down.test/" && got.Request.Header.Get("Svc-Own") != "x" {
 			t.Errorf("the header that was forwarded became another: %v", got.Request.Header)
 		}
-		if strings.Contains(string(got.Request.Body), "Svc-Message") {
+		if strings.Contains(string(got.Request.Body), "Svc-Answer") {
 			t.Errorf("%s got %s", got.URL, got.Request.Body)
+		}
+	}
+	for _, row := range c.do("GET", "/_understudy/messages", "").list("messages") {
+		id, _ := row.(map[string]any)["messageId"].(string)
+		if shown := c.do("GET", "/_understudy/messages/"+id, ""); strings.Contains(string(shown.raw), "Svc-Answer") {
+			t.Errorf("the control API shows %s", shown.raw)
 		}
 	}
 	for _, url := range []string{"https://failed.test/", "https://called.test/", "https://cron.test/"} {
