@@ -40,6 +40,19 @@ func (o *Outcome) Cause() string {
 	return text
 }
 
+// Attempts is how many attempts of a message have begun.
+func (m *Message) Attempts() int {
+	switch {
+	case m.State == Created:
+		return 0
+	case m.State == Retry, m.State == Canceled && !m.NextAt.IsZero(): // it waited
+		return m.Retried
+	case m.State == Canceled && m.last == nil:
+		return 0
+	}
+	return m.Retried + 1
+}
+
 // Cause says why the latest attempt of a message failed, "" if it did not.
 func (m *Message) Cause() string {
 	if m.last != nil && (m.State == Retry || m.State == Errored || m.State == Failed) {

@@ -32,6 +32,7 @@ type messageRow struct {
 	URL        string              `json:"url"`
 	CreatedAt  int64               `json:"createdAt"`                  // Unix ms
 	NextAt     *int64              `json:"nextDeliveryTime,omitempty"` // Unix ms
+	Attempts   int                 `json:"attempts"`                   // that have begun
 	Retried    int                 `json:"retried"`
 	MaxRetries int                 `json:"maxRetries"`
 	Bytes      int                 `json:"bytes"`                 // of its body
@@ -48,12 +49,16 @@ type messageRow struct {
 }
 
 func rowOf(m *engine.Message) messageRow {
-	return messageRow{
-		ID: m.ID, Role: m.Role, State: m.State, Method: m.Method, URL: m.URL, CreatedAt: m.CreatedAt.UnixMilli(), NextAt: ms(m.NextAt),
+	row := messageRow{
+		ID: m.ID, Role: m.Role, State: m.State, Method: m.Method, URL: m.URL, CreatedAt: m.CreatedAt.UnixMilli(), Attempts: m.Attempts(),
 		Retried: m.Retried, MaxRetries: m.MaxRetries, Bytes: len(m.Body) + m.Dropped, Dropped: m.Dropped > 0, Labels: m.Labels(), FlowKey: m.FlowKey(),
 		Group: m.Group, Queue: m.Queue(), Schedule: m.ScheduleID, RunID: m.RunID, Source: m.SourceID,
 		Asleep: m.Asleep(), Cause: m.Cause(),
 	}
+	if m.State == engine.Created || m.State == engine.Retry {
+		row.NextAt = ms(m.NextAt)
+	}
+	return row
 }
 
 // rows makes a page of an account into one on the wire.

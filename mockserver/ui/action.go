@@ -152,7 +152,7 @@ func (p *Page) act(w http.ResponseWriter, r *http.Request, name string) {
 	switch {
 	case err != nil:
 	case !known:
-		err = fmt.Errorf("no such button: %s", name)
+		err = fmt.Errorf("button %s: not found", name)
 	case a.ask != nil && f.Get("sure") == "":
 		f.Del("sure")
 		at := &frame{Account: v.account, query: v.query}
@@ -231,7 +231,7 @@ func headerLines(text string, h http.Header) error {
 		}
 		name, value, ok := strings.Cut(line, ":")
 		if !ok || strings.TrimSpace(name) == "" || strings.ContainsAny(name, " \t") {
-			return fmt.Errorf("header %.80q: accepted is Name: value, a line each", line)
+			return fmt.Errorf("header line: invalid value %.80q: must be Name: value, one per line", line)
 		}
 		name = textproto.CanonicalMIMEHeaderKey(name)
 		h[name] = append(h[name], strings.TrimSpace(value))

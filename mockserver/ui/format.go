@@ -133,13 +133,9 @@ func later(a, b any) bool {
 
 // tries says how many attempts a message has had, and how many it may have.
 func tries(row doc) string {
-	retried, _ := number(row["retried"])
+	had, _ := number(row["attempts"])
 	most, _ := number(row["maxRetries"])
-	had := int(retried)
-	if state := row["state"]; state != "CREATED" && state != "RETRY" || state == "RETRY" && retried == 0 {
-		had++
-	}
-	return fmt.Sprintf("%d of %d", had, int(most)+1)
+	return fmt.Sprintf("%d of %d", int(had), int(most)+1)
 }
 
 // took is a duration in ms with a part of one.

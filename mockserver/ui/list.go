@@ -65,7 +65,7 @@ func queues(v *visit) (any, error) {
 func putQueue(v *visit, f form) error {
 	n, err := strconv.Atoi(cmp.Or(f.Get("parallelism"), "1"))
 	if err != nil {
-		return fmt.Errorf("parallelism %q: accepted is a whole number from 1 up", f.Get("parallelism"))
+		return fmt.Errorf("parallelism: invalid value %q: must be an integer from 1", f.Get("parallelism"))
 	}
 	return v.do(nil, request{method: http.MethodPost, path: v.as("/v2/queues"), body: doc{"queueName": f.Get("name"), "parallelism": n}})
 }
@@ -225,7 +225,7 @@ func (f form) rule(texts, numbers, flags []string) (doc, error) {
 		if v := f.Get(name); v != "" {
 			n, err := strconv.ParseFloat(v, 64)
 			if err != nil {
-				return nil, fmt.Errorf("%s %q: accepted is a number", name, v)
+				return nil, fmt.Errorf("%s: invalid value %q: must be a number", name, v)
 			}
 			out[name] = n
 		}

@@ -33,7 +33,7 @@ func (v *visit) narrowed(names ...string) (url.Values, error) {
 			at, err = time.Parse("2006-01-02T15:04", text)
 		}
 		if err != nil {
-			return nil, &failure{http.StatusBadRequest, fmt.Sprintf("%s %q: accepted is a time of the clock in UTC such as 2026-01-02T15:04", field, text)}
+			return nil, &failure{http.StatusBadRequest, fmt.Sprintf("%s: invalid value %q: must be a time in UTC such as 2026-01-02T15:04", field, text)}
 		}
 		query.Set(name, strconv.FormatInt(at.UnixMilli(), 10))
 	}
@@ -290,7 +290,7 @@ func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\
 func publish(v *visit, f form) error {
 	destination := strings.TrimSpace(f.Get("destination"))
 	if destination == "" {
-		return fmt.Errorf("destination is missing: accepted is a URL, or the name of a URL group")
+		return fmt.Errorf("destination is missing: must be a URL or the name of a URL group")
 	}
 	destination, query, _ := strings.Cut(destination, "?")
 	r := request{method: http.MethodPost, path: v.as("/v2/publish/" + destination), raw: query, header: http.Header{}, body: []byte(f.Get("body"))}
@@ -300,7 +300,7 @@ func publish(v *visit, f form) error {
 	if f.Get("binary") != "" {
 		body, err := base64.StdEncoding.DecodeString(strings.TrimSpace(f.Get("body")))
 		if err != nil {
-			return fmt.Errorf("body is no base64: %w", err)
+			return fmt.Errorf("body: invalid base64: %w", err)
 		}
 		r.body = body
 	}

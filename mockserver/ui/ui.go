@@ -123,7 +123,7 @@ func (p *Page) fill(f *frame, r *http.Request, id string) error {
 	f.Access = v.access
 	at := viewNamed(f.Name)
 	if at == nil {
-		return &failure{http.StatusNotFound, "no view " + f.Name + "; those that there are stand on the left"}
+		return &failure{http.StatusNotFound, "view " + f.Name + ": not found; the navigation lists all views"}
 	}
 	f.Title, f.template = at.title, at.name
 	var err error
@@ -132,7 +132,7 @@ func (p *Page) fill(f *frame, r *http.Request, id string) error {
 		return err
 	}
 	if id, err = url.PathUnescape(id); err != nil || at.one == nil {
-		return &failure{http.StatusNotFound, "no such page; the views stand on the left"}
+		return &failure{http.StatusNotFound, "page not found; the navigation lists all views"}
 	}
 	f.Title, f.ID = at.title+" · "+id, id
 	if at.load != nil {

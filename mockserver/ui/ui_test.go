@@ -82,9 +82,9 @@ func TestButtons(t *testing.T) {
 		want   string
 	}{
 		{"message.publish", []string{"destination", "https://app.test/a?b=1&c=2", "body", "hello", "headers", "Svc-Label: by-hand"}, "https://app.test/a?b=1&c=2"},
-		{"message.publish", []string{"destination", "https://app.test/a", "headers", "no header"}, "accepted is Name: value"},
+		{"message.publish", []string{"destination", "https://app.test/a", "headers", "no header"}, "must be Name: value"},
 		{"message.publish", []string{"destination", "https://app.test/a", "headers", "Svc-Retries: many"}, `Svc-Retries "many"`},
-		{"message.publish", []string{"destination", "https://app.test/a", "body", "!", "binary", "yes"}, "no base64"},
+		{"message.publish", []string{"destination", "https://app.test/a", "body", "!", "binary", "yes"}, "invalid base64"},
 		{"message.publish", nil, "destination is missing"},
 		{"message.hurry", []string{"id", early}, "is attempted now"},
 		{"message.hurry", []string{"id", "msg_none"}, "msg_none"},
@@ -110,7 +110,7 @@ func TestButtons(t *testing.T) {
 		{"group.add", []string{"name", "team", "url", "https://app.test/2"}, "has the endpoint https://app.test/2"},
 		{"group.delete", []string{"name", "team"}, "is deleted"},
 		{"queue.put", []string{"name", "mails", "parallelism", "2"}, "The queue mails is there."},
-		{"queue.put", []string{"name", "mails", "parallelism", "two"}, "accepted is a whole number"},
+		{"queue.put", []string{"name", "mails", "parallelism", "two"}, "must be an integer"},
 		{"queue.pause", []string{"name", "mails"}, "is paused"},
 		{"queue.resume", []string{"name", "mails"}, "goes on"},
 		{"queue.delete", []string{"name", "mails"}, "is deleted"},
@@ -125,7 +125,7 @@ func TestButtons(t *testing.T) {
 		{"stub.add", []string{"url", "https://x.test/*", "status", "sometimes"}, "sometimes"},
 		{"fault.add", []string{"on", "api", "operation", "listDLQ", "status", "503", "times", "1"}, "The fault is in force."},
 		{"fault.add", []string{"on", "delivery", "url", "https://x.test/*", "drop", "yes", "probability", "0.5"}, "The fault is in force."},
-		{"fault.add", []string{"on", "delivery", "times", "often"}, "accepted is a number"},
+		{"fault.add", []string{"on", "delivery", "times", "often"}, "must be a number"},
 		{"rewrite.add", []string{"from", "https://a.test", "to", "http://localhost:3000"}, "Deliveries to https://a.test go to http://localhost:3000."},
 		{"rewrite.remove", []string{"from", "https://a.test"}, "go there again"},
 		{"fault.remove", []string{"rule", "{}"}, "no longer there"},
@@ -143,7 +143,7 @@ func TestButtons(t *testing.T) {
 		{"clock.mode", []string{"mode", "auto"}, "The clock is auto now."},
 		{"reset", nil, "of the DLQ and all journals of the account"},
 		{"reset", []string{"sure", "yes"}, "The account is as new."},
-		{"unheard-of", nil, "no such button"},
+		{"unheard-of", nil, "unheard-of: not found"},
 	} {
 		if page := press(t, u, c.action, c.fields...); !strings.Contains(page, c.want) {
 			said := regexp.MustCompile(`(?s)<div id="said".*?</div>`).FindString(page)
@@ -278,8 +278,8 @@ func TestFilters(t *testing.T) {
 		}
 	}
 	for _, query := range []string{"from=yesterday", "state=LOST", "cursor=7"} {
-		if page := request(t, u, http.MethodGet, "/_understudy/ui/messages?"+query, ""); !strings.Contains(page, "That did not work") || !strings.Contains(page, "accepted is") && !strings.Contains(page, "accepted are") {
-			t.Errorf("%s does not say what is accepted", query)
+		if page := request(t, u, http.MethodGet, "/_understudy/ui/messages?"+query, ""); !strings.Contains(page, "That did not work") || !strings.Contains(page, "must be") && !strings.Contains(page, "accepted are") {
+			t.Errorf("%s does not say what it must be", query)
 		}
 	}
 }

@@ -1,0 +1,88 @@
+package ui_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// TestMessageStatements compares what the page says of messages in every state with
+// the log of the interface.
+func TestMessageStatements(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	u.Stub("https://app.test/*", 200)
+	u.Script(mockserver.Stub{URL: "https://down.test/*", Answers: []mockserver.Answer{{Status: "503", Body: `{"error":"Error","message":"no\nway","stack":"Error: no way\n    at app.js"}`}}})
+	u.Script(mockserver.Stub{URL: "https://gone.test/*", Answers: []mockserver.Answer{{Fail: "refused"}}})
+	publish := func(header ...string) func(string) string {
+		return func(url string) string { return u.Publish(url, []byte("x"), header...) }
+	}
+	ids := map[string]string{
+		"delivered": publish()("https://app.test/a"),
+		"delayed":   publish("Svc-Delay: 3d")("https://app.test/a"),
+		"retrying":  publish("Svc-Retries: 5")("https://down.test/a"),
+		"failed":    publish("Svc-Retries: 2")("https://down.test/a"),
+		"unheard":   publish("Svc-Retries: 0")("https://gone.test/a"),
+		"cancelled": publish("Svc-Delay: 2d")("https://app.test/a"),
+	}
+	request(t, u, http.MethodDelete, "/v2/messages/"+ids["cancelled"], "")
+	u.Advance(20 * time.Minute)
+	says := map[string]string{
+		"delivered": "How it ended it ended at",
+		"delayed":   "Why is it waiting? its first attempt is not due yet, until 5 Mar 09:00:00",
+		"retrying":  "Why is it waiting? attempt 3 of 6 was answered 503: no; the next attempt is not due yet, until",
+		"failed":    "Why did it fail? attempt 3 of 3 was answered 503: no it ended at",
+		"unheard":   "Why did it fail? attempt 1 of 1 got no answer: ",
+		"cancelled": "How it ended it ended at",
+	}
+	for name, id := range ids {
+		t.Run(name, func(t *testing.T) {
+			log := fetch[struct {
+				Events []struct {
+					State            string
+					Time             int64
+					NextDeliveryTime int64
+				}
+			}](t, u, "/v2/events?messageId="+id).Events // newest first
+			attempts, next := 0, int64(0)
+			for _, e := range slices.Backward(log) {
+				if next = e.NextDeliveryTime; e.State == "ACTIVE" {
+					attempts++
+				}
+			}
+			page := read(t, u, "ui/messages/"+id).at("view")
+			row := read(t, u, "ui/messages").at("row-" + id)
+			for where, part := range map[string]reading{"page": page.first("h1", ""), "list": row} {
+				if got := part.first("", "state").text(); got != log[0].State {
+					t.Errorf("the %s says %s, want %s", where, got, log[0].State)
+				}
+			}
+			if got := len(page.all("li", "attempt")); got != attempts {
+				t.Errorf("the page shows %d attempts, want %d", got, attempts)
+			}
+			if text := row.text(); !strings.Contains(text, fmt.Sprintf(" %d of ", attempts)) {
+				t.Errorf("the list says %s, want %d attempts", text, attempts)
+			}
+			if want := next != 0 && slices.Contains([]string{"CREATED", "RETRY"}, log[0].State); want != slices.Contains(row.instants(t), next) {
+				t.Errorf("the list says %s; the next attempt at %d should be there: %v", row.text(), next, want)
+			}
+			if times := page.first("ol", "timeline").instants(t); !slices.Contains(times, log[0].Time) || slices.Min(times) != log[len(log)-1].Time {
+				t.Errorf("the timeline is from %v, want from %d to %d", times, log[len(log)-1].Time, log[0].Time)
+			}
+			if text := page.text(); !strings.Contains(text, says[name]) || strings.Contains(cutBefore(text, "Timeline"), "app.js") {
+				t.Errorf("the page does not say %q: %.600s", says[name], text)
+			}
+		})
+	}
+}
+
+// cutBefore is what comes before a word.
+func cutBefore(text, word string) string {
+	before, _, _ := strings.Cut(text, word)
+	return before
+}
