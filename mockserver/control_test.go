@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -326,5 +327,30 @@ func TestTheControlAPIIsForLoopbackOnly(t *testing.T) {
 		if response.StatusCode != want {
 			t.Errorf("from elsewhere with %q: %d, want %d", token, response.StatusCode, want)
 		}
+	}
+}
+
+func TestMetricsSayWhatHealthSays(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{MaxBacklogBytes: 1 << 20})
+	u.Publish("https://e.test/", []byte("b"), "Svc-Delay: 1h")
+	c := newClient(t, u)
+	health := c.do("GET", "/_understudy/health", "").ok()
+	text := string(c.do("GET", "/_understudy/metrics", "").ok().raw)
+	for name, want := range map[string]int64{
+		"understudy_accounts":                 1,
+		"understudy_backlog_bytes":            health.number("memory", "backlog", "bytes"),
+		"understudy_backlog_limit_bytes":      1 << 20,
+		"understudy_backlog_messages":         1,
+		"understudy_observations_limit_bytes": health.number("memory", "limit"),
+		"understudy_violations":               0,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, rest, _ := strings.Cut(text, "\n"+name+" ")
+			line, _, _ := strings.Cut(rest, "\n")
+			if got, err := strconv.ParseFloat(line, 64); err != nil || int64(got) != want {
+				t.Errorf("%s, want %d", line, want)
+			}
+		})
 	}
 }

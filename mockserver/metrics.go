@@ -1,0 +1,62 @@
+package mockserver
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+var _ = register(map[string]handler{"controlMetrics": (*Server).controlMetrics})
+
+// gauge is a figure of the server for Prometheus.
+type gauge struct {
+	name, help string
+	value      func(*Server) float64
+}
+
+// gauges are sorted by name.
+var gauges = []gauge{
+	{"understudy_accounts", "Accounts of the server.", func(s *Server) float64 { return float64(len(s.all())) }},
+	{"understudy_attempts_in_flight", "Deliveries that are being attempted.", func(s *Server) float64 {
+		sum := 0
+		for _, w := range s.all() {
+			_, running := w.account.GlobalParallelism()
+			sum += running
+		}
+		return float64(sum)
+	}},
+	{"understudy_backlog_bytes", "Bytes of messages that are not delivered yet, of the DLQ, of open workflow runs and of schedules.", func(s *Server) float64 {
+		return float64(s.memoryBody().Backlog.Bytes)
+	}},
+	{"understudy_backlog_limit_bytes", "Bytes of backlog beyond which publishes are refused.", func(s *Server) float64 {
+		return float64(s.cfg.MaxBacklogBytes)
+	}},
+	{"understudy_backlog_messages", "Messages that are not delivered yet.", func(s *Server) float64 {
+		return float64(s.memoryBody().Backlog.Messages)
+	}},
+	{"understudy_observations_bytes", "Bytes of journals, log and answers.", func(s *Server) float64 {
+		return float64(s.memory.Observed())
+	}},
+	{"understudy_observations_limit_bytes", "Bytes of observations that the server may keep (--memory).", func(s *Server) float64 {
+		return float64(s.cfg.Memory)
+	}},
+	{"understudy_violations", "Answers of the server that broke the document.", func(s *Server) float64 {
+		return float64(len(s.Violations()))
+	}},
+}
+
+// controlMetrics is the server's figures in the text format of Prometheus, with
+// those of the Go runtime and of the process.
+func (s *Server) controlMetrics(*call) (reply, error) {
+	registry := prometheus.NewRegistry()
+	all := []prometheus.Collector{collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
+	for _, g := range gauges {
+		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: g.name, Help: g.help}, func() float64 { return g.value(s) }))
+	}
+	for _, c := range all {
+		if err := registry.Register(c); err != nil {
+			return reply{}, err
+		}
+	}
+	return reply{stream: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP}, nil
+}
