@@ -54,7 +54,7 @@ func (a *Account) queryVectors(index, ns string, q VectorQuery) ([]Scored, error
 	}
 	var dense, sparse []Scored
 	for _, v := range found {
-		if mode != Sparse && q.Values != nil {
+		if mode != Sparse {
 			dense = append(dense, Scored{v, similarity(x.Similarity, q.Values, v.Values)})
 		}
 		if score, shared := q.Sparse.dot(v.Sparse); mode != Dense && shared {
@@ -67,20 +67,26 @@ func (a *Account) queryVectors(index, ns string, q VectorQuery) ([]Scored, error
 	case Sparse:
 		return best(sparse, q.TopK), nil
 	}
-	return best(fuse(best(dense, q.TopK), best(sparse, q.TopK), q.Fusion), q.TopK), nil
+	return best(fuse(best(dense, len(dense)), best(sparse, len(sparse)), q.Fusion), q.TopK), nil
 }
 
-// mode is which parts of the vectors a query is about. A hybrid index takes a
-// query with one of its parts, and fuses the one ranking.
+// mode is which parts of the vectors a query is about. A hybrid index answers a
+// query with one of its parts as an index of that kind does.
 func (x *vectorIndex) mode(q *VectorQuery) (string, error) {
 	mode := x.Type
 	if x.Type == Hybrid && q.Mode != "" {
 		mode = q.Mode
 	}
+	if mode == Hybrid && (q.Values == nil) != (q.Sparse == nil) {
+		mode = Dense
+		if q.Values == nil {
+			mode = Sparse
+		}
+	}
 	switch {
-	case mode == Hybrid && q.Values == nil && q.Sparse == nil:
+	case mode == Hybrid && q.Values == nil:
 		return mode, fmt.Errorf("This index requires dense or sparse vectors; the query has none: %w", ErrUnfit) //nolint:staticcheck // the service's own words
-	case (mode == Dense || mode == Hybrid && q.Values != nil) && x.Dimension != 0 && len(q.Values) != x.Dimension:
+	case mode != Sparse && x.Dimension != 0 && len(q.Values) != x.Dimension:
 		return mode, fmt.Errorf("Invalid vector dimension: %d, expected: %d: %w", len(q.Values), x.Dimension, ErrUnfit) //nolint:staticcheck // the service's own words
 	case mode == Sparse && q.Sparse == nil:
 		return mode, fmt.Errorf("This index requires sparse vectors: %w", ErrUnfit) //nolint:staticcheck // the service's own words
@@ -99,8 +105,9 @@ func (n *namespace) candidates(now time.Time, filter VectorFilter) []*Vector {
 	return list
 }
 
-// weighted multiplies each value by ln((N-n+0.5)/(n+0.5)): N vectors are there,
-// n of them have its index.
+// weighted multiplies each value by ln(1+(N-n+0.5)/(n+0.5)): N vectors are there,
+// n of them have its index. (The service's page leaves out the 1; a client's
+// suite asserts scores that have it.)
 func (s *SparseVector) weighted(all []*Vector) *SparseVector {
 	if s == nil {
 		return nil
@@ -116,7 +123,7 @@ func (s *SparseVector) weighted(all []*Vector) *SparseVector {
 	out := &SparseVector{Indices: s.Indices, Values: make([]float32, len(s.Values))}
 	for i, index := range s.Indices {
 		n, total := float64(having[index]), float64(len(all))
-		out.Values[i] = s.Values[i] * float32(math.Log((total-n+0.5)/(n+0.5)))
+		out.Values[i] = s.Values[i] * float32(math.Log1p((total-n+0.5)/(n+0.5)))
 	}
 	return out
 }
@@ -184,7 +191,7 @@ func (s *SparseVector) dot(t *SparseVector) (sum float64, shared bool) {
 	return sum, shared
 }
 
-// fuse joins two rankings: by reciprocal rank, 1/(rank+60), or by scores
+// fuse joins two rankings: by reciprocal rank, 1/(rank+60) from rank 0, or by scores
 // brought to the distribution of their list.
 func fuse(dense, sparse []Scored, how string) []Scored {
 	scores := map[*Vector]float64{}
@@ -194,7 +201,7 @@ func fuse(dense, sparse []Scored, how string) []Scored {
 			if how == "DBSF" {
 				scores[s.Vector] += (s.Score - (mean - 3*spread)) / (6 * spread)
 			} else {
-				scores[s.Vector] += 1 / float64(rank+1+60)
+				scores[s.Vector] += 1 / float64(rank+60)
 			}
 		}
 	}

@@ -132,6 +132,23 @@ test("a hybrid index takes a query with one of its two parts", async () => {
   assert.deepEqual(many.map(ids), [["h"], ["i"]]);
 });
 
+test("fused scores are those of the service", async () => {
+  const both = open("BOTH");
+  await both.upsert([
+    { id: "a", vector: [1, 0], sparseVector: { indices: [1], values: [3] } },
+    { id: "b", vector: [2, 0], sparseVector: { indices: [1], values: [2] } },
+    { id: "c", vector: [3, 0], sparseVector: { indices: [1, 2], values: [1, 1] } },
+  ]);
+  await advance("2s");
+  const [first] = await both.query({ vector: [1, 0], sparseVector: { indices: [1], values: [1] }, topK: 1 });
+  assert.ok(Math.abs(first.score - (1 / 60 + 1 / 62)) < 1e-7, `score ${first.score}`);
+  const [dense] = await both.query({ vector: [1, 0], topK: 1 });
+  assert.deepEqual([dense.id, dense.score], ["c", 2]); // (1 + 3) / 2: not fused
+  const [sparse] = await both.query({ sparseVector: { indices: [1, 2], values: [0.5, 0.5] }, topK: 1, weightingStrategy: "IDF", fusionAlgorithm: "DBSF" });
+  assert.equal(sparse.id, "c");
+  assert.ok(Math.abs(sparse.score - 0.5 * (Math.log(1 + 0.5 / 3.5) + Math.log(1 + 2.5 / 1.5))) < 1e-6, `score ${sparse.score}`);
+});
+
 test("values of an index that is there twice add up", async () => {
   const words = open("WORDS");
   await words.upsert({ id: "a", sparseVector: { indices: [7, 2, 7], values: [1, 5, 2] } });
@@ -151,7 +168,7 @@ test("IDF weights what is rare higher", async () => {
   await advance("2s");
   const [first] = await words.query({ sparseVector: { indices: [1], values: [2] }, topK: 1, weightingStrategy: "IDF" });
   assert.equal(first.id, "rare");
-  assert.ok(Math.abs(first.score - 2 * Math.log((5 - 1 + 0.5) / (1 + 0.5))) < 1e-5, `score ${first.score}`);
+  assert.ok(Math.abs(first.score - 2 * Math.log(1 + (5 - 1 + 0.5) / (1 + 0.5))) < 1e-5, `score ${first.score}`);
 });
 
 test("a resumable query continues where it was, in a namespace too", async () => {
