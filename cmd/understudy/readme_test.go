@@ -69,12 +69,16 @@ func operationTable(doc *spec.Document, picked func(*spec.Operation) bool) strin
 	return "\n| area | operation | operationId | origin |\n|---|---|---|---|\n" + strings.Join(rows, "") + "\n"
 }
 
-// blocks are the code blocks of README.md in a language.
-func blocks(t *testing.T, language string) []string {
+// blocks are the code blocks of README.md, and of further files, in a language.
+func blocks(t *testing.T, language string, files ...string) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
+	var text []byte
+	for _, file := range append([]string{"README.md"}, files...) {
+		part, err := os.ReadFile(filepath.Join("../..", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, part...)
 	}
 	var list []string
 	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
@@ -86,7 +90,7 @@ func blocks(t *testing.T, language string) []string {
 	return list
 }
 
-// TestReadmeCommands runs every command of the README, against a server whose
+// TestReadmeCommands runs every command of the README and of docs/terminal.md, against a server whose
 // address replaces the one in the text. Those of make must exist. The shell is
 // empty: all that a command knows of the server comes from the eval before it.
 func TestReadmeCommands(t *testing.T) {
@@ -104,7 +108,7 @@ func TestReadmeCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, block := range blocks(t, "sh") {
+	for _, block := range blocks(t, "sh", "docs/terminal.md") {
 		for line := range strings.Lines(block) {
 			line = strings.TrimSpace(line)
 			if target, ok := strings.CutPrefix(line, "make "); ok {
@@ -114,10 +118,11 @@ func TestReadmeCommands(t *testing.T) {
 				}
 				continue
 			}
+			line = strings.ReplaceAll(line, "http://127.0.0.1:8080", server.url)
 			if strings.HasPrefix(line, "eval ") {
 				environment = line + "\n"
 			}
-			command := exec.CommandContext(t.Context(), "sh", "-c", environment+strings.ReplaceAll(line, "http://127.0.0.1:8080", server.url))
+			command := exec.CommandContext(t.Context(), "sh", "-c", environment+line)
 			command.Env = []string{"UNDERSTUDY_URL=" + server.url, "HOME=" + scratch, "PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH")}
 			command.Dir = scratch
 			out, err := command.CombinedOutput()
