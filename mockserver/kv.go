@@ -41,9 +41,14 @@ func (s *Server) greetStore() {
 // kvCall lets the account's store answer: it has its own rules for tokens,
 // statuses and bodies.
 func (s *Server) kvCall(c *call) (reply, error) {
-	r, u := *c.request, url.URL{Path: strings.TrimPrefix(c.request.URL.Path, kvPath), RawPath: strings.TrimPrefix(c.request.URL.RawPath, kvPath), RawQuery: c.raw}
-	if u.Path == "" {
-		u.Path = "/"
+	path := "/" + strings.TrimPrefix(strings.TrimPrefix(c.op.Path, kvPath), "/")
+	if command, ok := c.vars["command"]; ok {
+		path = "/" + command
+	}
+	r, u := *c.request, url.URL{RawPath: path, RawQuery: c.raw}
+	var err error
+	if u.Path, err = url.PathUnescape(path); err != nil {
+		return reply{}, invalid("path: " + err.Error())
 	}
 	r.URL, r.Header, r.Body = &u, c.header, io.NopCloser(bytes.NewReader(c.body))
 	answer := captured{header: http.Header{}}

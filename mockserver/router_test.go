@@ -3,6 +3,7 @@ package mockserver_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -241,6 +242,24 @@ func TestFixedSegmentsMatchInAnyCase(t *testing.T) {
 		if a := c.do("GET", "/v2/schedules/Mine", "").ok(); a.get("isPaused") != true {
 			t.Errorf("%s", a.raw)
 		}
+	})
+	t.Run("of the key-value store", func(t *testing.T) {
+		t.Parallel()
+		kv := *c
+		kv.token = u.KVToken()
+		if a := kv.do("POST", "/KV/Pipeline", `[["SET","Key/1","Value"]]`).ok(); a.text(0, "result") != "OK" {
+			t.Errorf("%s", a.raw)
+		}
+		if a := kv.do("GET", "/Kv/get/Key%2F1", "").ok(); a.text("result") != "Value" {
+			t.Errorf("%s", a.raw)
+		}
+	})
+	t.Run("of a vector index", func(t *testing.T) {
+		t.Parallel()
+		vector := *c
+		vector.token = u.Env()[slices.IndexFunc(u.Env(), func(v mockserver.EnvVar) bool { return v.Name == "UNDERSTUDY_VECTOR_TOKEN" })].Value
+		vector.do("GET", "/INFO", "").ok()
+		vector.do("GET", "/Index/default/Info", "").ok()
 	})
 	t.Run("every method that a path knows is named", func(t *testing.T) {
 		t.Parallel()
