@@ -80,7 +80,7 @@ func (d *deliverer) deliver(ctx context.Context, w *world, a engine.Attempt) eng
 		}
 		nearMiss = w.stubs.nearest(asked)
 		if isProvider(m.URL) {
-			return engine.Outcome{Err: "no stub answers for the model provider " + m.URL + "; accepted is " + noProvider(m.URL)}
+			return engine.Outcome{Err: "destination " + m.URL + ": " + noProvider(m.URL)}
 		}
 		target := w.rewrites.apply(m.URL)
 		if why := d.server.mayLeave(target); why != "" {

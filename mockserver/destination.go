@@ -67,9 +67,9 @@ func isProvider(target string) bool {
 	return ok && engine.ValidGroupName(name)
 }
 
-// noProvider is how to deliver to a model provider.
+// noProvider says how to deliver to a model provider.
 func noProvider(target string) string {
-	return "a stub for it: add one before publishing, such as understudy ctl stub " + target + ` '200:{"choices":[]}', or start with --stub ` + target + "=200"
+	return "no stub answers for this model provider; add one with `understudy ctl stub " + target + ` '200:{"choices":[]}'` + "`, or start the server with --stub " + target + "=200"
 }
 
 // aim puts a destination into a request: as a URL, as the name of a group, or as
@@ -97,7 +97,7 @@ func aim(r *engine.PublishRequest, in, target string) error {
 // aimAt is aim for a publish: a model provider must have a stub.
 func (c *call) aimAt(r *engine.PublishRequest, in, target string) error {
 	if isProvider(target) && !c.world.stubs.standFor(target) {
-		return refused([]spec.Problem{problem(in, "destination", strconv.Quote(target), "is a model provider, and no stub answers for it", noProvider(target))})
+		return refused([]spec.Problem{problem(in, "destination", strconv.Quote(target), noProvider(target), "")})
 	}
 	return aim(r, in, target)
 }

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 )
 
 // hopsHeader counts the deliveries of this server to itself that led to a
@@ -31,11 +29,12 @@ func markHops(h http.Header, conn net.Conn, hops int) {
 // interface, never to the control API or the page, and not without end.
 func (s *Server) admitDelivery(c *call) error {
 	if c.op.Area == "control_url" && c.op.Tag != "sink" {
-		if name := s.deliveryHeader(c.header); name != "" {
-			return errForbidden("header " + name + ": a delivery must not call the control API; deliver to a sink, such as /_understudy/sink/status/200, or call the control API without this header")
-		}
+		const advice = "a delivery must not call the control API; deliver to a sink, such as /_understudy/sink/status/200, or call the control API "
 		if s.delivery.connections.made(c.request) {
-			return errForbidden("a delivery must not call the control API; deliver to a sink, such as /_understudy/sink/status/200, or call the control API directly")
+			return errForbidden(advice + "directly")
+		}
+		if name := s.deliveryHeader(c.header); name != "" {
+			return errForbidden("header " + name + ": " + advice + "without this header")
 		}
 		return nil
 	}
@@ -55,19 +54,22 @@ func (s *Server) admitDelivery(c *call) error {
 // deliveryHeader is a header by which deliveries in any dialect are known; ""
 // when there is none. It also finds those that came through somebody else.
 func (s *Server) deliveryHeader(h http.Header) string {
-	for name := range h {
-		for _, d := range s.dialects {
-			if rest, ok := strings.CutPrefix(name, d.HeaderPrefix); ok && slices.Contains(deliveryHeaders, rest) {
-				return name
+	for _, d := range s.dialects {
+		for _, name := range deliveryHeaders {
+			if _, ok := h[d.HeaderPrefix+name]; ok {
+				return d.HeaderPrefix + name
 			}
 		}
 	}
-	if h.Get(hopsHeader) != "" {
+	if _, ok := h[hopsHeader]; ok {
 		return hopsHeader
 	}
 	return ""
 }
 
-// deliveryHeaders are what only deliveries carry, without prefix (wire facts,
-// section 2).
-var deliveryHeaders = []string{"Message-Id", "Retried", "Signature"}
+// deliveryHeaders are what only deliveries carry, without prefix, and
+// addedHeaders all that a delivery adds (wire facts, section 2).
+var (
+	deliveryHeaders = []string{"Signature", "Message-Id", "Retried"}
+	addedHeaders    = []string{"Svc-Caller-Ip", "Svc-Message-Id", "Svc-Retried", "Svc-Schedule-Id", "Svc-Signature", "Svc-Topic-Name"}
+)

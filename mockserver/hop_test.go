@@ -68,6 +68,9 @@ func TestADeliveryCannotControlItsServer(t *testing.T) {
 		if d.Response.Status >= 200 && d.Response.Status < 400 {
 			t.Errorf("%s %s was answered %d %.80q", d.Method, d.URL, d.Response.Status, d.Response.Body)
 		}
+		if d.Response.Status == http.StatusForbidden && !strings.HasPrefix(string(d.Response.Body), `{"error":"a delivery must not`) {
+			t.Errorf("%s %s was not known by its connection: %.80q", d.Method, d.URL, d.Response.Body)
+		}
 	}
 	if n := len(u.Deliveries()); n != len(published) {
 		t.Errorf("%d deliveries, want %d", n, len(published))
@@ -187,6 +190,11 @@ func TestEachOperationPassesTheCountOn(t *testing.T) {
 			var counts []string
 			for _, x := range u.Requests() {
 				counts = append(counts, x.Request.Header.Get("Understudy-Hops"))
+			}
+			for _, x := range u.Requests() {
+				if w := x.Response.Header.Get("Svc-Warning"); w != "" {
+					t.Errorf("%s was answered with the warning %q", x.Path, w)
+				}
 			}
 			if want := []string{"", "", "1", "2"}; !slices.Equal(counts[:min(4, len(counts))], want) {
 				t.Errorf("counts of the requests %q, want %q", counts, want)

@@ -12,6 +12,9 @@ import (
 // strict server, else warnings of the answer.
 func (s *Server) unknownOptions(c *call, unknown []setting) (problems []spec.Problem) {
 	for _, u := range unknown {
+		if c.hops > 0 && slices.Contains(addedHeaders, u.name) {
+			continue // the server's own
+		}
 		p := spec.Problem{In: u.in, Name: shorten(u.name), Rule: "known", Message: "unknown option"}
 		if near := nearest(u.name); near != "" {
 			p.Message += "; did you mean " + near + "?"
