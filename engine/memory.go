@@ -9,7 +9,7 @@ import (
 
 // Memory counts, in bytes, what the accounts of a process keep. Work is what
 // they still need: messages that have not ended, DLQ entries, runs that have not
-// ended or that a DLQ entry can bring back, schedules. It is never dropped;
+// ended or that a DLQ entry can bring back, schedules, vectors. It is never dropped;
 // beyond its bounds new work is refused with ErrFull. Observations are what only
 // readers want: the log, with the messages and runs that have ended. Forget
 // drops them. A shared body counts once for each that holds it, so the sums are
@@ -40,6 +40,7 @@ const (
 	itemCost    = 600
 	runCost     = 1200
 	entryCost   = 900
+	vectorCost  = 300
 )
 
 // ledger is an account's share of its Memory.
@@ -69,6 +70,11 @@ func (a *Account) weigh() {
 	}
 	for _, s := range a.schedules {
 		a.addWork(int64(s.weight()))
+	}
+	for _, x := range a.vectors {
+		for _, n := range x.namespaces {
+			a.addWork(n.weight())
+		}
 	}
 	for _, e := range a.dlq.items {
 		if e != nil {
@@ -130,6 +136,24 @@ func (a *Account) roomFor(rs ...PublishRequest) error {
 	}
 	return nil
 }
+
+// roomForVectors says why vectors cannot be stored now.
+func (a *Account) roomForVectors(vectors []Vector) error {
+	bytes := int64(0)
+	for i := range vectors {
+		bytes += vectorCost + vectors[i].size()
+	}
+	if held, _ := a.cfg.Memory.Work(); a.cfg.Memory.MaxWork > 0 && held+bytes > a.cfg.Memory.MaxWork {
+		return fmt.Errorf("backlog: vectors, messages, the DLQ and open workflow runs hold %d bytes, the limit is %d (--max-backlog): delete some: %w", held, a.cfg.Memory.MaxWork, ErrFull)
+	}
+	return nil
+}
+
+// weight is the bytes of the vectors of a namespace.
+func (n *namespace) weight() int64 { return n.size + vectorCost*int64(len(n.vectors)) }
+
+// addChange counts what a namespace has gained since it weighed was.
+func (a *Account) addChange(n *namespace, was int64) { a.addWork(n.weight() - was) }
 
 // headerBytes is about what a header takes.
 func headerBytes(h Header) int64 {

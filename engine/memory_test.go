@@ -53,6 +53,7 @@ func (w *world) clear() {
 	for _, s := range w.Schedules() {
 		w.must(w.DeleteSchedule(s.ID))
 	}
+	w.must(w.ResetVectors("v", "", true))
 	_, err := w.CancelRuns(engine.Filter{})
 	w.must(err)
 	w.settle()

@@ -314,11 +314,13 @@ func (a *Account) sowVectors(s *VectorSeed) {
 		x.namespaces[s.Namespace] = &namespace{vectors: map[string]*Vector{}}
 		x.order = append(x.order, s.Namespace)
 	}
+	n := x.namespaces[s.Namespace]
+	defer a.addChange(n, n.weight())
 	for i := range s.Vectors {
 		if x.Dimension == 0 && x.Type != Sparse {
 			x.Dimension = len(s.Vectors[i].Values)
 		}
-		x.namespaces[s.Namespace].put(&s.Vectors[i], a.now, a.now)
+		n.put(&s.Vectors[i], a.now, a.now)
 	}
 }
 

@@ -155,12 +155,16 @@ func (a *Account) UpsertVectors(index, ns string, vectors []Vector) error {
 		}
 	}
 	x.Dimension = dimension
+	if err := a.roomForVectors(vectors); err != nil {
+		return err
+	}
 	n := x.namespaces[ns]
 	if n == nil {
 		n = &namespace{vectors: map[string]*Vector{}}
 		x.namespaces[ns] = n
 		x.order = append(x.order, ns)
 	}
+	defer a.addChange(n, n.weight())
 	for i := range vectors {
 		n.put(&vectors[i], a.now, a.now.Add(a.cfg.VectorLag))
 	}
@@ -243,6 +247,7 @@ func (a *Account) DeleteVectors(index, ns string, ids []string, prefix string) (
 	if prefix != "" {
 		ids = n.withPrefix(prefix)
 	}
+	defer a.addChange(n, n.weight())
 	return n.remove(ids, a.now), nil
 }
 
@@ -254,6 +259,7 @@ func (a *Account) DeleteVectorsWhere(index, ns string, filter VectorFilter) (int
 	if err != nil || n == nil {
 		return 0, err
 	}
+	defer a.addChange(n, n.weight())
 	return n.remove(slices.DeleteFunc(slices.Clone(n.order), func(id string) bool { return !filter.Holds(n.vectors[id].Metadata) }), a.now), nil
 }
 
@@ -361,6 +367,7 @@ func (a *Account) UpdateVector(index, ns string, v Vector, patch bool) (bool, er
 	if err := x.fits(&changed, x.Dimension); err != nil {
 		return false, err
 	}
+	defer a.addChange(n, n.weight())
 	n.put(&changed, a.now, a.now.Add(a.cfg.VectorLag))
 	return true, nil
 }
@@ -399,6 +406,7 @@ func (a *Account) ResetVectors(index, ns string, all bool) error {
 	}
 	for name := range x.namespaces {
 		if all || name == ns {
+			a.addWork(-x.namespaces[name].weight())
 			x.namespaces[name] = &namespace{vectors: map[string]*Vector{}}
 		}
 	}
@@ -419,6 +427,7 @@ func (a *Account) DeleteVectorNamespace(index, ns string) error {
 	if x.namespaces[ns] == nil {
 		return fmt.Errorf("Namespace %s for the index %s does not exist: %w", ns, index, ErrNotFound) //nolint:staticcheck // the service's own words
 	}
+	a.addWork(-x.namespaces[ns].weight())
 	delete(x.namespaces, ns)
 	x.order = slices.DeleteFunc(x.order, func(name string) bool { return name == ns })
 	return nil

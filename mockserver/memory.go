@@ -105,7 +105,7 @@ type memoryBody struct {
 type backlogBody struct {
 	Messages      int64 `json:"messages"`                // not delivered yet
 	MessagesLimit int64 `json:"messagesLimit,omitempty"` // 0: none
-	Bytes         int64 `json:"bytes"`                   // of them, of the DLQ, of runs that have not ended, of schedules
+	Bytes         int64 `json:"bytes"`                   // of them, of the DLQ, of runs that have not ended, of schedules and vectors
 	Limit         int64 `json:"limit"`                   // of bytes
 }
 
