@@ -14,11 +14,11 @@ import (
 // the interface, another one of the control API.
 type action struct {
 	method, path string
-	body         func(form) any                 // nil: none
-	header       func(form, http.Header)        // nil: none; names without the prefix of configuration
-	query        []string                       // fields that go into the query when they are there
-	run          func(*visit, form) error       // instead of one call
-	ask          func(*visit) (question, error) // what is asked before it is done; nil: nothing
+	body         func(form) any                       // nil: none
+	header       func(form, http.Header)              // nil: none; names without the prefix of configuration
+	query        []string                             // fields that go into the query when they are there
+	run          func(*visit, form) error             // instead of one call
+	ask          func(*visit, form) (question, error) // what is asked before it is done; nil: nothing
 	said         string
 }
 
@@ -94,7 +94,7 @@ func init() {
 		"stub.add":        {run: addStub, said: "The stub answers {url}."},
 		"stub.clear":      {method: "DELETE", path: "stubs", ask: askRules("stubs", "stub"), said: "No stub answers any more."},
 		"stub.remove":     {run: removing("stubs"), said: "The stub is switched off."},
-		"vector.reset":    {method: "DELETE", path: "/index/{name}/reset", query: []string{"all"}, said: "The index {name} is empty."},
+		"vector.reset":    {method: "DELETE", path: "/index/{name}/reset", query: []string{"all"}, ask: askVectors, said: "The index {name} is empty."},
 	}
 }
 
@@ -154,9 +154,13 @@ func (p *Page) act(w http.ResponseWriter, r *http.Request, name string) {
 	case !known:
 		err = fmt.Errorf("button %s: not found", name)
 	case a.ask != nil && f.Get("sure") == "":
-		f.Del("sure")
-		at := &frame{Account: v.account, query: v.query}
-		http.Redirect(w, r, at.Link("ask/"+name, "back", back), http.StatusSeeOther)
+		pairs := []string{"back", back}
+		for field := range f.Values {
+			if field != "back" {
+				pairs = append(pairs, field, f.Get(field))
+			}
+		}
+		http.Redirect(w, r, (&frame{Account: v.account, query: v.query}).Link("ask/"+name, pairs...), http.StatusSeeOther)
 		return
 	default:
 		err = a.do(v, f)

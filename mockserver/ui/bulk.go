@@ -10,7 +10,8 @@ import (
 // asking is a question with the way back.
 type asking struct {
 	question
-	Back string
+	Back   string
+	Fields map[string]string // of the button
 }
 
 // asked is what a button asks before it does what it says.
@@ -19,12 +20,19 @@ func asked(v *visit, name string) (any, error) {
 	if !ok || a.ask == nil {
 		return nil, &failure{http.StatusNotFound, "button " + name + ": not found"}
 	}
-	q, err := a.ask(v)
+	f := form{v.query}
+	q, err := a.ask(v, f)
+	fields := map[string]string{}
+	for field := range f.Values {
+		if field != "back" && field != "account" {
+			fields[field] = f.Get(field)
+		}
+	}
 	back := v.query.Get("back")
 	if !onPage(back) {
 		back = root
 	}
-	return &asking{q, back}, err
+	return &asking{q, back, fields}, err
 }
 
 // plural is a number of things in words.
@@ -36,8 +44,8 @@ func plural(n int, one, many string) string {
 }
 
 // askEntries asks before all entries of the DLQ are taken, or those of a source.
-func askEntries(verb, source, one, many string) func(*visit) (question, error) {
-	return func(v *visit) (question, error) {
+func askEntries(verb, source, one, many string) func(*visit, form) (question, error) {
+	return func(v *visit, _ form) (question, error) {
 		var d struct{ All int }
 		query := url.Values{"count": {"1"}}
 		if source != "" {
@@ -95,8 +103,8 @@ func again(how string) func(*visit, form) error {
 }
 
 // askRules asks before all stubs or faults are removed.
-func askRules(list, one string) func(*visit) (question, error) {
-	return func(v *visit) (question, error) {
+func askRules(list, one string) func(*visit, form) (question, error) {
+	return func(v *visit, _ form) (question, error) {
 		var rules []any
 		err := v.get(&rules, list, nil)
 		q := question{Text: "Remove " + plural(len(rules), one, list) + "?", Yes: "Remove " + plural(len(rules), one, list)}
@@ -107,7 +115,7 @@ func askRules(list, one string) func(*visit) (question, error) {
 	}
 }
 
-func askRequests(v *visit) (question, error) {
+func askRequests(v *visit, _ form) (question, error) {
 	var journal struct{ Entries []doc }
 	err := v.get(&journal, "requests", url.Values{"maxBody": {"1"}})
 	things := plural(len(journal.Entries), "request", "requests")
@@ -118,7 +126,19 @@ func askRequests(v *visit) (question, error) {
 	return q, err
 }
 
-func askReset(v *visit) (question, error) {
+func askVectors(v *visit, f form) (question, error) {
+	var info struct{ Result struct{ VectorCount int } }
+	name := f.Get("name")
+	err := v.get(&info, v.as("/index/"+url.PathEscape(name)+"/info"), nil)
+	things := plural(info.Result.VectorCount, "vector", "vectors")
+	q := question{Text: "Remove " + things + " of the index " + name + "?", Yes: "Remove " + things}
+	if info.Result.VectorCount == 0 {
+		q.None = "The index " + name + " is empty."
+	}
+	return q, err
+}
+
+func askReset(v *visit, _ form) (question, error) {
 	var now overview
 	err := v.get(&now, "overview", nil)
 	messages, runs := 0, 0

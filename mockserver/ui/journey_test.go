@@ -67,6 +67,28 @@ func TestJourney(t *testing.T) {
 	}
 }
 
+// TestAskingInTheBrowser deletes all entries, after the page has asked and somebody
+// has thought again.
+func TestAskingInTheBrowser(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("https://down.test/*", 503)
+	for range 2 {
+		u.Publish("https://down.test/x", nil, "Svc-Retries: 0")
+	}
+	u.Settle()
+	b := look(t, u, "ui/dlq")
+	b.click("Delete all (2)")
+	b.see("Delete 2 entries of the DLQ?")
+	b.click("Cancel")
+	b.see("Dead letter queue")
+	b.click("Delete all (2)")
+	b.see("Delete 2 entries of the DLQ?")
+	b.click("Delete 2 entries")
+	b.see("Deleted: 2.")
+	b.see("Nothing has failed for good")
+}
+
 // TestRunOnThePage follows a run through its steps, lets it fail, and restarts it.
 func TestRunOnThePage(t *testing.T) {
 	t.Parallel()

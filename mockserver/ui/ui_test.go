@@ -120,7 +120,8 @@ func TestButtons(t *testing.T) {
 		{"schedule.resume", []string{"id", "tick"}, "goes on"},
 		{"schedule.delete", []string{"id", "tick"}, "is deleted"},
 		{"search.create", []string{"name", "products", "region", "eu-west-1", "type", "free"}, "is there"},
-		{"vector.reset", []string{"name", "default", "all", "true"}, "is empty"},
+		{"vector.reset", []string{"name", "default", "all", "true"}, "The index default is empty."},
+		{"vector.reset", []string{"name", "default", "all", "true", "sure", "yes"}, "is empty"},
 		{"stub.add", []string{"url", "https://x.test/*", "status", "503, 200 timeout", "delay", "1s"}, "The stub answers https://x.test/*."},
 		{"stub.add", []string{"url", "https://x.test/*", "status", "sometimes"}, "sometimes"},
 		{"fault.add", []string{"on", "api", "operation", "listDLQ", "status", "503", "times", "1"}, "The fault is in force."},
@@ -178,6 +179,40 @@ func TestRetryAll(t *testing.T) {
 	u.Settle()
 	if got := len(u.Deliveries()); got != 2*n {
 		t.Errorf("got %d deliveries, want %d", got, 2*n)
+	}
+}
+
+// TestAskingKeepsTheFields answers what the page asks about one of several things.
+func TestAskingKeepsTheFields(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	request(t, u, http.MethodPost, "/_understudy/as/"+account(t, u)+"/index/default/upsert", `[{"id":"1","vector":[0.1,0.2]},{"id":"2","vector":[0.3,0.2]}]`)
+	page := press(t, u, "vector.reset", "name", "default", "all", "true")
+	for _, text := range []string{"Remove 2 vectors of the index default?", `name="name" value="default"`, `name="all" value="true"`} {
+		if !strings.Contains(page, text) {
+			t.Errorf("the page does not have %s: %s", text, page)
+		}
+	}
+}
+
+// TestWarnings shows an option that nobody knows beside its request.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*", 200)
+	request(t, u, http.MethodPost, "/v2/publish/https://app.test/x", "x", "Svc-Dealy", "1h")
+	if got := read(t, u, "ui/requests").first("", "warning").text(); !strings.Contains(got, "Svc-Dealy") || !strings.Contains(got, "Svc-Delay") {
+		t.Errorf("the page warns of %q, want of Svc-Dealy and the nearest option", got)
+	}
+}
+
+// TestClockInTheHeader shows the date of the clock.
+func TestClockInTheHeader(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Start: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)})
+	u.Advance(30 * 24 * time.Hour)
+	if got := read(t, u, "").at("top").text(); !strings.Contains(got, "manual clock 1 Apr 2026 09:00:00 UTC") {
+		t.Errorf("the header says %q", got)
 	}
 }
 
