@@ -67,7 +67,7 @@ func TestClientsPython(t *testing.T) {
 		skipLoud(t, "python3 is not installed: the published Python packages are NOT tested")
 	}
 	modules := installPython(t, dir)
-	server := serve(t, build(t), "--dialect", "upstash", "--clock", "manual")
+	server := serve(t, build(t), "--clock", "manual")
 	env := append(server.env, "PYTHONPATH="+modules, "PYTHONDONTWRITEBYTECODE=1")
 	runClient(t, dir, env, "python3", "-m", "unittest", "discover", "--verbose", "--buffer")
 }
@@ -84,6 +84,27 @@ func runClient(t *testing.T, dir string, env []string, command string, args ...s
 		t.Errorf("%v\n%s", err, out)
 	} else {
 		t.Logf("\n%s", out)
+	}
+}
+
+// TestGoClient runs the published Go client, a module of its own, against a
+// server process that was started without flags.
+func TestGoClient(t *testing.T) {
+	t.Parallel()
+	const dir = "../../conformance/clients/qstash-go"
+	fetch := exec.CommandContext(t.Context(), "go", "mod", "download")
+	fetch.Dir = dir
+	if out, err := fetch.CombinedOutput(); err != nil {
+		skipLoud(t, fmt.Sprintf("go mod download in %s: %v: %s", dir, err, out))
+	}
+	server := serve(t, build(t))
+	ctx, cancel := context.WithTimeout(t.Context(), clientLimit)
+	defer cancel()
+	test := exec.CommandContext(ctx, "go", "test", "-count=1", ".")
+	test.Dir = dir
+	test.Env = append(os.Environ(), server.env...)
+	if out, err := test.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
