@@ -36,21 +36,22 @@ func (s *Server) as(c *call) (reply, error) {
 		return reply{}, invalid("path " + shorten(escaped) + ": accepted is the path of an operation, such as v2/dlq")
 	}
 	r.URL, r.Body, r.ContentLength = &u, io.NopCloser(bytes.NewReader(c.body)), int64(len(c.body))
-	inner := &call{request: r, byHand: true}
-	s.neutralise(inner)
-	found, _, err := s.match(inner.request)
+	probe := &call{request: r}
+	s.neutralise(probe)
+	found, _, err := s.match(probe.request)
 	if err != nil {
 		return reply{}, err
 	}
 	if found.op.Area == "control_url" {
 		return reply{}, invalid("path " + shorten(u.Path) + ": an operation of the control API; it takes ?account=" + w.ID)
 	}
-	for name := range inner.request.Header {
+	for name := range r.Header {
 		if strings.HasPrefix(name, "Hx-") || strings.HasPrefix(name, "Sec-") {
-			inner.request.Header.Del(name)
+			r.Header.Del(name)
 		}
 	}
-	inner.request.Header.Set("Authorization", w.authorization(found.op.Area, inner.asked))
+	r.Header.Set("Authorization", w.authorization(found.op.Area, probe.asked))
+	inner := &call{request: r, byHand: true}
 	out, err := s.answer(nil, inner, &Exchange{})
 	c.dialect, c.warnings = inner.dialect, inner.warnings
 	if inner.op != nil && out.status == 0 {

@@ -226,3 +226,54 @@ func TestAnotherDialectIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// Before a server spoke several dialects, a snapshot named none.
+func TestSnapshotOfAServerWithOneDialectGoesOn(t *testing.T) {
+	t.Parallel()
+	d := dialect(t, "upstash")
+	old := mockserver.RunT(t, mockserver.Config{Dialect: d})
+	old.Stub("*", 200)
+	id := old.Publish("https://app.test/", nil, d.HeaderPrefix+"Delay: 1h")
+	saved, err := old.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.NewReplacer(`"dialect":"`+d.Name+`",`, "", `"Dialect":"`+d.Name+`",`, "", `,"Dialect":"`+d.Name+`"`, "").Replace(string(saved))
+	if strings.Contains(text, d.Name) {
+		t.Fatalf("the dialect is still named: %s", text)
+	}
+	u := mockserver.RunT(t, mockserver.Config{Snapshot: []byte(text)})
+	u.Advance(time.Hour)
+	list := u.Deliveries()
+	if len(list) != 1 || list[0].Request.Header.Get(d.HeaderPrefix+"Message-Id") != id || !signedBy(list[0], d.HeaderPrefix+"Signature", allEnv(u.Server)[d.Env["CURRENT_SIGNING_KEY"]]) {
+		t.Errorf("got %+v", list)
+	}
+	if u.Token() != mockserver.RunT(t).Token() {
+		t.Error("the account is not the usual one")
+	}
+}
+
+// The proxy and the page use names as well: the page those of the account.
+func TestPageUsesTheNamesOfTheAccount(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"svc", "upstash"} {
+		d := dialect(t, name)
+		u := mockserver.RunT(t)
+		u.Stub("*", 200)
+		u.Publish("https://app.test/", nil, d.HeaderPrefix+"Retries: 0")
+		c := newClient(t, u)
+		if got := c.do("GET", "/_understudy/accounts/"+d.UserID, "").text("headerPrefix"); got != d.HeaderPrefix {
+			t.Errorf("%s: prefix %q", name, got)
+		}
+		form := c.do("POST", "/_understudy/ui/do/schedule.put", "cron=0+*+*+*+*&id=hourly&destination=https%3A%2F%2Fapp.test%2Fcron", "Content-Type: application/x-www-form-urlencoded")
+		if schedules := c.do("GET", "/v2/schedules", "").list(); len(schedules) != 1 {
+			t.Errorf("%s: %d %s: %v", name, form.status, form.raw, schedules)
+		}
+		u.Advance(time.Hour)
+		for _, got := range u.Deliveries() {
+			if got.Request.Header.Get(d.HeaderPrefix+"Message-Id") != got.MessageID {
+				t.Errorf("%s: %s got %v", name, got.URL, got.Request.Header)
+			}
+		}
+	}
+}
