@@ -28,9 +28,10 @@ func (s *Server) as(c *call) (reply, error) {
 		return reply{}, fmt.Errorf("account %q: no such account: %w", c.vars["account"], engine.ErrNotFound)
 	}
 	r := c.request.Clone(c.request.Context())
+	r.Header = c.sent.Clone()
 	escaped := r.URL.EscapedPath()
 	_, escaped, _ = strings.Cut(strings.TrimPrefix(escaped, "/_understudy/as/"), "/")
-	u := url.URL{RawPath: "/" + escaped, RawQuery: r.URL.RawQuery}
+	u := url.URL{RawPath: "/" + escaped, RawQuery: c.sentQuery}
 	var err error
 	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
 		return reply{}, invalid("path " + shorten(escaped) + ": accepted is the path of an operation, such as v2/dlq")

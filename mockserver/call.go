@@ -31,11 +31,12 @@ type call struct {
 	taken    int64    // bytes of the server's room for bodies on their way in
 	warnings []string // for the answer and the log, such as names that nobody knows
 
-	sent     http.Header // as it came, with the names of its dialect
-	sentBody []byte
-	named    spec.Spoken // the dialect that the names of the request show
-	mixed    error       // names of two dialects
-	dialect  *spec.Dialect
+	sent      http.Header // as it came, with the names of its dialect
+	sentQuery string
+	sentBody  []byte
+	named     spec.Spoken // the dialect that the names of the request show
+	mixed     error       // names of two dialects
+	dialect   *spec.Dialect
 }
 
 // reply is what a handler returns. Status 0 is the operation's documented

@@ -69,7 +69,7 @@ func (s *Server) headerName(w *world) func(dialect, name string) string {
 
 // neutralise finds the dialect of a request and takes its names out.
 func (s *Server) neutralise(c *call) {
-	c.sent = c.request.Header
+	c.sent, c.sentQuery = c.request.Header, c.request.URL.RawQuery
 	c.named, c.mixed = s.dialects.OfRequest(c.request.Header, c.request.URL.RawQuery)
 	c.dialect = s.home()
 	if s.auto() && c.named.Dialect != nil && c.mixed == nil {
