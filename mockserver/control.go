@@ -46,6 +46,9 @@ func (s *Server) admitControl(c *call) error {
 	if len(c.op.Security) > 0 && !s.mayControl(c) {
 		return unauthorized(c.op, "the control API is open on loopback only; elsewhere it takes Authorization: Bearer with the token of --control-token")
 	}
+	if err := s.admitSink(c); err != nil {
+		return err
+	}
 	if len(c.op.Security) > 0 {
 		if err := crossSite(c); err != nil {
 			return err

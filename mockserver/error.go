@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 
@@ -118,6 +120,12 @@ func errDialect(text string) error {
 
 // refusal reports whether the request is at fault.
 func (e *apiError) refusal() bool { return e.status < http.StatusInternalServerError }
+
+func errSlowBody(p pace) error {
+	return &apiError{status: http.StatusRequestTimeout, text: fmt.Sprintf("body: arrives too slowly: must be at least %s per second, after the first %s", byteSize(p.rate), p.grace)}
+}
+
+func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
 // internal reports whether the fault is ours.
 func (e *apiError) internal() bool { return e.status == http.StatusInternalServerError }

@@ -3,10 +3,17 @@ package mockserver
 import (
 	"net/textproto"
 	"slices"
+	"time"
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/spec"
 )
+
+// Paced is a configuration whose connections have little time.
+func Paced(cfg Config, idle, grace time.Duration) Config {
+	cfg.pace = pace{idle, grace, defaultPace.rate}
+	return cfg
+}
 
 // OptionNames are the names of the option tables, in their order.
 func OptionNames() []string {

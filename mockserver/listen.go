@@ -80,7 +80,7 @@ func (s *Server) listen(addr string) error {
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w", addr, err)
 	}
-	srv := &http.Server{Handler: s, ReadHeaderTimeout: 30 * time.Second, MaxHeaderBytes: 1 << 20}
+	srv := s.cfg.pace.server(s)
 	s.listeners = append(s.listeners, l)
 	s.servers, s.own = append(s.servers, srv), append(s.own, l)
 	return nil
@@ -89,7 +89,7 @@ func (s *Server) listen(addr string) error {
 // serveOn answers what comes in.
 func (s *Server) serveOn(srv *http.Server, l net.Listener) {
 	s.serving.Go(func() {
-		if err := srv.Serve(plainListener{l, s.cfg.Log}); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		if err := srv.Serve(strictListener{plainListener{l, s.cfg.Log}}); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			s.cfg.Log.Error("listener ended", "address", l.Addr().String(), "error", err)
 		}
 	})

@@ -134,3 +134,12 @@ func (s *Server) admitPublic(c *call) error {
 func (s *Server) publicToken(a Account) bool {
 	return s.cfg.AnyAccount || spec.DevelopmentToken(a.Token) || a.Token == derived(a.ID, "token")
 }
+
+// admitSink lets in what may try a destination out: programs on this machine,
+// deliveries of this server, and who holds a token.
+func (s *Server) admitSink(c *call) error {
+	if c.op.Tag != "sink" || localAddr(c.request.RemoteAddr) || s.delivery.connections.made(c.request) || s.mayControl(c) || s.byToken(bearer(c.header)) != nil {
+		return nil
+	}
+	return errUnauthorized("Bearer", c.op.ID+": off loopback, a sink is open to deliveries of this server, and to others with Authorization: Bearer and a token of an account")
+}

@@ -1,6 +1,7 @@
 package mockserver_test
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -250,4 +251,59 @@ func TestRebinding(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSinksOffLoopback: deliveries of the server reach them over any of its
+// addresses; from elsewhere, a token is needed.
+func TestSinksOffLoopback(t *testing.T) {
+	t.Parallel()
+	s := quiet(t, mockserver.Config{Accounts: []mockserver.Account{{ID: "own", Token: "own-token"}}, ControlToken: "secret"})
+	for _, c := range []struct {
+		name, from string
+		header     []string
+		want       int
+	}{
+		{"a program on this machine", "127.0.0.1:5000", nil, 200},
+		{"a program elsewhere", "192.0.2.7:5000", nil, 401},
+		{"a neighbour", "[fe80::1%eth0]:5000", nil, 401},
+		{"what looks like a delivery", "192.0.2.7:5000", []string{"Svc-Message-Id: msg_1", "Svc-Signature: x", "Understudy-Hops: 1"}, 401},
+		{"the token of an account", "192.0.2.7:5000", []string{"Authorization: Bearer own-token"}, 200},
+		{"the control token", "192.0.2.7:5000", []string{"Authorization: Bearer secret"}, 200},
+		{"a wrong token", "192.0.2.7:5000", []string{"Authorization: Bearer guess"}, 401},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for _, path := range []string{"/_understudy/sink/status/200", "/_understudy/sink/slow/0s", "/_understudy/sink/flaky/0"} {
+				if w := (visitor{"POST", path, c.from, "understudy:8080", c.header}).ask(s); w.Code != c.want {
+					t.Errorf("%s: got %d, want %d: %s", path, w.Code, c.want, w.Body)
+				}
+			}
+		})
+	}
+	t.Run("a delivery of the server over another address of the machine", func(t *testing.T) {
+		t.Parallel()
+		address := otherAddress(t)
+		u := mockserver.RunT(t, mockserver.Config{Addr: "0.0.0.0:0"})
+		_, port, _ := net.SplitHostPort(strings.TrimPrefix(u.URL(), "http://"))
+		u.Publish("http://"+net.JoinHostPort(address, port)+"/_understudy/sink/status/200", []byte("x"))
+		if list := u.Deliveries(); len(list) != 1 || list[0].Response.Status != http.StatusOK {
+			t.Errorf("%+v", list)
+		}
+	})
+}
+
+// otherAddress is an address of this machine beside loopback.
+func otherAddress(t *testing.T) string {
+	t.Helper()
+	list, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range list {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && !n.IP.IsLoopback() {
+			return n.IP.String()
+		}
+	}
+	t.Skip("this machine has no address but loopback")
+	return ""
 }

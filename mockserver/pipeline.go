@@ -161,6 +161,9 @@ func (s *Server) read(w http.ResponseWriter, c *call, limit int64) ([]byte, erro
 	if errors.Is(err, engine.ErrFull) {
 		return nil, err
 	}
+	if known, ok := errors.AsType[*apiError](err); ok {
+		return nil, known
+	}
 	if err != nil {
 		return nil, invalid("body: could not be read: " + err.Error())
 	}

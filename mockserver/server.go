@@ -69,6 +69,8 @@ type Config struct {
 	VectorIndexes     []engine.VectorConfig // empty: one, named default
 	Embed             string                // EmbedHash: texts become vectors for tests; "": they are refused
 	Log               *slog.Logger
+
+	pace pace // of connections; zero: defaultPace
 }
 
 // defaultMaxBody is the largest request body (decided: open point 27).
@@ -209,6 +211,9 @@ func (c *Config) complete() error {
 	}
 	c.Memory = cmp.Or(c.Memory, defaultMemory)
 	c.MaxBacklogBytes = cmp.Or(c.MaxBacklogBytes, defaultBacklog)
+	if c.pace == (pace{}) {
+		c.pace = defaultPace
+	}
 	if c.MaxBody == 0 {
 		c.MaxBody = defaultMaxBody
 	}

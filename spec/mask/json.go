@@ -2,13 +2,14 @@ package mask
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"strings"
 )
 
 // JSON is a JSON document of the interface without credentials: values of
 // members whose names are those of credentials, and what URLs and texts hold.
-// A string that is a document itself is treated as one. All else stays as it is,
+// A string that is a document itself, or base64 of one, is treated as one. All else stays as it is,
 // to the byte. What is no JSON is treated as a text.
 func JSON(text []byte) []byte {
 	if len(text) == 0 {
@@ -126,6 +127,13 @@ func shownString(s string, secret bool) string {
 		return credential(s)
 	case len(trimmed) > 1 && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid([]byte(trimmed)):
 		return string(JSON([]byte(s)))
+	case len(s) > 8 && (s[0] == 'e' || s[0] == 'W'): // how base64 of an object and of an array begins
+		if document, err := base64.StdEncoding.DecodeString(s); err == nil && json.Valid(document) {
+			if shown := JSON(document); !bytes.Equal(shown, document) {
+				return base64.StdEncoding.EncodeToString(shown)
+			}
+			return s
+		}
 	}
 	return Value(s)
 }

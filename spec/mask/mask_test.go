@@ -105,6 +105,13 @@ func TestJSON(t *testing.T) {
 		if got := string(mask.JSON([]byte(in))); got != want {
 			t.Errorf("JSON(%s)\n got %s\nwant %s", in, got, want)
 		}
+		if !json.Valid([]byte(in)) || !strings.HasPrefix(in, "{") && !strings.HasPrefix(in, "[") {
+			continue
+		}
+		in, want = base64.StdEncoding.EncodeToString([]byte(in)), base64.StdEncoding.EncodeToString([]byte(want))
+		if got := string(mask.JSON([]byte(`{"body":"` + in + `"}`))); got != `{"body":"`+want+`"}` {
+			t.Errorf("base64: got %s, want %s", got, want)
+		}
 	}
 }
 

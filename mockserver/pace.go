@@ -1,0 +1,73 @@
+package mockserver
+
+import (
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+// pace is how long a client may keep a connection busy.
+type pace struct {
+	idle  time.Duration // between two requests, and before the head of one is complete
+	grace time.Duration // for a body, beside what its length takes
+	rate  int64         // bytes of a body per second, at least
+}
+
+// defaultPace keeps everybody who makes progress: a body of 1 KiB/s, and
+// answers and event streams without end.
+var defaultPace = pace{idle: time.Minute, grace: 30 * time.Second, rate: 1 << 10}
+
+// server is an HTTP server that keeps no connection which makes no progress.
+func (p pace) server(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           p.paced(handler),
+		ReadHeaderTimeout: min(p.idle, 30*time.Second),
+		IdleTimeout:       p.idle,
+		MaxHeaderBytes:    1 << 20,
+	}
+}
+
+// paced gives each body a deadline that moves as the body arrives. What is left
+// of a body that nobody reads has the same deadline.
+func (p pace) paced(handler http.Handler) http.Handler {
+	clock := engine.NewReal()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body != nil && r.Body != http.NoBody {
+			body := &pacedBody{ReadCloser: r.Body, pace: p, connection: http.NewResponseController(w), started: clock.Now()}
+			body.extend()
+			r.Body = body
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// pacedBody is a body that must arrive in time.
+type pacedBody struct {
+	io.ReadCloser
+	pace       pace
+	connection *http.ResponseController
+	started    time.Time
+	received   int64 // bytes
+}
+
+// extend sets the deadline by what has arrived.
+func (b *pacedBody) extend() {
+	took := time.Duration(b.received) * time.Second / time.Duration(b.pace.rate)
+	_ = b.connection.SetReadDeadline(b.started.Add(b.pace.grace + took)) // a connection without deadlines is no server's own
+}
+
+func (b *pacedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.received += int64(n)
+	switch {
+	case err == nil:
+		b.extend()
+	case err == io.EOF: //nolint:errorlint // as io.Reader has it
+		_ = b.connection.SetReadDeadline(time.Time{}) // an answer may take its time
+	case isTimeout(err):
+		err = errSlowBody(b.pace)
+	}
+	return n, err
+}

@@ -1,0 +1,208 @@
+package mockserver_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// dialed is a raw connection to a server.
+func dialed(t *testing.T, u *mockserver.TestServer) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(u.URL(), "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// closed fails unless the server ends the connection; it returns what came.
+func closed(t *testing.T, conn net.Conn) string {
+	t.Helper()
+	text, err := io.ReadAll(conn)
+	if timeout, ok := err.(net.Error); ok && timeout.Timeout() { //nolint:errorlint // as it comes
+		t.Errorf("the connection is still open: %s", text)
+	}
+	return string(text)
+}
+
+const head = "POST /v2/publish/https://e.test/ HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n"
+
+func TestConnectionsThatMakeNoProgressEnd(t *testing.T) {
+	t.Parallel()
+	setup := func(t *testing.T) *mockserver.TestServer {
+		u := mockserver.RunT(t, mockserver.Paced(mockserver.Config{}, 200*time.Millisecond, 200*time.Millisecond))
+		u.Stub("*", 200)
+		return u
+	}
+	write := func(t *testing.T, conn net.Conn, text string) {
+		t.Helper()
+		if _, err := io.WriteString(conn, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("one that says nothing", func(t *testing.T) {
+		t.Parallel()
+		closed(t, dialed(t, setup(t)))
+	})
+	t.Run("one with a part of a head", func(t *testing.T) {
+		t.Parallel()
+		conn := dialed(t, setup(t))
+		write(t, conn, "GET / HTTP/1.1\r\nHost: lo")
+		closed(t, conn)
+	})
+	t.Run("one that is idle after a request", func(t *testing.T) {
+		t.Parallel()
+		conn := dialed(t, setup(t))
+		write(t, conn, "GET /_understudy/livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		if text := closed(t, conn); !strings.HasPrefix(text, "HTTP/1.1 200 ") {
+			t.Errorf("%s", text)
+		}
+	})
+	t.Run("one with a part of a body", func(t *testing.T) {
+		t.Parallel()
+		u := setup(t)
+		conn := dialed(t, u)
+		write(t, conn, fmt.Sprintf(head+"Content-Length: 10\r\n\r\nabc", u.Token()))
+		if text := closed(t, conn); !strings.HasPrefix(text, "HTTP/1.1 408 ") || !strings.Contains(text, "too slowly") {
+			t.Errorf("%s", text)
+		}
+	})
+	t.Run("one with a part of a chunked body", func(t *testing.T) {
+		t.Parallel()
+		u := setup(t)
+		conn := dialed(t, u)
+		write(t, conn, fmt.Sprintf(head+"Transfer-Encoding: chunked\r\n\r\n5\r\nabc", u.Token()))
+		if text := closed(t, conn); !strings.HasPrefix(text, "HTTP/1.1 408 ") {
+			t.Errorf("%s", text)
+		}
+	})
+	t.Run("one with a part of a body that nobody wants", func(t *testing.T) {
+		t.Parallel()
+		conn := dialed(t, setup(t))
+		write(t, conn, fmt.Sprintf(head+"Content-Length: 10\r\n\r\nabc", "wrong"))
+		if text := closed(t, conn); !strings.HasPrefix(text, "HTTP/1.1 401 ") {
+			t.Errorf("%s", text)
+		}
+	})
+}
+
+// TestConnectionsThatMakeProgressStay: what takes longer than the deadlines.
+func TestConnectionsThatMakeProgressStay(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Paced(mockserver.Config{}, 100*time.Millisecond, 100*time.Millisecond))
+	u.Stub("*", 200)
+	c := newClient(t, u)
+	wait := func() { c.do("GET", "/_understudy/sink/slow/300ms", "").ok() } // longer than each of them
+	t.Run("a long body", func(t *testing.T) {
+		conn := dialed(t, u)
+		const parts, part = 5, 4 << 10 // each buys 4 s
+		if _, err := fmt.Fprintf(conn, head+"Content-Length: %d\r\n\r\n", u.Token(), parts*part); err != nil {
+			t.Fatal(err)
+		}
+		for i := range parts {
+			if i > 0 && i < 3 {
+				wait()
+			}
+			if _, err := io.WriteString(conn, strings.Repeat("x", part)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if answer, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || answer.StatusCode != http.StatusOK {
+			t.Errorf("%v %v", answer, err)
+		}
+	})
+	t.Run("an event stream", func(t *testing.T) {
+		response, err := c.http.Get(u.URL() + "/_understudy/events")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		wait()
+		u.Publish("https://e.test/", nil)
+		if line, err := bufio.NewReader(response.Body).ReadString('\n'); err != nil || line == "" {
+			t.Errorf("%q %v", line, err)
+		}
+	})
+	t.Run("an answer that takes its time after a body", func(t *testing.T) {
+		c.do("POST", "/_understudy/sink/slow/400ms", "a body").ok()
+	})
+	t.Run("await", func(t *testing.T) {
+		done := make(chan answer)
+		go func() {
+			done <- c.do("POST", "/_understudy/await", `{"on":"deliveries","url":"https://late.test/","timeout":"20s"}`)
+		}()
+		wait()
+		u.Publish("https://late.test/", nil)
+		(<-done).ok()
+	})
+}
+
+func TestTwoLengthsAreRefused(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*", 200)
+	const chunked, length, body = "Transfer-Encoding: chunked\r\n", "Content-Length: 5\r\n", "5\r\nhello\r\n0\r\n\r\n"
+	get := "GET /_understudy/livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	post := fmt.Sprintf(head, u.Token())
+	for name, c := range map[string]struct {
+		sent string
+		want []string // statuses; behind "400" the connection ends
+	}{
+		"length, then encoding":             {post + length + chunked + "\r\n" + body, []string{"400"}},
+		"encoding, then length":             {post + chunked + length + "\r\n" + body, []string{"400"}},
+		"in other cases":                    {post + strings.ToUpper(chunked) + strings.ToLower(length) + "\r\n" + body, []string{"400"}},
+		"a length of 0":                     {post + "Content-Length: 0\r\n" + chunked + "\r\n" + body, []string{"400"}},
+		"a length that is none":             {post + "Content-Length: x\r\n" + chunked + "\r\n" + body, []string{"400"}},
+		"lines that end without return":     {strings.ReplaceAll(post+length+chunked+"\r\n", "\r", "") + body, []string{"400"}},
+		"a folded value":                    {post + length + "Transfer-Encoding:\r\n chunked\r\n\r\n" + body, []string{"400"}},
+		"after another request":             {get + post + length + chunked + "\r\n" + body, []string{"200", "400"}},
+		"after a body":                      {post + length + "\r\nhello" + get + post + length + chunked + "\r\n" + body, []string{"200", "200", "400"}},
+		"only a length":                     {post + length + "\r\nhello" + get, []string{"200", "200"}},
+		"only an encoding":                  {post + chunked + "\r\n" + body + get, []string{"200", "200"}},
+		"chunks with extensions, a trailer": {post + chunked + "\r\n5;a=b\r\nhello\r\n0\r\nX: y\r\n\r\n" + get, []string{"200", "200"}},
+		"a body that looks like a head":     {post + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(get+length+chunked), get+length+chunked) + get, []string{"200", "200"}},
+		"a chunk that looks like a head":    {post + chunked + fmt.Sprintf("\r\n%x\r\n%s\r\n0\r\n\r\n", len(length+chunked), length+chunked) + get, []string{"200", "200"}},
+		"one of each, in requests of a row": {post + chunked + "\r\n" + body + post + length + "\r\nhello" + get, []string{"200", "200", "200"}},
+	} {
+		for _, step := range []int{1, 1 << 20} { // bytes in a packet
+			t.Run(fmt.Sprintf("%s, %d", name, step), func(t *testing.T) {
+				t.Parallel()
+				conn := dialed(t, u)
+				go func() { // the server may stop reading
+					for text := c.sent; text != ""; text = text[min(step, len(text)):] {
+						if _, err := io.WriteString(conn, text[:min(step, len(text))]); err != nil {
+							return
+						}
+					}
+				}()
+				reader := bufio.NewReader(conn)
+				var got []string
+				for len(got) < len(c.want) || c.want[len(c.want)-1] == "400" {
+					answer, err := http.ReadResponse(reader, nil)
+					if err != nil {
+						break
+					}
+					_, _ = io.Copy(io.Discard, answer.Body)
+					got = append(got, answer.Status[:3])
+				}
+				refused := c.want[len(c.want)-1] == "400"
+				fine := strings.Count(strings.Join(got, " "), "200")
+				if refused && fine > len(c.want)-1 || !refused && fine != len(c.want) || len(c.want) == 1 && len(got) == 0 {
+					t.Errorf("got %v, want %v", got, c.want)
+				}
+			})
+		}
+	}
+}
