@@ -130,10 +130,14 @@ type clockBody struct {
 }
 
 func (s *Server) clockBody(w *world) clockBody {
+	return clockBody{s.clockMode(w), w.account.Now().UnixMilli()}
+}
+
+// clockMode is real, manual or auto.
+func (s *Server) clockMode(w *world) string {
 	s.mu.Lock()
-	mode := w.mode
-	s.mu.Unlock()
-	return clockBody{mode, w.account.Now().UnixMilli()}
+	defer s.mu.Unlock()
+	return w.mode
 }
 
 func (s *Server) controlClock(c *call) (reply, error) {

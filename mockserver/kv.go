@@ -26,6 +26,10 @@ const kvPath = "/kv"
 // accounts and other applications may share.
 const kvPrefix = "understudy:"
 
+// clockHeader tells the rate-limit plugin that the account's time is not that of
+// the wall; its value is the mode of the clock.
+const clockHeader = "Understudy-Clock"
+
 // kvPatience is how long the start waits for a real server to answer.
 const kvPatience = 2 * time.Second
 
@@ -53,6 +57,9 @@ func (s *Server) kvCall(c *call) (reply, error) {
 	r.URL, r.Header, r.Body = &u, c.header, io.NopCloser(bytes.NewReader(c.body))
 	answer := captured{header: http.Header{}}
 	c.world.kv.ServeHTTP(&answer, &r)
+	if mode := s.clockMode(c.world); mode != "real" {
+		answer.header.Set(clockHeader, mode)
+	}
 	return reply{status: answer.status, header: answer.header, body: answer.body.Bytes()}, nil
 }
 

@@ -81,7 +81,6 @@ func TestPluginCountsByTheTimeOfTheServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			limit.Now = u.Now
 			plugin, err := ratelimit.New(limit)
 			if err != nil {
 				t.Fatal(err)

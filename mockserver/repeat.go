@@ -8,12 +8,7 @@ import (
 // repeats reports whether the same commands give the same bytes: with a seed,
 // on a clock that is not real.
 func (s *Server) repeats(w *world) bool {
-	if s.cfg.Seed == 0 {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return w.mode != "real"
+	return s.cfg.Seed != 0 && s.clockMode(w) != "real"
 }
 
 // stamp is the time of the world, in Unix ms; in a server that repeats, the

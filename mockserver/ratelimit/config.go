@@ -32,7 +32,7 @@ type Config struct {
 	Timeout        time.Duration    `json:"-"` // for the store, per request; 0: 1 s
 	Client         *http.Client     `json:"-"` // nil: one of its own
 	Log            *slog.Logger     `json:"-"` // nil: slog.Default()
-	Now            func() time.Time `json:"-"` // nil: wall time
+	Now            func() time.Time `json:"-"` // nil: wall time, or that of a stand-in whose clock is moved
 	Stats          *Stats           `json:"-"` // nil: not counted
 }
 
@@ -108,9 +108,6 @@ func (c *Config) complete() error {
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
-	}
-	if c.Now == nil {
-		c.Now = wall
 	}
 	if c.Stats == nil {
 		c.Stats = &Stats{}

@@ -46,7 +46,7 @@ func New(cfg Config) (func(http.Handler) http.Handler, error) {
 	if cfg.Enabled != nil && !*cfg.Enabled {
 		return func(next http.Handler) http.Handler { return next }, nil
 	}
-	p := &plugin{cfg: cfg, store: store{cfg.URL, cfg.Token, cfg.Client}}
+	p := &plugin{cfg: cfg, store: store{cfg.URL, cfg.Token, cfg.Client, &clock{}}}
 	for i, s := range cfg.Strategy {
 		limit, err := s.Limiter.limit()
 		if err != nil {
@@ -104,7 +104,7 @@ func (p *plugin) admit(w http.ResponseWriter, r *http.Request) bool {
 	if len(matches) == 0 {
 		return true
 	}
-	now := p.cfg.Now()
+	now := p.now(r.Context())
 	decisions, err := p.decide(r.Context(), now, matches)
 	if err != nil {
 		p.cfg.Stats.FailedOpen.Add(1)

@@ -21,6 +21,7 @@ const maxReply = 64 << 10
 type store struct {
 	url, token string
 	client     *http.Client
+	clock      *clock
 }
 
 // Eval runs a script by its hash; a store that does not know it gets the text.
@@ -34,7 +35,12 @@ func (s store) Eval(ctx context.Context, script ratelimit.Script, keys, args []s
 
 func (s store) command(ctx context.Context, name, script string, keys, args []string) ([]int64, error) {
 	command := append([]string{name, script, strconv.Itoa(len(keys))}, keys...)
-	body, err := json.Marshal(append(command, args...))
+	return s.numbers(ctx, append(command, args...))
+}
+
+// numbers is the answer to a command that answers with whole numbers.
+func (s store) numbers(ctx context.Context, command []string) ([]int64, error) {
+	body, err := json.Marshal(command)
 	if err != nil {
 		return nil, err
 	}
@@ -49,6 +55,7 @@ func (s store) command(ctx context.Context, name, script string, keys, args []st
 		return nil, err
 	}
 	defer func() { _ = answer.Body.Close() }() // it has been read
+	s.clock.learn(answer.Header)
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxReply))
 	if err != nil {
 		return nil, err
@@ -59,8 +66,8 @@ func (s store) command(ctx context.Context, name, script string, keys, args []st
 // readNumbers reads the store's answer: a list of whole numbers as result.
 func readNumbers(status int, text []byte) ([]int64, error) {
 	var answer struct {
-		Result []int64 `json:"result"`
-		Error  string  `json:"error"`
+		Result []number `json:"result"`
+		Error  string   `json:"error"`
 	}
 	err := json.Unmarshal(text, &answer)
 	switch {
@@ -71,5 +78,19 @@ func readNumbers(status int, text []byte) ([]int64, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the store's answer %.80q is not a list of whole numbers: %w", text, err)
 	}
-	return answer.Result, nil
+	numbers := make([]int64, len(answer.Result))
+	for i, n := range answer.Result {
+		numbers[i] = int64(n)
+	}
+	return numbers, nil
+}
+
+// number is a whole number, or a text of one, as TIME answers.
+type number int64
+
+// UnmarshalJSON reads either form.
+func (n *number) UnmarshalJSON(text []byte) error {
+	i, err := strconv.ParseInt(strings.Trim(string(text), `"`), 10, 64)
+	*n = number(i)
+	return err
 }
