@@ -41,7 +41,9 @@ func (r *restarting) start() {
 	if r.tls != nil {
 		l = tls.NewListener(l, r.tls)
 	}
+	r.mu.Lock() // connections of the one before may still be ending
 	r.conns = map[net.Conn]bool{}
+	r.mu.Unlock()
 	r.srv = &http.Server{
 		ErrorLog: log.New(io.Discard, "", 0),
 		Handler: http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
