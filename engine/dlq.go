@@ -20,7 +20,8 @@ type DLQEntry struct {
 	Run      *RunRef // the failed run, nil for a plain message
 	Payload  []byte  // of the run
 
-	run *Run
+	run     *Run
+	counted int64 // bytes, as work
 }
 
 func (e *DLQEntry) position() position { return position{e.At.UnixMilli(), e.Seq} }
@@ -44,7 +45,7 @@ func (a *Account) buryAs(id string, m *Message, o *Outcome) *DLQEntry {
 	e.Message.State = Failed
 	e.Message.queue, e.Message.cancel, e.Message.last = nil, nil, nil
 	a.dlq.add(e.ID, e)
-	a.addWork(e.weight())
+	a.reweighEntry(e)
 	return e
 }
 

@@ -78,7 +78,8 @@ func (a *Account) weigh() {
 	}
 	for _, e := range a.dlq.items {
 		if e != nil {
-			a.addWork(e.weight())
+			e.counted = 0
+			a.reweighEntry(e)
 		}
 	}
 	for _, run := range a.runList.items {
@@ -299,9 +300,16 @@ func (a *Account) release(run *Run) {
 	a.addObserved(run.weight)
 }
 
+// reweighEntry counts a DLQ entry as it is now.
+func (a *Account) reweighEntry(e *DLQEntry) {
+	was := e.counted
+	e.counted = e.weight()
+	a.addWork(e.counted - was)
+}
+
 // dropDLQ takes an entry out of the DLQ, and lets go of its run.
 func (a *Account) dropDLQ(e *DLQEntry) {
-	a.addWork(-e.weight())
+	a.addWork(-e.counted)
 	a.dlq.remove(e.ID)
 	if e.run != nil && e.run.DLQID == e.ID {
 		a.release(e.run)

@@ -348,6 +348,7 @@ func (a *Account) buryRun(id string, run *Run, m *Message, o *Outcome) *DLQEntry
 		entry.Message.Options = &opts
 	}
 	run.DLQID, run.Cause = entry.ID, m.cause(o)
+	a.reweighEntry(entry)
 	return entry
 }
 

@@ -24,7 +24,7 @@ var kept = map[reflect.Type]string{
 	reflect.TypeFor[Run]():         "items open calls kept invoked bare proven, left out: weight endSeq",
 	reflect.TypeFor[invocation]():  "run item raw headers",
 	reflect.TypeFor[waiter]():      "id timer raw item run",
-	reflect.TypeFor[DLQEntry]():    "run",
+	reflect.TypeFor[DLQEntry]():    "run, left out: counted",
 	reflect.TypeFor[eventLog]():    "events issued, left out: created eventsByTime createdByTime bare",
 	reflect.TypeFor[event]():       "seq at next state msg run",
 	reflect.TypeFor[detail]():      "out err rule dlqID invoker step",
