@@ -94,7 +94,14 @@ func (s *Server) controlLivez(*call) (reply, error) {
 	return reply{body: map[string]string{"status": "ok"}}, nil
 }
 
+// NotReady makes the server report that it is not ready, and why, until it is
+// called with "".
+func (s *Server) NotReady(reason string) { s.trouble.Store(&reason) }
+
 func (s *Server) controlReadyz(*call) (reply, error) {
+	if reason := s.trouble.Load(); reason != nil && *reason != "" {
+		return reply{}, errNotReady(*reason)
+	}
 	return reply{body: map[string]string{"status": "ok"}}, nil
 }
 

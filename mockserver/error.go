@@ -127,6 +127,10 @@ func errSlowBody(p pace) error {
 
 func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
+func errNotReady(reason string) error {
+	return &apiError{status: http.StatusServiceUnavailable, text: "not ready: " + oneLine(reason)}
+}
+
 // internal reports whether the fault is ours.
 func (e *apiError) internal() bool { return e.status == http.StatusInternalServerError }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/mux"
@@ -94,7 +95,8 @@ type Server struct {
 	answers  *semaphore.Weighted // bytes of answers that are being read
 	started  time.Time
 
-	hostNames []string // see knownHost
+	hostNames []string               // see knownHost
+	trouble   atomic.Pointer[string] // why the server is not ready; nil, "": it is
 
 	mu         sync.Mutex        // guards worlds, tokens and violations
 	worlds     map[string]*world // by account id

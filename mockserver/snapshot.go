@@ -2,6 +2,8 @@ package mockserver
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -27,7 +29,8 @@ type snapshot struct {
 	Version  int            `json:"version"`
 	SavedAt  int64          `json:"savedAt"` // Unix ms, see Server.stamp
 	Accounts []savedAccount `json:"accounts"`
-	Sinks    map[string]int `json:"sinks,omitempty"` // attempts at the flaky sink, by message
+	Sinks    map[string]int `json:"sinks,omitempty"`    // attempts at the flaky sink, by message
+	Checksum string         `json:"checksum,omitempty"` // last, see checksumMember; "": not checked
 }
 
 type savedAccount struct {
@@ -73,7 +76,33 @@ func (s *Server) save(worlds []*world) ([]byte, error) {
 		}
 		out.Accounts[i] = savedAccount{w.ID, w.Token, w.password, w.stubs.save(), w.rewrites.get(), w.faults.get(), dialect, w.account.Snapshot()}
 	}
-	return json.Marshal(out)
+	text, err := json.Marshal(out)
+	if err != nil {
+		return nil, err
+	}
+	return append(text[:len(text)-1], checksumMember(text)...), nil
+}
+
+// checksumMember is the end of a document that has a checksum, in place of the
+// brace at its end: the checksum is that of the document without.
+func checksumMember(document []byte) string {
+	sum := sha256.Sum256(document)
+	return `,"checksum":"sha256:` + hex.EncodeToString(sum[:]) + `"}`
+}
+
+// intact reports whether a document is as it was saved, layout aside.
+func intact(text []byte) bool {
+	var compact bytes.Buffer
+	if json.Compact(&compact, text) != nil {
+		return false
+	}
+	text = compact.Bytes()
+	at := bytes.LastIndex(text, []byte(`,"checksum":"`))
+	if at < 0 {
+		return false
+	}
+	end := string(text[at:])
+	return end == checksumMember(append(text[:at:at], '}'))
 }
 
 // Restore replaces the state of the accounts in a snapshot, and makes those
@@ -101,6 +130,9 @@ func (s *Server) readSnapshot(text []byte) (*snapshot, error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(&in); err != nil {
 		return nil, fmt.Errorf("snapshot is damaged: %w: %w", err, engine.ErrInvalid)
+	}
+	if in.Checksum != "" && !intact(text) {
+		return nil, fmt.Errorf("snapshot is damaged: its checksum does not match; to load a document that was edited, remove its member checksum: %w", engine.ErrInvalid)
 	}
 	s.settleDialects(in.Accounts)
 	seen := map[string]bool{}

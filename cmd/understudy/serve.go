@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -51,6 +53,8 @@ type ServeCmd struct {
 	Quiet             bool              `help:"Log only errors of the stand-in itself, as with --log-level error."`
 	LogLevel          string            `default:"${loglevel}" help:"debug, info (attempts that are retried), warn (failed messages and runs, refused requests), error."`
 	LogFormat         string            `default:"text" enum:"text,json" help:"text or json."`
+
+	lock *flock.Flock // on the snapshot file; nil: none
 }
 
 // Run serves until it receives a signal to stop.
@@ -65,11 +69,15 @@ func (c *ServeCmd) Run(e *env) error {
 }
 
 // start starts the stand-in that the flags describe, for a command.
-func (c *ServeCmd) start(e *env, command string) (*mockserver.Server, mockserver.Config, error) {
+func (c *ServeCmd) start(e *env, command string) (s *mockserver.Server, cfg mockserver.Config, err error) {
+	defer func() {
+		if err != nil {
+			_ = c.release() // the first error counts
+		}
+	}()
 	var running atomic.Pointer[mockserver.Server]
 	keepLean(&running)
-	cfg, err := c.config(e)
-	if err != nil {
+	if cfg, err = c.config(e); err != nil {
 		return nil, cfg, err
 	}
 	if cfg.Snapshot, err = c.state(cfg.Log); err != nil {
@@ -85,8 +93,7 @@ func (c *ServeCmd) start(e *env, command string) (*mockserver.Server, mockserver
 	if c.ReadyFile != "" {
 		_ = os.Remove(c.ReadyFile) // one from before says nothing about this server; writing it tells of errors
 	}
-	s, err := mockserver.Run(cfg)
-	if err != nil {
+	if s, err = mockserver.Run(cfg); err != nil {
 		return nil, cfg, usage("%s: %w", command, err)
 	}
 	running.Store(s)
@@ -101,7 +108,9 @@ func (c *ServeCmd) start(e *env, command string) (*mockserver.Server, mockserver
 }
 
 // stop ends the stand-in and saves its state.
-func (c *ServeCmd) stop(s *mockserver.Server) error { return errors.Join(s.Close(), c.save(s)) }
+func (c *ServeCmd) stop(s *mockserver.Server) error {
+	return errors.Join(s.Close(), c.save(s), c.release())
+}
 
 func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
 	level := c.LogLevel

@@ -13,11 +13,43 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// state is the snapshot to begin with, nil when there is none yet.
+// own takes the snapshot file for this process, until release or the end of the
+// process, however that comes. Another server on the same file would overwrite
+// what this one saves.
+func (c *ServeCmd) own() error {
+	if target, err := filepath.EvalSymlinks(c.Snapshot); err == nil {
+		c.Snapshot = target // the file is replaced, a link to it is not
+	}
+	if _, err := os.Stat(filepath.Dir(c.Snapshot)); err != nil {
+		return usage("--snapshot: %w", err)
+	}
+	c.lock = flock.New(c.Snapshot+".lock", flock.SetPermissions(0o600))
+	switch ok, err := c.lock.TryLock(); {
+	case err != nil:
+		return usage("--snapshot: %w", err)
+	case !ok:
+		c.lock = nil
+		return usage("--snapshot %s: in use by another server", c.Snapshot)
+	}
+	return nil
+}
+
+// release gives the snapshot file to others.
+func (c *ServeCmd) release() error {
+	if c.lock == nil {
+		return nil
+	}
+	return c.lock.Close()
+}
+
+// state is the snapshot to begin with, nil when there is none yet. What an
+// earlier process left of a save that it did not complete is removed.
 func (c *ServeCmd) state(log *slog.Logger) ([]byte, error) {
 	switch {
 	case c.SnapshotEvery < 0 || c.SnapshotEvery > 0 && c.Snapshot == "":
@@ -25,11 +57,14 @@ func (c *ServeCmd) state(log *slog.Logger) ([]byte, error) {
 	case c.Snapshot == "":
 		return nil, nil
 	}
+	if err := c.own(); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(c.Snapshot + partial); err == nil {
+		log.Warn("removed what was left of a save that did not complete", "file", c.Snapshot+partial)
+	}
 	text, err := os.ReadFile(c.Snapshot)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(filepath.Dir(c.Snapshot)); err != nil {
-			return nil, usage("--snapshot: %w", err)
-		}
 		log.Info("no snapshot yet: beginning empty", "file", c.Snapshot)
 		return nil, nil
 	}
@@ -43,18 +78,26 @@ func (c *ServeCmd) state(log *slog.Logger) ([]byte, error) {
 }
 
 // saveUntil saves every so often until ctx ends. A snapshot that cannot be
-// written is logged: the server goes on.
+// written is logged, and the server is not ready until one is: it continues.
 func (c *ServeCmd) saveUntil(ctx context.Context, s *mockserver.Server, log *slog.Logger) {
 	clock, rings := engine.NewReal(), make(chan struct{}, 1)
+	failed := false
 	for ctx.Err() == nil {
 		if c.SnapshotEvery > 0 {
 			clock.Alarm(clock.Now().Add(c.SnapshotEvery), func() { rings <- struct{}{} })
 		}
 		select {
 		case <-rings:
-			if err := c.save(s); err != nil {
+			err := c.save(s)
+			switch {
+			case err != nil:
+				s.NotReady("snapshot not saved: " + err.Error())
 				log.Error("snapshot not saved", "error", err)
+			case failed:
+				s.NotReady("")
+				log.Info("snapshot saved again", "file", c.Snapshot)
 			}
+			failed = err != nil
 		case <-ctx.Done():
 		}
 	}
@@ -76,10 +119,13 @@ func (c *ServeCmd) save(s *mockserver.Server) error {
 	return nil
 }
 
+// partial is behind the name of a file that is being written.
+const partial = ".part"
+
 // replaceFile puts text in place of a file: whole, or not at all, whenever the
 // process or the machine ends. It holds credentials, so only its owner reads it.
 func replaceFile(name string, text []byte) error {
-	part, err := os.OpenFile(name+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	part, err := os.OpenFile(name+partial, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -87,10 +133,13 @@ func replaceFile(name string, text []byte) error {
 	if err == nil {
 		err = part.Sync()
 	}
-	if err = errors.Join(err, part.Close()); err != nil {
-		return err
+	if err = errors.Join(err, part.Close()); err == nil {
+		err = os.Rename(name+partial, name)
 	}
-	return os.Rename(name+".part", name)
+	if err != nil {
+		_ = os.Remove(name + partial) // the first error counts
+	}
+	return err
 }
 
 type (

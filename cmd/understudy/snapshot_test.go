@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -191,5 +192,101 @@ func (c *crashing) events(t *testing.T) (n int) {
 		if cursor = page.Cursor; cursor == "" {
 			return n
 		}
+	}
+}
+
+// TestSnapshotFileHasOneOwner: of two servers on one file, the second does not
+// start; a killed one leaves nothing that is in the way.
+func TestSnapshotFileHasOneOwner(t *testing.T) {
+	t.Parallel()
+	binary, file := build(t), filepath.Join(t.TempDir(), "state.json")
+	link := filepath.Join(t.TempDir(), "link.json")
+	if err := os.Symlink(file, link); err != nil {
+		t.Fatal(err)
+	}
+	first := start(t, binary, "--snapshot", file, "--snapshot-every", "20ms")
+	saves(t, file, 1)
+	second := func(name string) (int, string) {
+		var errs strings.Builder
+		cmd := exec.Command(binary, "serve", "--addr", "127.0.0.1:0", "--snapshot", name)
+		cmd.Stderr = &errs
+		_ = cmd.Run() // the code says it
+		return cmd.ProcessState.ExitCode(), errs.String()
+	}
+	for _, name := range []string{file, link, filepath.Join(filepath.Dir(file), ".", "..", filepath.Base(filepath.Dir(file)), "state.json")} {
+		if code, text := second(name); code != 2 || !strings.Contains(text, "in use by another server") || strings.Count(text, "\n") != 1 {
+			t.Errorf("%s: exit %d: %s", name, code, text)
+		}
+	}
+	first.kill()
+	if err := os.WriteFile(file+".part", []byte(`{"version"`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	third := start(t, binary, "--snapshot", file, "--snapshot-every", "1h")
+	if _, err := os.Stat(file + ".part"); !os.IsNotExist(err) {
+		t.Errorf("the part file is still there: %v", err)
+	}
+	t.Run("a damaged file", func(t *testing.T) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text[len(text)/2] ^= 1
+		broken := filepath.Join(t.TempDir(), "broken.json")
+		if err := os.WriteFile(broken, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, said := second(broken); code != 2 || !strings.Contains(said, "damaged") || strings.Count(said, "\n") != 1 {
+			t.Errorf("exit %d: %s", code, said)
+		}
+	})
+	_ = third.cmd.Process.Signal(os.Interrupt)
+	if err := third.cmd.Wait(); err != nil {
+		t.Errorf("clean stop: %v", err)
+	}
+	if code, text := second(filepath.Join(filepath.Dir(file), "missing", "state.json")); code != 2 || strings.Count(text, "\n") != 1 {
+		t.Errorf("exit %d: %s", code, text)
+	}
+}
+
+// TestAFailedSaveShows: in readiness and on the terminal, until a save succeeds.
+func TestAFailedSaveShows(t *testing.T) {
+	t.Parallel()
+	binary, file := build(t), filepath.Join(t.TempDir(), "state.json")
+	server := start(t, binary, "--snapshot", file, "--snapshot-every", "20ms")
+	saves(t, file, 1)
+	ready := func(want int) string {
+		t.Helper()
+		for ended := time.Now().Add(20 * time.Second); ; {
+			answer, err := http.Get(server.url + "/_understudy/readyz")
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := io.ReadAll(answer.Body)
+			_ = answer.Body.Close()
+			if answer.StatusCode == want || time.Now().After(ended) {
+				if answer.StatusCode != want {
+					t.Errorf("%d, want %d: %s", answer.StatusCode, want, text)
+				}
+				return string(text)
+			}
+		}
+	}
+	if err := os.Mkdir(file+".part", 0o700); err != nil && !os.IsExist(err) { // nobody, not even root, can write a file there
+		t.Fatal(err)
+	}
+	for os.MkdirAll(filepath.Join(file+".part", "full"), 0o700) != nil { //nolint:revive // a save may be about to succeed
+	}
+	if text := ready(http.StatusServiceUnavailable); !strings.Contains(text, "snapshot not saved") {
+		t.Errorf("%s", text)
+	}
+	if err := os.RemoveAll(file + ".part"); err != nil {
+		t.Fatal(err)
+	}
+	ready(http.StatusOK)
+	_ = server.cmd.Process.Signal(os.Interrupt)
+	_ = server.cmd.Wait()
+	if text := server.log.String(); !strings.Contains(text, "snapshot not saved") || !strings.Contains(text, "snapshot saved again") {
+		t.Errorf("%s", text)
 	}
 }
