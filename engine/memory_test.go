@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,7 +75,12 @@ func (w *world) clear() {
 func TestForgettingLosesNoWork(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		life := commands().Draw(t, "life")
+		started := map[int]bool{}
+		life := slices.DeleteFunc(commands().Draw(t, "life"), func(c command) bool {
+			again := c.Kind == 5 && started[c.A%4] // the id of a run is forgotten with the run: it would start anew
+			started[c.A%4] = started[c.A%4] || c.Kind == 5
+			return again
+		})
 		last := map[bool]string{}
 		for _, forgetful := range []bool{false, true} {
 			w := setup(t, stored)
