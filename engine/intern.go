@@ -3,7 +3,8 @@ package engine
 import "time"
 
 // maxInterned bounds what the interners remember; then they start afresh. A
-// missed share costs memory, never truth.
+// missed share costs memory, never truth; intern_test.go holds that for every
+// field of Options.
 const maxInterned = 4096
 
 // maxInternedBytes bounds the headers that the interner alone may keep alive.
