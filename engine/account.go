@@ -38,6 +38,7 @@ type Config struct {
 	VectorIndexes   []VectorConfig
 
 	Memory *Memory // shared by the accounts of a process; nil: without bounds
+	Strict bool    // for tests: panic where a promise of the engine breaks, in place of logging it
 }
 
 // Account is one token's world: data, timers, clock, lock. Exported methods

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -84,7 +85,7 @@ type Event struct {
 // move takes a message to its next state and logs it.
 func (a *Account) move(m *Message, to MessageState, e event) {
 	if !mayFollow(m.State, to) {
-		a.cfg.Log.Error("illegal transition", "message", m.ID, "from", m.State, "to", to)
+		a.broken("illegal transition", "message", m.ID, "from", m.State, "to", to)
 	}
 	a.tally.message(m.State, to)
 	m.State = to
@@ -93,6 +94,14 @@ func (a *Account) move(m *Message, to MessageState, e event) {
 		e.run = a.runs[m.RunID]
 	}
 	a.append(e)
+}
+
+// broken reports a fault of the engine itself.
+func (a *Account) broken(what string, attrs ...any) {
+	if a.cfg.Strict {
+		panic(fmt.Sprint("engine: ", what, " ", attrs))
+	}
+	a.cfg.Log.Error(what, attrs...)
 }
 
 // append logs an event and tells the followers.

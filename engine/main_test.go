@@ -38,7 +38,7 @@ type world struct {
 // setup changes the configuration before the account starts.
 func setup(t tester, change ...func(*engine.Config)) *world {
 	w := &world{t: t}
-	cfg := engine.Config{ID: "t", Clock: engine.NewManual(epoch), Deliver: w}
+	cfg := engine.Config{ID: "t", Clock: engine.NewManual(epoch), Deliver: w, Strict: true}
 	for _, c := range change {
 		c(&cfg)
 	}

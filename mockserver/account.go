@@ -85,11 +85,15 @@ func (s *Server) newWorld(a Account) *world {
 		VectorLag:       s.cfg.VectorLag,
 		VectorIndexes:   s.cfg.VectorIndexes,
 		Memory:          s.memory,
+		Strict:          strict,
 	})
 	w.kvToken = derived(a.Token, "kv")
 	w.kv, _ = kv.New(kv.Config{Token: w.kvToken, URL: s.cfg.KVURL, Prefix: kvPrefix + a.ID + ":", Now: w.account.Now}) // New has tried the URL
 	return w
 }
+
+// strict makes faults of the engine panic; the tests of this package set it.
+var strict = false
 
 // seed gives each account a sequence of its own.
 func (s *Server) seed(id string) uint64 {

@@ -15,6 +15,8 @@ func Paced(cfg Config, idle, grace time.Duration) Config {
 	return cfg
 }
 
+func init() { strict = true }
+
 // OptionNames are the names of the option tables, in their order.
 func OptionNames() []string {
 	var names []string

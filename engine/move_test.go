@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAnIllegalTransition(t *testing.T) {
+	t.Parallel()
+	// wrong delivers a message that has never been active.
+	wrong := func(cfg Config) (panicked any) {
+		cfg.Clock = NewManual(time.UnixMilli(0))
+		cfg.Deliver = DelivererFunc(func(context.Context, Attempt) Outcome { return Outcome{Status: 200} })
+		a := New(cfg)
+		defer func() { _ = a.Close() }()
+		a.lock()
+		defer a.unlock()
+		m := a.create(&Message{Role: RoleMessage, URL: "https://app.test/", Options: &Options{Delay: time.Hour}})
+		defer func() { panicked = recover() }()
+		a.move(m, Delivered, event{})
+		return nil
+	}
+	t.Run("panics in tests", func(t *testing.T) {
+		t.Parallel()
+		if got, _ := wrong(Config{Strict: true}).(string); !strings.Contains(got, "illegal transition") {
+			t.Errorf("panic %q, want one that names the transition", got)
+		}
+	})
+	t.Run("is logged in production", func(t *testing.T) {
+		t.Parallel()
+		var out bytes.Buffer
+		if got := wrong(Config{Log: slog.New(slog.NewTextHandler(&out, nil))}); got != nil {
+			t.Errorf("panic %v, want none", got)
+		}
+		if line := out.String(); !strings.Contains(line, "illegal transition") || !strings.Contains(line, "from=CREATED to=DELIVERED") {
+			t.Errorf("log %q, want the transition", line)
+		}
+	})
+}
