@@ -133,37 +133,27 @@ func (a *Account) fire() int {
 		if !ok || due.After(a.now) || a.closed {
 			return fired
 		}
-		a.wake(a.timers.pop())
+		a.wake()
 		fired++
 	}
 }
 
-// wake hands a timer to what it is for.
-func (a *Account) wake(t timer) {
-	switch t.kind {
-	case wakeMessage:
-		if m := a.messages[t.subject]; m != nil && m.timer == t.seq {
-			m.timer = 0
-			a.due(m)
+// wake takes the earliest timer and hands it to what it is for.
+func (a *Account) wake() {
+	owner, kind := a.timers.pop()
+	switch o := owner.(type) {
+	case *Message:
+		if kind == wakeOutcome {
+			a.settle(o, *o.last)
+		} else {
+			a.due(o)
 		}
-	case wakeFlow:
-		if k := a.flows[t.subject]; k != nil && k.timer == t.seq {
-			k.timer = 0
-			a.offer(k)
-		}
-	case wakeSchedule:
-		if s := a.schedules[t.subject]; s != nil && s.timer == t.seq {
-			a.fireSchedule(s)
-		}
-	case wakeWaiter:
-		if w := a.waiters[t.subject]; w != nil {
-			a.expire(w)
-		}
-	case wakeOutcome:
-		if m := a.messages[t.subject]; m != nil && m.timer == t.seq {
-			m.timer = 0
-			a.settle(m, *m.last)
-		}
+	case *flowKey:
+		a.offer(o)
+	case *Schedule:
+		a.fireSchedule(o)
+	case *waiter:
+		a.expire(o)
 	}
 }
 
@@ -233,7 +223,7 @@ func (a *Account) postpone(m *Message, o Outcome) {
 		o = Outcome{Err: fmt.Sprintf("no answer within the timeout of %s", limit), After: limit}
 	}
 	m.cancel, m.last = nil, &o
-	m.timer = a.timers.add(a.now.Add(o.After), wakeOutcome, m.ID)
+	a.timers.add(a.now.Add(o.After), wakeOutcome, m)
 }
 
 // deliver calls the Deliverer; a panic there is a failed attempt, not the end.
@@ -254,11 +244,11 @@ func (a *Account) Now() time.Time {
 	return a.now
 }
 
-// NextDue is when the next timer rings that still wakes something.
+// NextDue is when the next timer rings.
 func (a *Account) NextDue() (time.Time, bool) {
 	a.lock()
 	defer a.unlock()
-	return a.upcoming()
+	return a.timers.next()
 }
 
 // Keys are the signing keys.

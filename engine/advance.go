@@ -31,7 +31,7 @@ func (a *Account) AdvanceUntil(ctx context.Context, idle bool) (Progress, error)
 	defer a.unlock()
 	sum, err := a.advance(ctx, a.now)
 	for err == nil {
-		due, ok := a.upcoming()
+		due, ok := a.timers.next()
 		if !ok || idle && a.onlySchedules() {
 			break
 		}

@@ -30,7 +30,7 @@ type flowKey struct {
 	waiting  fifo[*Message]
 	starts   fifo[time.Time] // within the last period, oldest first
 	offered  bool            // has a turn in ready
-	timer    uint64
+	timer    timer           // when its rate allows a start again; only while something waits
 	pausedAt time.Time
 }
 
@@ -107,6 +107,7 @@ func (a *Account) take(t turn) *Message {
 			k.starts.push(a.now)
 		}
 		a.offer(k)
+		a.calm(k)
 		return m
 	}
 	return nil
@@ -125,9 +126,9 @@ func (a *Account) mayStart(k *flowKey) bool {
 	if k.starts.len() < k.Rate {
 		return true
 	}
-	if k.timer == 0 {
+	if k.timer.place == 0 {
 		again := k.starts.items[k.starts.head+k.starts.len()-k.Rate].Add(k.Period)
-		k.timer = a.timers.add(again, wakeFlow, k.Key)
+		a.timers.add(again, wakeFlow, k)
 	}
 	return false
 }
@@ -154,6 +155,14 @@ func (a *Account) unhold(m *Message) {
 	if m.Options.Flow != nil {
 		k := a.key(m.Options.Flow.Key)
 		k.Waiting = max(0, k.Waiting-1)
+		a.calm(k)
+	}
+}
+
+// calm takes the timer of a key back that has nothing to start.
+func (a *Account) calm(k *flowKey) {
+	if k.Waiting == 0 || k.Paused {
+		a.timers.remove(k)
 	}
 }
 
@@ -205,6 +214,7 @@ func (a *Account) PauseFlow(key string) error {
 	k := a.key(key)
 	if !k.Paused {
 		k.Paused, k.pausedAt = true, a.now
+		a.calm(k)
 	}
 	return nil
 }
@@ -269,6 +279,6 @@ func (a *Account) ResetFlow(key string) error {
 
 // retime looks at the key again under changed limits.
 func (a *Account) retime(k *flowKey) {
-	k.timer = 0
+	a.timers.remove(k)
 	a.offer(k)
 }

@@ -70,7 +70,7 @@ type Message struct {
 	RunID        string // workflow run it belongs to
 	Dropped      int    // bytes of body and headers that were dropped to make room, after it had ended
 
-	timer    uint64   // sequence of the timer that wakes it; others are stale
+	timer    timer    // of its next attempt, or of the outcome of this one
 	queue    *slot    // its place in a queue, shared with its callbacks
 	canceled bool     // cancel was asked for while an attempt ran
 	weight   uint32   // bytes of its body and of headers that it shares with no other message

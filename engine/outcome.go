@@ -201,7 +201,7 @@ func (a *Account) cancel(m *Message) {
 	if m.State == CancelRequested {
 		return
 	}
-	inFlight, active, held := m.cancel != nil, m.State == Active, m.timer == 0
+	inFlight, active, held := m.cancel != nil, m.State == Active, m.timer.place == 0
 	a.move(m, CancelRequested, event{})
 	m.canceled = true
 	switch {
@@ -213,7 +213,7 @@ func (a *Account) cancel(m *Message) {
 	case held && m.Options.Flow != nil && !(m.Options.Queue != "" && m.queue == nil):
 		a.unhold(m)
 	}
-	m.timer = 0
+	a.timers.remove(m)
 	a.move(m, Canceled, event{})
 	a.end(m)
 }

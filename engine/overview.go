@@ -96,7 +96,7 @@ func (a *Account) Overview() (Overview, <-chan struct{}) {
 			o.Paused++
 		}
 	}
-	o.NextDue, _ = a.upcoming()
+	o.NextDue, _ = a.timers.next()
 	return o, a.changes()
 }
 
@@ -121,33 +121,4 @@ func (a *Account) changed() {
 		close(a.more)
 		a.more = nil
 	}
-}
-
-// upcoming is when the next timer rings that still wakes something.
-func (a *Account) upcoming() (time.Time, bool) {
-	for {
-		due, ok := a.timers.next()
-		if !ok || !a.stale(a.timers.heap[0]) {
-			return due, ok
-		}
-		a.timers.pop()
-	}
-}
-
-// stale reports whether a timer wakes nothing any more.
-func (a *Account) stale(t timer) bool {
-	switch t.kind {
-	case wakeMessage, wakeOutcome:
-		m := a.messages[t.subject]
-		return m == nil || m.timer != t.seq
-	case wakeFlow:
-		k := a.flows[t.subject]
-		return k == nil || k.timer != t.seq
-	case wakeSchedule:
-		s := a.schedules[t.subject]
-		return s == nil || s.timer != t.seq
-	case wakeWaiter:
-		return a.waiters[t.subject] == nil
-	}
-	return false
 }

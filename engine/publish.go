@@ -211,7 +211,7 @@ func (a *Account) compose(m *Message) {
 func (a *Account) waitUntil(m *Message, at time.Time) {
 	m.NextAt = at
 	if at.After(a.now) {
-		m.timer = a.timers.add(at, wakeMessage, m.ID)
+		a.timers.add(at, wakeMessage, m)
 		return
 	}
 	a.due(m)
@@ -226,10 +226,11 @@ func (a *Account) Hurry(id string) error {
 	if m == nil {
 		return unknownMessage(id)
 	}
-	if m.timer == 0 || m.State != Created && m.State != Retry {
+	if m.timer.place == 0 || m.State != Created && m.State != Retry {
 		return fmt.Errorf("message %q is %s and waits for no time: %w", id, m.State, ErrInvalid)
 	}
-	m.timer, m.NextAt = 0, a.now
+	a.timers.remove(m)
+	m.NextAt = a.now
 	a.due(m)
 	a.changed()
 	return nil

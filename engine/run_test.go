@@ -173,7 +173,7 @@ func (e *endpoint) submit(runID string, delay time.Duration, steps ...rawStep) i
 
 func workflow(t interface{ Cleanup(func()) }, nodes ...node) *endpoint {
 	e := &endpoint{nodes: nodes, executed: map[string][]string{}, failed: map[string]int{}}
-	e.account = engine.New(engine.Config{ID: "t", Clock: engine.NewManual(time.UnixMilli(1_800_000_000_000)), Deliver: e})
+	e.account = engine.New(engine.Config{ID: "t", Clock: engine.NewManual(time.UnixMilli(1_800_000_000_000)), Deliver: e, Strict: true})
 	t.Cleanup(func() { _ = e.account.Close() })
 	return e
 }

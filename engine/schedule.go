@@ -23,7 +23,7 @@ type Schedule struct {
 	Last       time.Time         // zero before the first
 	LastStates map[string]string // message of the last time -> its state
 
-	timer uint64
+	timer timer
 	zone  *time.Location
 	line  string // the cron expression without its zone
 }
@@ -46,6 +46,7 @@ func (a *Account) PutSchedule(id, cron string, r PublishRequest) (Schedule, erro
 	}
 	if old := a.schedules[s.ID]; old != nil {
 		a.addWork(-int64(old.weight()))
+		a.timers.remove(old)
 		s.CreatedAt, s.Last, s.LastStates, s.Paused = old.CreatedAt, old.Last, old.LastStates, old.Paused
 	}
 	s.Request.schedule = s.ID
@@ -73,7 +74,8 @@ func parseCron(cron string) (line string, zone *time.Location, err error) {
 
 // book sets the timer for the schedule's next time.
 func (a *Account) book(s *Schedule) error {
-	s.timer, s.Next = 0, time.Time{}
+	a.timers.remove(s)
+	s.Next = time.Time{}
 	if s.Paused {
 		return nil
 	}
@@ -82,7 +84,7 @@ func (a *Account) book(s *Schedule) error {
 		return fmt.Errorf("cron %q: no next time: %w", s.Cron, ErrInvalid)
 	}
 	s.Next = next
-	s.timer = a.timers.add(next, wakeSchedule, s.ID)
+	a.timers.add(next, wakeSchedule, s)
 	return nil
 }
 
@@ -172,6 +174,7 @@ func (a *Account) DeleteSchedule(id string) error {
 		return err
 	}
 	delete(a.schedules, id)
+	a.timers.remove(s)
 	a.addWork(-int64(s.weight()))
 	return nil
 }

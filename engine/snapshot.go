@@ -228,8 +228,8 @@ func (g *ids) saved() savedGenerator {
 
 func (h *timers) saved() savedTimers {
 	out := savedTimers{Issued: h.issued, List: make([]savedTimer, len(h.heap))}
-	for i, t := range h.heap {
-		out.List[i] = savedTimer{t.due, t.seq, timerKinds[t.kind], t.subject}
+	for i, b := range h.heap {
+		out.List[i] = savedTimer{b.due, b.seq, timerKinds[b.owner.timed().kind], b.owner.name()}
 	}
 	slices.SortFunc(out.List, func(x, y savedTimer) int { return cmp.Or(cmp.Compare(x.Due, y.Due), cmp.Compare(x.Seq, y.Seq)) })
 	return out
@@ -262,7 +262,7 @@ func place[T any](known map[*T]int, v *T, save func(at int)) int {
 func (w *saver) message(m *Message) int {
 	return place(w.messages, m, func(at int) {
 		w.Messages = append(w.Messages, savedMessage{})
-		s := savedMessage{Message: *m, Timer: m.timer, Item: w.item(m.step), Cut: m.cut, Canceled: m.canceled}
+		s := savedMessage{Message: *m, Timer: w.account.timers.seq(m), Item: w.item(m.step), Cut: m.cut, Canceled: m.canceled}
 		if w.account.messages[m.ID] == m {
 			s.Live, s.Last, s.Slot = true, m.last, w.slot(m.queue)
 			s.Canceling = m.canceled && m.cancel != nil
@@ -354,7 +354,7 @@ func (w *saver) messaging() {
 	a.ready.all(w.turn)
 	for _, name := range slices.Sorted(maps.Keys(a.flows)) {
 		k := a.flows[name]
-		s := savedFlow{FlowKey: k.FlowKey, Held: w.waiting(k.waiting), Offered: k.offered, Timer: k.timer, PausedAt: k.pausedAt}
+		s := savedFlow{FlowKey: k.FlowKey, Held: w.waiting(k.waiting), Offered: k.offered, Timer: a.timers.seq(k), PausedAt: k.pausedAt}
 		k.starts.all(func(t time.Time) { s.Starts = append(s.Starts, t) })
 		w.FlowKeys = append(w.FlowKeys, s)
 	}
@@ -362,7 +362,7 @@ func (w *saver) messaging() {
 		w.Groups = append(w.Groups, *a.groups[name])
 	}
 	for _, id := range slices.Sorted(maps.Keys(a.schedules)) {
-		s := savedSchedule{*a.schedules[id], a.schedules[id].timer}
+		s := savedSchedule{*a.schedules[id], a.timers.seq(a.schedules[id])}
 		s.LastStates = maps.Clone(s.LastStates)
 		w.Schedules = append(w.Schedules, s)
 	}
@@ -380,9 +380,10 @@ func (w *saver) turn(t turn) {
 
 func (w *saver) workflow() {
 	a := w.account
-	waiters := slices.SortedFunc(maps.Values(a.waiters), func(x, y *waiter) int { return cmp.Compare(x.timer, y.timer) })
+	waiters := slices.Collect(maps.Values(a.waiters))
+	a.inOrder(waiters)
 	for _, one := range waiters {
-		w.Waiters = append(w.Waiters, savedWaiter{one.Waiter, one.id, one.timer, one.raw, w.item(one.item), w.run(one.run)})
+		w.Waiters = append(w.Waiters, savedWaiter{one.Waiter, one.id, a.timers.seq(one), one.raw, w.item(one.item), w.run(one.run)})
 	}
 	for _, e := range a.dlq.items {
 		if e != nil {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"encoding/base64"
 	"slices"
 )
@@ -16,6 +15,7 @@ type loader struct {
 	runs     []*Run
 	slots    []*slot
 	queues   []*queue
+	sleepers map[uint64]sleeper // by the sequence of their timer
 	err      error
 }
 
@@ -136,7 +136,7 @@ func (l *loader) fillMessages() {
 		*m = s.Message
 		m.Options = l.optionsOf(m.Options, "message", m.ID)
 		m.weight = clampWeight(int64(len(m.Body)) + m.Options.size() + l.headers.share(&m.Header) + l.headers.share(&m.Forward))
-		m.timer, m.cut, m.canceled, m.last = s.Timer, s.Cut, s.Canceled, s.Last
+		m.cut, m.canceled, m.last = s.Cut, s.Canceled, s.Last
 		m.step, m.queue = at(l, l.items, s.Item, "item of message "+m.ID), at(l, l.slots, s.Slot, "slot of message "+m.ID)
 		_, moves := transitions[m.State]
 		l.want(m.ID != "" && m.cut >= 0, "message %d: id %q, cut %d", i+1, m.ID, m.cut)
@@ -144,6 +144,7 @@ func (l *loader) fillMessages() {
 			l.want(moves && m.State != "" && (m.State == CancelRequested) == s.Canceling, "message %q: it has not ended, with state %q", m.ID, m.State)
 			l.want(l.state.messages[m.ID] == nil, "message %q: there twice", m.ID)
 			l.state.messages[m.ID] = m
+			l.waits(m, s.Timer)
 		}
 	}
 	for _, t := range l.from.Ready {
@@ -155,7 +156,7 @@ func (l *loader) fillMessages() {
 
 func (l *loader) fillFlows() {
 	for _, s := range l.from.FlowKeys {
-		k := &flowKey{FlowKey: s.FlowKey, offered: s.Offered, timer: s.Timer, pausedAt: s.PausedAt}
+		k := &flowKey{FlowKey: s.FlowKey, offered: s.Offered, pausedAt: s.PausedAt}
 		for _, place := range s.Held {
 			m := must(l, l.messages, place, "message held by key "+k.Key)
 			l.want(m.FlowKey() == k.Key, "message %q: held by key %q, but its key is %q", m.ID, k.Key, m.FlowKey())
@@ -167,6 +168,7 @@ func (l *loader) fillFlows() {
 		l.want(k.Waiting == len(s.Held) && k.Period > 0, "key %q: %d waiting, %d held, period %s", k.Key, k.Waiting, len(s.Held), k.Period)
 		l.want(l.flows[k.Key] == nil, "key %q: there twice", k.Key)
 		l.flows[k.Key] = k
+		l.waits(k, s.Timer)
 	}
 	var ready fifo[turn] // in their order
 	messages := l.ready
@@ -212,9 +214,10 @@ func (l *loader) fillRuns() {
 		l.runList.add(run.ID, run)
 	}
 	for _, s := range l.from.Waiters {
-		w := &waiter{Waiter: s.Waiter, id: s.WaiterID, timer: s.Timer, raw: s.Raw, item: must(l, l.items, s.Item, "item of a waiter"), run: must(l, l.runs, s.OfRun, "run of a waiter")}
+		w := &waiter{Waiter: s.Waiter, id: s.WaiterID, raw: s.Raw, item: must(l, l.items, s.Item, "item of a waiter"), run: must(l, l.runs, s.OfRun, "run of a waiter")}
 		w.item.waiter, w.RunRef = w, w.run.RunRef // its URL has the name of the waiter's own
 		l.waiters[w.id] = w
+		l.waits(w, s.Timer)
 	}
 	l.fillDLQ()
 }
@@ -291,8 +294,9 @@ func (l *loader) fillSchedules() {
 		var err error
 		one.line, one.zone, err = parseCron(one.Cron)
 		l.want(err == nil, "schedule %q: %v", one.ID, err)
-		one.timer, one.Request.schedule = l.from.Schedules[i].Timer, one.ID
+		one.Request.schedule = one.ID
 		l.schedules[one.ID] = &one
+		l.waits(&one, l.from.Schedules[i].Timer)
 	}
 	for _, s := range l.from.Dedup {
 		m := mark{s.Key, s.ID, s.Until}
@@ -304,23 +308,40 @@ func (l *loader) fillSchedules() {
 	}
 }
 
+// waits notes which timer of the list is the owner's; 0 is none.
+func (l *loader) waits(owner sleeper, seq uint64) {
+	if seq == 0 {
+		return
+	}
+	if l.sleepers == nil {
+		l.sleepers = map[uint64]sleeper{}
+	}
+	l.want(l.sleepers[seq] == nil, "timer %d: of two owners", seq)
+	l.sleepers[seq] = owner
+}
+
+// fillTimers books the timers that have an owner. Others are in snapshots of
+// servers that never removed one.
 func (l *loader) fillTimers() {
 	s := l.from.Timers
 	for _, t := range s.List {
-		kind := slices.Index(timerKinds, t.Kind)
-		if !l.want(kind >= 0 && t.Seq > 0 && t.Seq <= s.Issued, "timer %d of kind %q", t.Seq, t.Kind) {
+		kind := timerKind(slices.Index(timerKinds, t.Kind))
+		if !l.want(int(kind) < len(timerKinds) && t.Seq > 0 && t.Seq <= s.Issued, "timer %d of kind %q", t.Seq, t.Kind) {
 			return
 		}
-		if m := l.state.messages[t.Subject]; timerKind(kind) == wakeOutcome && m != nil && m.timer == t.Seq {
-			l.want(m.last != nil, "message %q: its outcome is missing", m.ID)
+		owner := l.sleepers[t.Seq]
+		if owner == nil || owner.name() != t.Subject {
+			continue
 		}
-		if timerKind(kind) == wakeSchedule {
-			l.timers.cron++
+		delete(l.sleepers, t.Seq)
+		if !l.want(kind.wakes(owner), "timer %d: of kind %q, but %q has no such timer, or its outcome is missing", t.Seq, t.Kind, t.Subject) {
+			return
 		}
-		l.timers.heap = append(l.timers.heap, timer{t.Due, t.Seq, timerKind(kind), t.Subject})
+		l.timers.load(booking{t.Due, t.Seq, owner}, kind)
 	}
-	// A sorted list is a heap.
-	slices.SortFunc(l.timers.heap, func(x, y timer) int { return cmp.Or(cmp.Compare(x.due, y.due), cmp.Compare(x.seq, y.seq)) })
+	for seq, owner := range l.sleepers {
+		l.failf("timer %d of %q: missing", seq, owner.name())
+	}
 	l.timers.issued = s.Issued
 }
 

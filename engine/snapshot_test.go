@@ -234,6 +234,20 @@ func TestALifeContinuesFromASnapshotAsIfItHadNeverStopped(t *testing.T) {
 	})
 }
 
+func TestTimersThatWakeNothingAreDroppedFromASnapshot(t *testing.T) {
+	t.Parallel()
+	w := setup(t, stored)
+	w.publish(engine.Options{Delay: time.Hour})
+	text := w.document()
+	stale := `"List":[{"Due":1800000000001,"Seq":1,"Kind":"message","Subject":"msg_gone"},`
+	old := bytes.Replace(bytes.Replace(text, []byte(`"List":[`), []byte(stale), 1), []byte(`"Seq":1,"Kind":"message","Subject":"msg_0`), []byte(`"Seq":2,"Kind":"message","Subject":"msg_0`), 1)
+	old = bytes.Replace(bytes.Replace(old, []byte(`"Timer":1`), []byte(`"Timer":2`), 1), []byte(`"Issued":1,"List"`), []byte(`"Issued":2,"List"`), 1)
+	w.load(old)
+	if p, err := w.AdvanceUntil(context.Background(), false); err != nil || p.TimersFired != 1 || !p.Now.Equal(epoch.Add(time.Hour)) {
+		t.Errorf("%d timers have fired until %s (%v), want the one of the message", p.TimersFired, p.Now, err)
+	}
+}
+
 func TestAnAttemptInFlightIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	flow := &engine.FlowControl{Key: "one", Parallelism: 1}

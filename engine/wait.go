@@ -43,7 +43,7 @@ type Waiter struct {
 type waiter struct {
 	Waiter
 	id    string
-	timer uint64
+	timer timer
 	raw   json.RawMessage
 	item  *item
 	run   *Run
@@ -93,7 +93,7 @@ func (a *Account) wait(r WaitRequest) error {
 	w.item = &item{callType: "step", step: step, waiter: w}
 	run.open = append(run.open, w.item)
 	a.waiters[w.id] = w
-	w.timer = a.timers.add(w.Deadline, wakeWaiter, w.id)
+	a.timers.add(w.Deadline, wakeWaiter, w)
 	a.append(event{state: string(WaiterAdded), run: run, detail: &detail{step: w.item}})
 	if kept := run.kept[r.EventID]; len(kept) > 0 {
 		run.kept[r.EventID] = kept[1:]
@@ -119,7 +119,7 @@ func (a *Account) expire(w *waiter) {
 }
 
 func (a *Account) resumeWaiter(w *waiter, fields map[string]any, timedOut bool) *Message {
-	delete(a.waiters, w.id)
+	a.dropWaiter(w)
 	it := w.item
 	it.waiter = nil
 	it.body = withFields(w.raw, fields)
@@ -237,18 +237,25 @@ func (a *Account) waitersOf(eventID string) []*waiter {
 			list = append(list, w)
 		}
 	}
-	slices.SortFunc(list, func(x, y *waiter) int { return int(int64(x.timerOrder()) - int64(y.timerOrder())) })
+	a.inOrder(list)
 	return list
 }
 
-// timerOrder is the order in which waiters came.
-func (w *waiter) timerOrder() uint64 { return w.timer }
+// inOrder sorts waiters by when they came.
+func (a *Account) inOrder(list []*waiter) {
+	slices.SortFunc(list, func(x, y *waiter) int { return cmp.Compare(a.timers.seq(x), a.timers.seq(y)) })
+}
+
+func (a *Account) dropWaiter(w *waiter) {
+	delete(a.waiters, w.id)
+	a.timers.remove(w)
+}
 
 // dropWaiters forgets the waiters of an ended run.
 func (a *Account) dropWaiters(run *Run) {
-	for id, w := range a.waiters {
+	for _, w := range a.waiters {
 		if w.run == run {
-			delete(a.waiters, id)
+			a.dropWaiter(w)
 		}
 	}
 }
