@@ -15,6 +15,10 @@ LDFLAGS := -X main.version=$(VERSION)
 # The linter is pinned here and not in go.mod, whose graph it would treble.
 GOLANGCI_LINT_VERSION := v2.15.0
 GOLANGCI_LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
+# So is the check for known vulnerabilities; its database is that of the Go project.
+GOVULNCHECK_VERSION := v1.1.4
+GOVULNCHECK := $(BIN)/govulncheck-$(GOVULNCHECK_VERSION)
+VULN_DB ?= https://vuln.go.dev
 BENCH ?= .
 SOAK ?= 10m
 TIMES ?= 10
@@ -35,11 +39,26 @@ run: build ## Run the stand-in; ARGS='--clock manual' adds flags
 test: ## Everything that must pass, fast checks first
 	@$(MAKE) fmt vet check
 	@$(MAKE) house
+	@$(MAKE) vuln
 	@$(MAKE) tools
 	@$(MAKE) race
 	@$(MAKE) conform
 	@$(MAKE) memory TIMES=4
 	@$(MAKE) clients
+
+# Without network nothing fails: one line says that nothing was checked.
+.PHONY: vuln
+vuln: ## Known vulnerabilities in what the code calls, if the database can be reached
+	@echo '== known vulnerabilities'
+	@if ! curl -sSf --max-time 5 -o /dev/null '$(VULN_DB)/index/modules.json' 2>/dev/null; then echo 'not checked: the vulnerability database cannot be reached ($(VULN_DB))'; exit 0; fi; \
+	if [ ! -x $(GOVULNCHECK) ]; then mkdir -p $(BIN); \
+		if ! GOBIN=$(BIN) GOFLAGS= timeout 120 $(GO) install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) 2>/dev/null; then echo 'not checked: govulncheck cannot be installed'; exit 0; fi; \
+		mv $(BIN)/govulncheck $(GOVULNCHECK); fi; \
+	code=0; said=$$(timeout 300 $(GOVULNCHECK) -db '$(VULN_DB)' ./... 2>&1) || code=$$?; \
+	case $$code in \
+	0) echo "$$said" | tail -1;; \
+	3) echo "$$said"; exit 1;; \
+	*) echo "not checked: $$(echo "$$said" | tail -1)";; esac
 
 .PHONY: fmt
 fmt: ## Fail if a file is not formatted

@@ -92,7 +92,7 @@ func TestProblemsAreOneReadableLine(t *testing.T) {
 	t.Parallel()
 	d := load(t)
 	cases := []struct{ name, op, target, body, want string }{
-		{"count below the minimum", "listWorkflowDLQ", "/v2/workflows/dlq?count=0", "", `query count "0": number must be at least 1; accepted is a whole number from 1 up`},
+		{"count below the minimum", "listWorkflowDLQ", "/v2/workflows/dlq?count=0", "", `query count "0": must be at least 1; accepted is a whole number from 1 up`},
 		{"count that is no number", "listWorkflowDLQ", "/v2/workflows/dlq?count=abc", "", `query count "abc": is not accepted; accepted is a whole number from 1 up`},
 		{"a filter twice where one is taken", "listWorkflowDLQ", "/v2/workflows/dlq?count=1&count=2", "", `query count "1": stands 2 times; one value is taken; accepted is a whole number from 1 up`},
 		{"unknown period", "getUsageStatistics", "/v2/qstash/stats/u?period=2h", "", `query period "2h": value is not one of the allowed values ["1h","3h","12h","1d","3d","7d","30d"]; accepted is 1h, 3h, 12h, 1d, 3d, 7d or 30d`},

@@ -76,9 +76,9 @@ func accepts(s *openapi3.Schema) string {
 		}
 		return "one of " + strings.Join(values, ", ")
 	case s.Min != nil && s.Max != nil:
-		return fmt.Sprintf("%g to %g", *s.Min, *s.Max)
+		return decimal(*s.Min) + " to " + decimal(*s.Max)
 	case s.Min != nil:
-		return fmt.Sprintf("a %s from %g up", s.Type.Slice()[0], *s.Min)
+		return fmt.Sprintf("a %s from %s up", s.Type.Slice()[0], decimal(*s.Min))
 	case s.Type.Is("string") && s.MinLength > 0:
 		return "a non-empty string"
 	}
@@ -88,6 +88,9 @@ func accepts(s *openapi3.Schema) string {
 	}
 	return article + s.Type.Slice()[0]
 }
+
+// decimal is a number without an exponent: what people write.
+func decimal(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 // values finds what a request says for a parameter.
 func (p *parameter) values(r *http.Request, vars map[string]string, query url.Values) []string {
@@ -157,8 +160,13 @@ func (p *parameter) parse(s string) (any, error) {
 
 // reason is the text of a schema fault, without its value and schema.
 func reason(e *openapi3.SchemaError) string {
-	if e.SchemaField == "pattern" {
+	switch {
+	case e.SchemaField == "pattern":
 		return "has a form that is not accepted"
+	case e.SchemaField == "maximum" && e.Schema.Max != nil:
+		return "must be at most " + decimal(*e.Schema.Max)
+	case e.SchemaField == "minimum" && e.Schema.Min != nil:
+		return "must be at least " + decimal(*e.Schema.Min)
 	}
 	text, _, _ := strings.Cut(e.Reason, "\n")
 	return text

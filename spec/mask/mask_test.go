@@ -94,12 +94,13 @@ func TestJSON(t *testing.T) {
 	for in, want := range map[string]string{
 		`[ {"destination": "https://u:s3@e.test/?x=1&_token=s3", "headers": {"svc-forward-AUTHORIZATION":"Bearer s3", "X-Api-Key": ["s3",7,null], "N": 1.50}} ]`: `[ {"destination": "https://***@e.test/?x=1&_token=***", "headers": {"svc-forward-AUTHORIZATION":"Bearer ***", "X-Api-Key": ["***","***",null], "N": 1.50}} ]`,
 		`{"a":"\u0041","body":"{\"callHeaders\":{\"Cookie\":\"s3\"}}"}`:                                                                                          `{"a":"\u0041","body":"{\"callHeaders\":{\"Cookie\":\"***\"}}"}`,
-		`{"\u0043ookie":{"deep":["s3"]}}`:                                 `{"\u0043ookie":{"deep":["***"]}}`,
-		`{"current":"sig_0123456789"}`:                                    `{"current":"***"}`,
-		`{"error":"header X-Api-Key: invalid value \"s3\": too short"}`:   `{"error":"header X-Api-Key: invalid value \"***\": too short"}`,
-		`[{"destination":"https://u:s3@e.test/","headers":{"Cookie":"s3"`: `[{"destination":"https://***@e.test/","headers":{"Cookie":"***"`,
-		`{"error":"header X-Api-Key \"s3\": too short"}`:                  `{"error":"header X-Api-Key \"***\": too short"}`,
-		`{"error":"unknown key \"token\"; did you mean \"tokens\"?"}`:     `{"error":"unknown key \"token\"; did you mean \"tokens\"?"}`,
+		`{"\u0043ookie":{"deep":["s3"]}}`:                                                                            `{"\u0043ookie":{"deep":["***"]}}`,
+		`{"current":"sig_0123456789"}`:                                                                               `{"current":"***"}`,
+		`{"error":"header X-Api-Key: invalid value \"s3\": too short"}`:                                              `{"error":"header X-Api-Key: invalid value \"***\": too short"}`,
+		`[{"destination":"https://u:s3@e.test/","headers":{"Cookie":"s3"`:                                            `[{"destination":"https://***@e.test/","headers":{"Cookie":"***"`,
+		`{"error":"header X-Api-Key \"s3\": too short"}`:                                                             `{"error":"header X-Api-Key \"***\": too short"}`,
+		`{"error":"unknown key \"token\"; did you mean \"tokens\"?"}`:                                                `{"error":"unknown key \"token\"; did you mean \"tokens\"?"}`,
+		`{"error":"it takes Authorization: Bearer with a token, or Basic base64(USERNAME:PASSWORD); not Bearer s3"}`: `{"error":"it takes Authorization: Bearer with a token, or Basic base64(USERNAME:PASSWORD); not Bearer ***"}`,
 		`7`: `7`, ``: ``, `{}`: `{}`, `[]`: `[]`, `"https://s3@e.test"`: `"https://***@e.test"`,
 	} {
 		if got := string(mask.JSON([]byte(in))); got != want {

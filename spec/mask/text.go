@@ -4,21 +4,31 @@ import (
 	"context"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // The forms in which texts hold credentials beside URLs.
 var (
-	schemes     = regexp.MustCompile(`(?i)\b(bearer|basic)( +|%20|\+)[^\s"',;&]+`)
+	schemes     = regexp.MustCompile(`(?i)\b(bearer|basic)( +|%20|\+)([^\s"',;&]+)`)
 	signingKeys = regexp.MustCompile(`\bsig_\w{8,}`)
 	quoted      = regexp.MustCompile(`(?i)([\w-]*(?:` + strings.ReplaceAll(strings.Join(names, "|"), "-", "[-_]?") + `))((?:\\?"? *[:=] *\[? *(?:invalid value )?| +)\\?)"(?:[^"\\]|\\[^"]|\\")*`)
 )
+
+// placeholders stand behind a scheme where a text explains it. Sorted.
+var placeholders = []string{"CONTROL_TOKEN", "TOKEN", "VECTOR_TOKEN", "and", "base64(USERNAME:PASSWORD)", "token", "with"}
 
 // Text is a text, such as a line of a log or an error, without credentials.
 func Text(s string) string {
 	s = located(s, edges)
 	if holds(s, "bearer", "basic") {
-		s = schemes.ReplaceAllString(s, "$1$2"+Hidden)
+		s = schemes.ReplaceAllStringFunc(s, func(found string) string {
+			parts := schemes.FindStringSubmatch(found)
+			if slices.Contains(placeholders, parts[3]) {
+				return found
+			}
+			return parts[1] + parts[2] + Hidden
+		})
 	}
 	if strings.Contains(s, "sig_") {
 		s = signingKeys.ReplaceAllString(s, Hidden)
