@@ -28,7 +28,7 @@ type FlowKey struct {
 type flowKey struct {
 	FlowKey
 	waiting  fifo[*Message]
-	starts   fifo[time.Time] // within the last period, oldest first
+	starts   fifo[time.Time] // within the last period before the latest start, oldest first
 	offered  bool            // has a turn in ready
 	timer    timer           // when its rate allows a start again; only while something waits
 	pausedAt time.Time
@@ -133,9 +133,21 @@ func (a *Account) mayStart(k *flowKey) bool {
 	return false
 }
 
-// forget drops the starts that lie a period or more back.
+// recent is the starts within the period that ends now, oldest first.
+func (k *flowKey) recent(now time.Time) []time.Time {
+	starts := k.starts.items[k.starts.head:]
+	old, _ := slices.BinarySearchFunc(starts, now.Add(-k.Period), func(start, limit time.Time) int {
+		if start.After(limit) {
+			return 1
+		}
+		return -1
+	})
+	return starts[old:]
+}
+
+// forget drops the starts that are a period or more ago.
 func (k *flowKey) forget(now time.Time) {
-	for k.starts.len() > 0 && !k.starts.items[k.starts.head].Add(k.Period).After(now) {
+	for n := len(k.recent(now)); k.starts.len() > n; {
 		k.starts.pop()
 	}
 }
@@ -179,11 +191,10 @@ func (a *Account) FlowKeys() []FlowKey {
 }
 
 func (k *flowKey) view(now time.Time) FlowKey {
-	k.forget(now)
 	v := k.FlowKey
-	v.RateCount, v.PeriodStart = k.starts.len(), now
-	if v.RateCount > 0 {
-		v.PeriodStart = k.starts.items[k.starts.head]
+	recent := k.recent(now)
+	if v.RateCount, v.PeriodStart = len(recent), now; len(recent) > 0 {
+		v.PeriodStart = recent[0]
 	}
 	return v
 }

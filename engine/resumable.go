@@ -46,6 +46,7 @@ func (a *Account) StartResumable(index, ns string, q ResumableQuery) (id string,
 	if len(x.open) >= maxResumable {
 		return "", nil, fmt.Errorf("resumable queries: %d are open; end some first: %w", len(x.open), ErrInvalid)
 	}
+	a.vectors[index] = x
 	if x.open == nil {
 		x.open = map[string]*resumable{}
 	}

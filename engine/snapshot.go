@@ -414,18 +414,13 @@ func (w *saver) stores() {
 }
 
 func (n *namespace) saved(name string, now time.Time) savedSpace {
-	n.settleReady(now)
 	s := savedSpace{Name: name}
 	for _, id := range n.order {
 		if v := n.vectors[id]; v != nil {
 			s.Vectors = append(s.Vectors, savedVector{*v, v.ready})
 		}
 	}
-	n.waiting.all(func(v *Vector) {
-		if n.vectors[v.ID] == v {
-			s.Pending = append(s.Pending, v.ID)
-		}
-	})
+	n.pending(now, func(v *Vector) { s.Pending = append(s.Pending, v.ID) })
 	return s
 }
 

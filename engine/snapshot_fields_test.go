@@ -31,7 +31,7 @@ var kept = map[reflect.Type]string{
 	reflect.TypeFor[detail]():      "out err rule dlqID invoker step",
 	reflect.TypeFor[minute]():      "at",
 	reflect.TypeFor[vectorIndex](): "namespaces order, left out: open",
-	reflect.TypeFor[namespace]():   "vectors order waiting, left out: ready size",
+	reflect.TypeFor[namespace]():   "vectors order waiting, left out: size",
 	reflect.TypeFor[Vector]():      "ready",
 	reflect.TypeFor[Group]():       "",
 	reflect.TypeFor[SearchIndex](): "",

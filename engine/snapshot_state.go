@@ -382,6 +382,5 @@ func (l *loader) namespace(x *vectorIndex, s savedSpace) *namespace {
 			n.waiting.push(v)
 		}
 	}
-	n.ready = len(n.vectors) - n.waiting.len()
 	return n
 }

@@ -69,9 +69,8 @@ type vectorIndex struct {
 
 type namespace struct {
 	vectors map[string]*Vector
-	order   []string // of insertion
-	waiting fifo[*Vector]
-	ready   int
+	order   []string      // of insertion
+	waiting fifo[*Vector] // those that were not ready at the latest change, by their time
 	size    int64
 }
 
@@ -79,7 +78,8 @@ func newVectorIndex(cfg VectorConfig) *vectorIndex {
 	return &vectorIndex{VectorConfig: cfg, namespaces: map[string]*namespace{"": {vectors: map[string]*Vector{}}}, order: []string{""}}
 }
 
-// index is the index with that name, made on first use as it was configured.
+// index is the index with that name, as it was configured if it was never used.
+// A command that puts something there puts it into a.vectors as well.
 func (a *Account) index(name string) (*vectorIndex, error) {
 	if x := a.vectors[name]; x != nil {
 		return x, nil
@@ -88,22 +88,22 @@ func (a *Account) index(name string) (*vectorIndex, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("vector index %q: no such index: %w", name, ErrNotFound)
 	}
-	a.vectors[name] = newVectorIndex(a.cfg.VectorIndexes[i])
-	return a.vectors[name], nil
+	return newVectorIndex(a.cfg.VectorIndexes[i]), nil
 }
 
-// settleReady counts what has become ready.
-func (n *namespace) settleReady(now time.Time) {
-	for n.waiting.len() > 0 && !n.waiting.items[n.waiting.head].ready.After(now) {
-		if v := n.waiting.pop(); n.vectors[v.ID] == v {
-			n.ready++
+// pending visits the vectors that are not ready, in the order of their change.
+func (n *namespace) pending(now time.Time, visit func(*Vector)) {
+	n.waiting.all(func(v *Vector) {
+		if n.vectors[v.ID] == v && v.ready.After(now) {
+			visit(v)
 		}
-	}
+	})
 }
 
 func (n *namespace) count(now time.Time) VectorCount {
-	n.settleReady(now)
-	return VectorCount{Ready: n.ready, Pending: len(n.vectors) - n.ready}
+	c := VectorCount{Ready: len(n.vectors)}
+	n.pending(now, func(*Vector) { c.Ready, c.Pending = c.Ready-1, c.Pending+1 })
+	return c
 }
 
 // VectorInfo is the information about an index ("Get vector index information").
@@ -154,10 +154,10 @@ func (a *Account) UpsertVectors(index, ns string, vectors []Vector) error {
 			return err
 		}
 	}
-	x.Dimension = dimension
 	if err := a.roomForVectors(vectors); err != nil {
 		return err
 	}
+	a.vectors[index], x.Dimension = x, dimension
 	n := x.namespaces[ns]
 	if n == nil {
 		n = &namespace{vectors: map[string]*Vector{}}
@@ -214,7 +214,7 @@ func (v *Vector) size() int64 {
 // put stores a vector in place of the one with its id.
 func (n *namespace) put(v *Vector, now, ready time.Time) {
 	if old := n.vectors[v.ID]; old != nil {
-		n.take(old, now)
+		n.take(old)
 	} else {
 		n.order = append(n.order, v.ID)
 	}
@@ -222,16 +222,16 @@ func (n *namespace) put(v *Vector, now, ready time.Time) {
 	v.Sparse = v.Sparse.summed()
 	n.vectors[v.ID] = v
 	n.size += v.size()
-	n.waiting.push(v)
-	n.settleReady(now)
+	for n.waiting.len() > 0 && !n.waiting.items[n.waiting.head].ready.After(now) {
+		n.waiting.pop()
+	}
+	if ready.After(now) {
+		n.waiting.push(v)
+	}
 }
 
 // take removes a vector from the counts and the map; its place in the order stays.
-func (n *namespace) take(v *Vector, now time.Time) {
-	n.settleReady(now)
-	if !v.ready.After(now) {
-		n.ready--
-	}
+func (n *namespace) take(v *Vector) {
 	n.size -= v.size()
 	delete(n.vectors, v.ID)
 }
@@ -248,7 +248,7 @@ func (a *Account) DeleteVectors(index, ns string, ids []string, prefix string) (
 		ids = n.withPrefix(prefix)
 	}
 	defer a.addChange(n, n.weight())
-	return n.remove(ids, a.now), nil
+	return n.remove(ids), nil
 }
 
 // DeleteVectorsWhere removes vectors by their metadata and says how many there were.
@@ -260,14 +260,14 @@ func (a *Account) DeleteVectorsWhere(index, ns string, filter VectorFilter) (int
 		return 0, err
 	}
 	defer a.addChange(n, n.weight())
-	return n.remove(slices.DeleteFunc(slices.Clone(n.order), func(id string) bool { return !filter.Holds(n.vectors[id].Metadata) }), a.now), nil
+	return n.remove(slices.DeleteFunc(slices.Clone(n.order), func(id string) bool { return !filter.Holds(n.vectors[id].Metadata) })), nil
 }
 
 // remove removes vectors by id and says how many there were.
-func (n *namespace) remove(ids []string, now time.Time) (deleted int) {
+func (n *namespace) remove(ids []string) (deleted int) {
 	for _, id := range ids {
 		if v := n.vectors[id]; v != nil {
-			n.take(v, now)
+			n.take(v)
 			deleted++
 		}
 	}

@@ -1,0 +1,204 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+// reading is every exported method of an account that only reads, writing every
+// other one. A new method must be in one of them. Errors do not matter: what
+// cannot be found must not be made either.
+var reading = map[string]func(*world){
+	"AllWaiters": func(w *world) { w.AllWaiters() },
+	"CheckSeed":  func(w *world) { _ = w.CheckSeed(engine.Seed{}) },
+	"CountDLQ":   func(w *world) { w.CountDLQ(engine.Filter{}) },
+	"DLQ":        func(w *world) { _, _ = w.DLQ(engine.Filter{}) },
+	"DLQEntry": func(w *world) {
+		for _, e := range w.dlq() {
+			_, _ = w.DLQEntry(e.ID)
+		}
+	},
+	"Events": func(w *world) { _, _ = w.Events(engine.Filter{}) },
+	"Explain": func(w *world) {
+		for _, e := range w.events(engine.Filter{}) {
+			if e.Message != nil {
+				_, _ = w.Explain(e.Message.ID)
+			}
+		}
+		for _, id := range append(slices.Clone(someRuns), "two at once", "both", "none") {
+			_, _ = w.Explain(id)
+		}
+	},
+	"FetchVectors": func(w *world) {
+		eachSpace(func(index, ns string) { _, _ = w.FetchVectors(index, ns, []string{"id1"}, "id") })
+	},
+	"FlowKey": func(w *world) {
+		for _, l := range limits {
+			_, _ = w.FlowKey(l.Key)
+		}
+	},
+	"FlowKeys":          func(w *world) { w.FlowKeys() },
+	"Follow":            func(w *world) { w.Follow(0) },
+	"GlobalParallelism": func(w *world) { w.GlobalParallelism() },
+	"Group":             func(w *world) { _, _ = w.Group("g") },
+	"Groups":            func(w *world) { w.Groups() },
+	"Keys":              func(w *world) { w.Keys() },
+	"Message": func(w *world) {
+		for _, m := range walk(w.t, engine.Filter{}, w.Messages) {
+			_, _ = w.Message(m.ID)
+		}
+	},
+	"Messages": func(w *world) { _, _ = w.Messages(engine.Filter{}) },
+	"NextDue":  func(w *world) { w.NextDue() },
+	"Now":      func(w *world) { w.Now() },
+	"Observed": func(w *world) { w.Observed() },
+	"Overview": func(w *world) { w.Overview() },
+	"QueryVectors": func(w *world) {
+		eachSpace(func(index, ns string) {
+			_, _ = w.QueryVectors(index, ns, engine.VectorQuery{Values: []float32{1, 2}, TopK: 3})
+		})
+	},
+	"Queue":        func(w *world) { _, _ = w.Queue("q1"); _, _ = w.Queue("none") },
+	"Queues":       func(w *world) { w.Queues() },
+	"RangeVectors": func(w *world) { eachSpace(func(index, ns string) { _, _, _ = w.RangeVectors(index, ns, "", 0, 10) }) },
+	"Run": func(w *world) {
+		for _, id := range someRuns {
+			_, _ = w.Run(id)
+		}
+	},
+	"RunList": func(w *world) { _, _ = w.RunList(engine.Filter{}) },
+	"RunTrace": func(w *world) {
+		for _, id := range someRuns {
+			_, _ = w.RunTrace(id)
+		}
+	},
+	"Runs":          func(w *world) { _, _ = w.Runs(engine.Filter{}) },
+	"Schedule":      func(w *world) { _, _ = w.Schedule("s0") },
+	"Schedules":     func(w *world) { w.Schedules() },
+	"SearchIndex":   func(w *world) { _, _ = w.SearchIndex("none") },
+	"SearchIndexes": func(w *world) { w.SearchIndexes() },
+	"Settle":        func(w *world) { _ = w.Settle(context.Background()) }, // nothing runs
+	"Snapshot":      func(w *world) { w.Snapshot() },
+	"Steps": func(w *world) {
+		for _, id := range someRuns {
+			_, _ = w.Steps(id)
+		}
+	},
+	"Touch": func(w *world) { w.Touch() },
+	"Trace": func(w *world) {
+		for _, m := range walk(w.t, engine.Filter{}, w.Messages) {
+			_, _ = w.Trace(m.ID)
+		}
+	},
+	"Usage":            func(w *world) { _, _ = w.Usage("") },
+	"VectorInfo":       func(w *world) { eachSpace(func(index, _ string) { _, _ = w.VectorInfo(index) }) },
+	"VectorNamespaces": func(w *world) { eachSpace(func(index, _ string) { _, _ = w.VectorNamespaces(index) }) },
+	"Waiters":          func(w *world) { w.Waiters("e0") },
+}
+
+var writing = strings.Fields(`AddEndpoints Advance AdvanceUntil Cancel CancelCallback CancelMessages CancelRun CancelRuns Close
+	CreateSearchIndex DeleteDLQ DeleteDLQs DeleteGroup DeleteQueue DeleteSchedule DeleteSearchIndex DeleteVectorNamespace
+	DeleteVectors DeleteVectorsWhere EndResumable FinishRun Forget Hurry NextResumable Notify NotifyRun PauseFlow PauseQueue
+	PauseSchedule PinFlow Publish PublishBatch PutSchedule RemoveEndpoints RenameSearchIndex RenameVectorNamespace RepeatCallback
+	Reset ResetClock ResetFlow ResetSearchIndexTokens ResetVectors Restart RestartAll Restore Resume ResumeFlow ResumeQueue
+	ResumeSchedule RetryDLQ RetryDLQs RotateKeys Seed SeedUsage SetClock StartResumable UnpinFlow UpdateGroup UpdateVector
+	UpsertQueue UpsertVectors Wait`)
+
+var someRuns = []string{"run0", "run1", "run2", "run3", "none"}
+
+func eachSpace(read func(index, ns string)) {
+	for _, index := range []string{"v", "unused", "none"} {
+		for _, ns := range []string{"", "ns0", "none"} {
+			read(index, ns)
+		}
+	}
+}
+
+func unused(c *engine.Config) {
+	c.VectorIndexes = append(c.VectorIndexes, engine.VectorConfig{Name: "unused", Type: engine.Dense, Similarity: engine.Cosine})
+}
+
+func TestEveryMethodReadsOrWrites(t *testing.T) {
+	t.Parallel()
+	for m := range reflect.TypeFor[*engine.Account]().Methods() {
+		if (reading[m.Name] != nil) == slices.Contains(writing, m.Name) {
+			t.Errorf("method %s must be in one of reading and writing", m.Name)
+		}
+	}
+}
+
+func TestReadingChangesNothing(t *testing.T) {
+	t.Parallel()
+	names := slices.Sorted(maps.Keys(reading))
+	rapid.Check(t, func(t *rapid.T) {
+		life := commands().Draw(t, "life")
+		read, unread := setup(t, stored, unused), setup(t, stored, unused)
+		read.answer, unread.answer = outcomeOf, outcomeOf
+		for _, c := range life {
+			_, _ = read.play(c), unread.play(c)
+			read.settle()
+			unread.settle()
+		}
+		before := unread.document()
+		for _, name := range names {
+			reading[name](read)
+			if after := read.document(); !bytes.Equal(before, after) {
+				t.Fatalf("%s changes the state:\n%s\n%s", name, before, after)
+			}
+		}
+		ctx := context.Background()
+		for _, d := range []time.Duration{time.Second, time.Minute, 24 * time.Hour} {
+			x, _ := read.Advance(ctx, read.Now().Add(d))
+			y, _ := unread.Advance(ctx, unread.Now().Add(d))
+			if x != y {
+				t.Fatalf("advance by %s: %+v after reading, %+v without", d, x, y)
+			}
+		}
+		if x, y := unread.document(), read.document(); !bytes.Equal(x, y) {
+			t.Fatalf("the states at the end differ:\n%s\n%s", x, y)
+		}
+	})
+}
+
+// Vectors become ready by time alone, whether somebody looks or not.
+func TestVectorsAreReadyAtTheirTime(t *testing.T) {
+	t.Parallel()
+	w := setup(t, stored)
+	count := func() engine.VectorCount {
+		info, err := w.VectorInfo("v")
+		w.must(err)
+		return info.VectorCount
+	}
+	vector := func(id string) []engine.Vector {
+		return []engine.Vector{{ID: id, Values: []float32{1, 2}, Metadata: json.RawMessage(`{}`)}}
+	}
+	w.must(w.UpsertVectors("v", "", vector("a")))
+	w.advance(30 * time.Second)
+	w.must(w.UpsertVectors("v", "", vector("b")))
+	w.must(w.UpsertVectors("v", "", vector("b")))
+	if got := count(); got != (engine.VectorCount{Pending: 2}) {
+		t.Errorf("after 30 s: %+v", got)
+	}
+	w.advance(30 * time.Second)
+	if got := count(); got != (engine.VectorCount{Ready: 1, Pending: 1}) {
+		t.Errorf("after 60 s: %+v", got)
+	}
+	_, err := w.DeleteVectors("v", "", []string{"b"}, "")
+	w.must(err)
+	if got := count(); got != (engine.VectorCount{Ready: 1}) {
+		t.Errorf("after a deletion: %+v", got)
+	}
+	w.Forget(math.MaxInt64)
+}
