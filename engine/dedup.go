@@ -23,7 +23,7 @@ type mark struct {
 // dedupKeys are the names under which a message is known: its id, its content,
 // or both. An id counts across destinations; content only for one destination.
 // Each endpoint of a group counts for itself.
-func dedupKeys(r PublishRequest, e Endpoint, opts *Options, forward Header) []string {
+func dedupKeys(r *PublishRequest, e Endpoint, opts *Options, forward Header) []string {
 	var keys []string
 	if opts.DedupID != "" {
 		key := "id\x00" + opts.DedupID

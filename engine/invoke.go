@@ -28,44 +28,39 @@ type invocation struct {
 
 // acceptableInvoke refuses an invocation that cannot be read, or whose invoker
 // has ended.
-func (a *Account) acceptableInvoke(r PublishRequest) error {
-	if !r.Options.Workflow.Invoke {
+func (a *Account) acceptableInvoke(c *accepted) error {
+	if !c.Options.Workflow.Invoke {
 		return nil
 	}
 	var e envelope
-	if err := json.Unmarshal(r.Body, &e); err != nil {
+	if err := json.Unmarshal(c.Body, &e); err != nil {
 		return fmt.Errorf("invoke: the body is not the JSON of an invocation: %w: %w", err, ErrInvalid)
 	}
-	if _, err := parseStep(e.Step); err != nil {
+	step, err := parseStep(e.Step)
+	if err != nil {
 		return fmt.Errorf("invoke: %w", err)
 	}
-	_, err := a.openRun(e.RunID, time.Time{})
-	return err
-}
-
-// invokedBy makes run the child of the run in the envelope, and takes its
-// payload from there ("INVOKED").
-func (a *Account) invokedBy(run *Run, r PublishRequest) {
-	var e envelope
-	if err := json.Unmarshal(r.Body, &e); err != nil {
-		return // acceptable looked at it
+	parent, err := a.openRun(e.RunID, time.Time{})
+	if err != nil {
+		return err
 	}
-	parent := a.runs[e.RunID]
-	if parent == nil {
-		return
-	}
-	step, _ := parseStep(e.Step) // acceptable looked at it
-	step.Type, step.CallType, step.CreatedAt = "Invoke", "step", a.now
-	step.Invoked, step.InvokedBody, step.InvokedHeader = &run.RunRef, e.Body, run.Forward
+	step.Type, step.CallType, step.InvokedBody = "Invoke", "step", e.Body
 	headers := Header{}
 	for name, values := range e.Headers {
 		headers[textproto.CanonicalMIMEHeaderKey(name)] = values
 	}
-	it := &item{callType: "step", step: step}
-	parent.open = append(parent.open, it)
-	run.Payload, run.Invoker = []byte(e.Body), &parent.RunRef
-	run.invoked = &invocation{run: parent, item: it, raw: e.Step, headers: headers}
-	a.append(event{state: string(Invoked), run: parent, detail: &detail{step: it}})
+	c.invoked = &invocation{run: parent, item: &item{callType: "step", step: step}, raw: e.Step, headers: headers}
+	return nil
+}
+
+// invokedBy makes run the child of its invoker, and takes its payload from
+// there ("INVOKED").
+func (a *Account) invokedBy(run *Run, by *invocation) {
+	s := &by.item.step
+	s.CreatedAt, s.Invoked, s.InvokedHeader = a.now, &run.RunRef, run.Forward
+	by.run.open = append(by.run.open, by.item)
+	run.Payload, run.Invoker, run.invoked = []byte(s.InvokedBody), &by.run.RunRef, by
+	a.append(event{state: string(Invoked), run: by.run, detail: &detail{step: by.item}})
 }
 
 // tellInvoker appends the outcome of an ended run to its invoker. One that has

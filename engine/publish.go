@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 )
@@ -41,23 +40,29 @@ type Receipts struct {
 func (a *Account) Publish(r PublishRequest) (Receipts, error) {
 	a.lock()
 	defer a.unlock()
-	if err := cmp.Or(a.acceptable(r), a.roomFor(r)); err != nil {
+	c, err := a.acceptable(r)
+	if err == nil {
+		err = a.roomFor(r)
+	}
+	if err != nil {
+		a.failUnreadable(err)
 		return Receipts{}, err
 	}
-	return a.publish(r), nil
+	return a.publish(&c), nil
 }
 
 // PublishBatch accepts all of the messages or none; the error names the first
-// that is not acceptable by its index.
+// that is not acceptable by its index. A refused batch changes nothing.
 func (a *Account) PublishBatch(rs []PublishRequest) ([]Receipts, error) {
 	a.lock()
 	defer a.unlock()
-	created := 0
+	created, all := 0, make([]accepted, len(rs))
 	for i, r := range rs {
-		if err := a.acceptable(r); err != nil {
+		var err error
+		if all[i], err = a.acceptable(r); err != nil {
 			return nil, fmt.Errorf("item %d: %w", i, err)
 		}
-		created += a.creates(r)
+		created += all[i].creates()
 	}
 	if err := a.mayCreate(created); err != nil {
 		return nil, err
@@ -66,18 +71,28 @@ func (a *Account) PublishBatch(rs []PublishRequest) ([]Receipts, error) {
 		return nil, err
 	}
 	receipts := make([]Receipts, len(rs))
-	for i, r := range rs {
-		receipts[i] = a.publish(r)
+	for i := range all {
+		receipts[i] = a.publish(&all[i])
 	}
 	return receipts, nil
 }
 
-// creates is how many messages an acceptable request creates.
-func (a *Account) creates(r PublishRequest) int {
-	if r.Group == "" {
+// accepted is a request that was checked, with what checking has found. It
+// holds within the command that has checked it.
+type accepted struct {
+	PublishRequest             // its options are laid over those of the group
+	group          *Group      // nil: it goes to a URL
+	run            *Run        // that it belongs to
+	step           *Step       // that it submits to the run
+	invoked        *invocation // by which a run starts it
+}
+
+// creates is how many messages the request creates.
+func (c *accepted) creates() int {
+	if c.group == nil {
 		return 1
 	}
-	return len(a.groups[r.Group].Endpoints)
+	return len(c.group.Endpoints)
 }
 
 // mayCreate refuses a request that would create too many messages.
@@ -88,57 +103,75 @@ func (a *Account) mayCreate(n int) error {
 	return nil
 }
 
-// acceptable says why a request cannot be published; nothing is created.
-func (a *Account) acceptable(r PublishRequest) error {
+// acceptable checks a request, or says why it cannot be published. It changes
+// nothing.
+func (a *Account) acceptable(r PublishRequest) (accepted, error) {
+	c := accepted{PublishRequest: r}
 	if a.closed {
-		return fmt.Errorf("account %s: %w", a.cfg.ID, ErrClosed)
+		return c, fmt.Errorf("account %s: %w", a.cfg.ID, ErrClosed)
 	}
-	opts := r.Options
 	if r.Group != "" {
-		g := a.groups[r.Group]
-		if g == nil {
-			return fmt.Errorf("topic %s not found: the destination must be an http(s) URL or the name of a URL group: %w", r.Group, ErrNotFound)
+		if err := a.acceptableGroup(&c); err != nil {
+			return c, err
 		}
-		if len(g.Endpoints) == 0 {
-			return fmt.Errorf("URL group %q has no endpoints: %w", r.Group, ErrInvalid)
-		}
-		if err := a.mayCreate(len(g.Endpoints)); err != nil {
-			return err
-		}
-		opts = opts.Over(g.Options)
 	}
+	opts := &c.Options
 	if f := opts.RetryDelay; f != nil {
 		if err := f.check(opts.retries()); err != nil {
-			return err
+			return c, err
 		}
 	}
 	if opts.Flow != nil && (opts.Flow.Key == "" || opts.Flow.Parallelism <= 0 && opts.Flow.Rate <= 0) {
-		return fmt.Errorf("flow control %q: a key and at least one of parallelism and rate are needed: %w", opts.Flow.Key, ErrInvalid)
+		return c, fmt.Errorf("flow control %q: a key and at least one of parallelism and rate are needed: %w", opts.Flow.Key, ErrInvalid)
 	}
-	return a.acceptableStep(r)
+	if c.group != nil {
+		return c, nil
+	}
+	return c, a.acceptableStep(&c)
 }
 
-// publish creates the messages of an acceptable request.
-func (a *Account) publish(r PublishRequest) Receipts {
-	if r.Options.Workflow != nil || r.Trigger {
-		return Receipts{List: []Receipt{a.publishWorkflow(r)}}
+func (a *Account) acceptableGroup(c *accepted) error {
+	c.group = a.groups[c.Group]
+	switch {
+	case c.group == nil:
+		return fmt.Errorf("topic %s not found: the destination must be an http(s) URL or the name of a URL group: %w", c.Group, ErrNotFound)
+	case len(c.group.Endpoints) == 0:
+		return fmt.Errorf("URL group %q has no endpoints: %w", c.Group, ErrInvalid)
 	}
-	if r.Group == "" {
-		return Receipts{List: []Receipt{a.publishURL(r)}}
+	if w := c.Options.Workflow; c.Trigger || w != nil && (w.RunID != "" || w.Init != nil && *w.Init) {
+		return fmt.Errorf("URL group %q: a workflow run needs the URL of its endpoint: %w", c.Group, ErrInvalid)
 	}
-	g := a.groups[r.Group]
-	opts := a.options.share(r.Options.Over(g.Options))
-	forward := mergeHeader(r.forward(opts), g.Forward)
-	list := make([]Receipt, len(g.Endpoints))
-	for i, e := range g.Endpoints {
-		list[i] = a.publishTo(r, e, opts, forward)
+	c.Options = c.Options.Over(c.group.Options)
+	return a.mayCreate(len(c.group.Endpoints))
+}
+
+// publish creates the messages of a request.
+func (a *Account) publish(c *accepted) Receipts {
+	if c.group == nil {
+		return Receipts{List: []Receipt{a.publishOne(c)}}
+	}
+	opts := a.options.share(c.Options)
+	forward := mergeHeader(c.forward(opts), c.group.Forward)
+	list := make([]Receipt, len(c.group.Endpoints))
+	for i, e := range c.group.Endpoints {
+		list[i] = a.publishTo(&c.PublishRequest, e, opts, forward)
 	}
 	return Receipts{List: list, Group: true}
 }
 
-func (a *Account) publishURL(r PublishRequest) Receipt {
-	opts := a.options.share(r.Options)
-	return a.publishTo(r, Endpoint{URL: r.URL}, opts, r.forward(opts))
+// publishOne takes a message to a URL, which may belong to a run.
+func (a *Account) publishOne(c *accepted) Receipt {
+	w := c.Options.Workflow
+	switch {
+	case c.Trigger || w != nil && w.Init != nil && *w.Init:
+		return a.trigger(c)
+	case c.run == nil:
+		opts := a.options.share(c.Options)
+		return a.publishTo(&c.PublishRequest, Endpoint{URL: c.URL}, opts, c.forward(opts))
+	case c.step == nil:
+		return a.callOut(c)
+	}
+	return a.submit(c)
 }
 
 // forward is what the destination gets under the effective options.
@@ -151,7 +184,7 @@ func (r *PublishRequest) forward(opts *Options) Header {
 }
 
 // publishTo creates the message for one endpoint, unless it repeats another.
-func (a *Account) publishTo(r PublishRequest, e Endpoint, opts *Options, forward Header) Receipt {
+func (a *Account) publishTo(r *PublishRequest, e Endpoint, opts *Options, forward Header) Receipt {
 	keys := dedupKeys(r, e, opts, forward)
 	if id, ok := a.seen(keys); ok {
 		return Receipt{MessageID: id, URL: e.URL, Deduplicated: true}

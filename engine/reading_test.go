@@ -22,7 +22,7 @@ import (
 // cannot be found must not be made either.
 var reading = map[string]func(*world){
 	"AllWaiters": func(w *world) { w.AllWaiters() },
-	"CheckSeed":  func(w *world) { _ = w.CheckSeed(engine.Seed{}) },
+	"CheckSeed":  func(w *world) { _ = w.CheckSeed(engine.Seed{Messages: []engine.PublishRequest{unreadable}}) },
 	"CountDLQ":   func(w *world) { w.CountDLQ(engine.Filter{}) },
 	"DLQ":        func(w *world) { _, _ = w.DLQ(engine.Filter{}) },
 	"DLQEntry": func(w *world) {

@@ -83,22 +83,9 @@ func (r *Run) ref() *RunRef { return &r.RunRef }
 // ended reports whether the run has reached its last state.
 func (r *Run) ended() bool { return r.State != RunStarted }
 
-// publishWorkflow takes a message that belongs to a run.
-func (a *Account) publishWorkflow(r PublishRequest) Receipt {
-	w := r.Options.Workflow
-	switch {
-	case r.Trigger || w.Init != nil && *w.Init:
-		return a.trigger(r)
-	case w.RunID == "":
-		return a.publishURL(r)
-	case w.CallType == "toCallback":
-		return a.callOut(r)
-	}
-	return a.submit(r)
-}
-
 // trigger starts a run, unless its id is known (wire facts on workflows, section 1).
-func (a *Account) trigger(r PublishRequest) Receipt {
+func (a *Account) trigger(c *accepted) Receipt {
+	r := &c.PublishRequest
 	w := r.Options.Workflow
 	if w == nil {
 		w = &Workflow{}
@@ -125,8 +112,8 @@ func (a *Account) trigger(r PublishRequest) Receipt {
 		CallerIP: r.CallerIP,
 		bare:     r.Trigger && w.SDKVersion == "",
 	}
-	if w.Invoke {
-		a.invokedBy(run, r)
+	if c.invoked != nil {
+		a.invokedBy(run, c.invoked)
 	}
 	if run.bare {
 		run.Options = wired(r.Options, run.URL)
@@ -192,7 +179,7 @@ func (r *Run) adoptable() bool {
 
 // adopt lets the trigger of the client library configure and start a run that
 // came without one (wire facts on workflows, section 1.3).
-func (a *Account) adopt(run *Run, r PublishRequest) Receipt {
+func (a *Account) adopt(run *Run, r *PublishRequest) Receipt {
 	opts := r.Options.Over(*run.Options)
 	run.bare, run.proven = false, true
 	forward := maps.Clone(mergeHeader(r.forward(&opts), run.Forward))

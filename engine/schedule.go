@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,8 +23,7 @@ type Schedule struct {
 	LastStates map[string]string // message of the last time -> its state
 
 	timer timer
-	zone  *time.Location
-	line  string // the cron expression without its zone
+	line  cronLine
 }
 
 // PutSchedule creates a schedule, or replaces the one with that id; an empty
@@ -33,14 +31,21 @@ type Schedule struct {
 func (a *Account) PutSchedule(id, cron string, r PublishRequest) (Schedule, error) {
 	a.lock()
 	defer a.unlock()
-	line, zone, err := parseCron(cron)
+	line, err := parseCron(cron)
 	if err != nil {
 		return Schedule{}, err
 	}
-	if err := cmp.Or(a.acceptable(r), a.roomFor(r)); err != nil {
+	next, err := line.next(a.now)
+	if err != nil {
 		return Schedule{}, err
 	}
-	s := &Schedule{ID: id, Cron: cron, CreatedAt: a.now, Request: r, zone: zone, line: line}
+	if _, err := a.acceptable(r); err != nil {
+		return Schedule{}, err
+	}
+	if err := a.roomFor(r); err != nil {
+		return Schedule{}, err
+	}
+	s := &Schedule{ID: id, Cron: cron, CreatedAt: a.now, Request: r, line: line}
 	if id == "" {
 		s.ID = a.ids.id("scd_", a.now)
 	}
@@ -52,40 +57,50 @@ func (a *Account) PutSchedule(id, cron string, r PublishRequest) (Schedule, erro
 	s.Request.schedule = s.ID
 	a.schedules[s.ID] = s
 	a.addWork(int64(s.weight()))
-	return *s, a.book(s)
+	a.book(s, next)
+	return *s, nil
+}
+
+// cronLine is a cron expression and the zone that it is read in.
+type cronLine struct {
+	expression string
+	zone       *time.Location
 }
 
 // parseCron takes a cron line apart: five fields or @daily and the like,
 // behind an optional CRON_TZ=Zone.
-func parseCron(cron string) (line string, zone *time.Location, err error) {
-	line, zone = strings.TrimSpace(cron), time.UTC
-	if rest, ok := strings.CutPrefix(line, "CRON_TZ="); ok {
+func parseCron(cron string) (c cronLine, err error) {
+	c = cronLine{strings.TrimSpace(cron), time.UTC}
+	if rest, ok := strings.CutPrefix(c.expression, "CRON_TZ="); ok {
 		name, after, _ := strings.Cut(rest, " ")
-		if zone, err = time.LoadLocation(name); err != nil || name == "" {
-			return "", nil, fmt.Errorf("cron %q: unknown time zone %q; accepted are IANA names such as Europe/Berlin: %w", cron, name, ErrInvalid)
+		if c.zone, err = time.LoadLocation(name); err != nil || name == "" {
+			return cronLine{}, fmt.Errorf("cron %q: unknown time zone %q: must be an IANA name such as Europe/Berlin: %w", cron, name, ErrInvalid)
 		}
-		line = strings.TrimSpace(after)
+		c.expression = strings.TrimSpace(after)
 	}
-	if !strings.HasPrefix(line, "@") && len(strings.Fields(line)) != 5 || !gronx.IsValid(line) {
-		return "", nil, fmt.Errorf("cron %q: accepted are five fields (minute hour day month weekday), for example */5 * * * *, behind an optional CRON_TZ=Zone: %w", cron, ErrInvalid)
+	if !strings.HasPrefix(c.expression, "@") && len(strings.Fields(c.expression)) != 5 || !gronx.IsValid(c.expression) {
+		return cronLine{}, fmt.Errorf("cron %q: must be five fields (minute hour day month weekday), for example */5 * * * *, after an optional CRON_TZ=Zone: %w", cron, ErrInvalid)
 	}
-	return line, zone, nil
+	return c, nil
 }
 
-// book sets the timer for the schedule's next time.
-func (a *Account) book(s *Schedule) error {
+// next is the first time after the given one.
+func (c cronLine) next(after time.Time) (time.Time, error) {
+	next, err := gronx.NextTickAfter(c.expression, after.In(c.zone), false)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("cron %q: no next time: %w", c.expression, ErrInvalid)
+	}
+	return next, nil
+}
+
+// book sets the timer for the schedule's next time, unless it is paused.
+func (a *Account) book(s *Schedule, next time.Time) {
 	a.timers.remove(s)
 	s.Next = time.Time{}
-	if s.Paused {
-		return nil
+	if !s.Paused && !next.IsZero() {
+		s.Next = next
+		a.timers.add(next, wakeSchedule, s)
 	}
-	next, err := gronx.NextTickAfter(s.line, a.now.In(s.zone), false)
-	if err != nil {
-		return fmt.Errorf("cron %q: no next time: %w", s.Cron, ErrInvalid)
-	}
-	s.Next = next
-	a.timers.add(next, wakeSchedule, s)
-	return nil
 }
 
 // NextTimes are the next times of a schedule, at most n of them; none while it
@@ -93,7 +108,7 @@ func (a *Account) book(s *Schedule) error {
 func (s *Schedule) NextTimes(n int) (list []time.Time) {
 	for at := s.Next; !at.IsZero() && len(list) < n; {
 		list = append(list, at)
-		next, err := gronx.NextTickAfter(s.line, at.In(s.zone), false)
+		next, err := s.line.next(at)
 		if err != nil {
 			break
 		}
@@ -106,16 +121,18 @@ func (s *Schedule) NextTimes(n int) (list []time.Time) {
 // no longer acceptable, because its group is gone, skips this time.
 func (a *Account) fireSchedule(s *Schedule) {
 	s.Last, s.LastStates = a.now, map[string]string{}
-	if err := a.acceptable(s.Request); err != nil {
+	if c, err := a.acceptable(s.Request); err != nil {
 		a.cfg.Log.Warn("schedule could not publish", "schedule", s.ID, "error", err)
 	} else {
-		for _, r := range a.publish(s.Request).List {
+		for _, r := range a.publish(&c).List {
 			s.LastStates[r.MessageID] = "IN_PROGRESS"
 		}
 	}
-	if err := a.book(s); err != nil {
+	next, err := s.line.next(a.now)
+	if err != nil {
 		a.cfg.Log.Warn("schedule ended", "schedule", s.ID, "error", err)
 	}
+	a.book(s, next)
 }
 
 // view is the schedule as lists show it: with the states as they are now.
@@ -198,6 +215,11 @@ func (a *Account) pauseSchedule(id string, paused bool) error {
 	if err != nil || s.Paused == paused {
 		return err
 	}
+	next, err := s.line.next(a.now)
+	if err != nil && !paused {
+		return err
+	}
 	s.Paused = paused
-	return a.book(s)
+	a.book(s, next)
+	return nil
 }

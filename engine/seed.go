@@ -61,18 +61,28 @@ type VectorSeed struct {
 func (a *Account) Seed(s Seed) error {
 	a.lock()
 	defer a.unlock()
-	if err := a.checkSeed(&s); err != nil {
+	c, err := a.checkSeed(&s)
+	if err != nil {
 		return err
 	}
-	a.sow(&s)
+	a.sow(c)
 	return nil
 }
 
-// CheckSeed says why Seed would refuse.
+// CheckSeed says why Seed would refuse. It changes nothing.
 func (a *Account) CheckSeed(s Seed) error {
 	a.lock()
 	defer a.unlock()
-	return a.checkSeed(&s)
+	_, err := a.checkSeed(&s)
+	return err
+}
+
+// checkedSeed is a seed with what checking has found in it.
+type checkedSeed struct {
+	*Seed
+	crons    []cronLine // of its schedules
+	messages []accepted
+	waits    [][]waitStep // of its runs
 }
 
 // once refuses names that stand twice or exist already.
@@ -98,42 +108,44 @@ func seedPlace(kind string, i int, err error) error {
 }
 
 // checkSeed looks at everything. Its groups stand in for those to come.
-func (a *Account) checkSeed(s *Seed) error {
+func (a *Account) checkSeed(s *Seed) (*checkedSeed, error) {
+	c := &checkedSeed{Seed: s, crons: make([]cronLine, len(s.Schedules)), messages: make([]accepted, len(s.Messages)), waits: make([][]waitStep, len(s.Runs))}
 	if a.closed {
-		return fmt.Errorf("account %s: %w", a.cfg.ID, ErrClosed)
+		return nil, fmt.Errorf("account %s: %w", a.cfg.ID, ErrClosed)
 	}
 	was := a.groups
 	defer func() { a.groups = was }()
 	a.groups = maps.Clone(was)
 	for i, g := range s.Groups {
 		if !ValidGroupName(g.Name) {
-			return seedPlace("groups", i, fmt.Errorf("name %.80q: accepted are 1 to 256 letters, digits, _, - and .: %w", g.Name, ErrInvalid))
+			return nil, seedPlace("groups", i, fmt.Errorf("name %.80q: accepted are 1 to 256 letters, digits, _, - and .: %w", g.Name, ErrInvalid))
 		}
 		a.groups[g.Name] = &s.Groups[i]
 	}
 	for i, q := range s.Queues {
 		if q.Parallelism < 1 {
-			return seedPlace("queues", i, fmt.Errorf("parallelism %d: accepted is a whole number from 1 up: %w", q.Parallelism, ErrInvalid))
+			return nil, seedPlace("queues", i, fmt.Errorf("parallelism %d: accepted is a whole number from 1 up: %w", q.Parallelism, ErrInvalid))
 		}
 	}
 	for i := range s.Schedules {
-		_, _, err := parseCron(s.Schedules[i].Cron)
-		if err == nil {
-			err = a.acceptable(s.Schedules[i].Request)
+		var err error
+		if c.crons[i], err = parseCron(s.Schedules[i].Cron); err == nil {
+			_, err = a.acceptable(s.Schedules[i].Request)
 		}
 		if err != nil {
-			return seedPlace("schedules", i, err)
+			return nil, seedPlace("schedules", i, err)
 		}
 	}
 	for i := range s.Messages {
-		if err := a.acceptable(s.Messages[i]); err != nil {
-			return seedPlace("messages", i, err)
+		var err error
+		if c.messages[i], err = a.acceptable(s.Messages[i]); err != nil {
+			return nil, seedPlace("messages", i, err)
 		}
 	}
-	return a.checkHistory(s)
+	return c, a.checkHistory(c)
 }
 
-func (a *Account) checkHistory(s *Seed) error {
+func (a *Account) checkHistory(s *checkedSeed) (err error) {
 	ids := once{}
 	for i := range s.DLQ {
 		f := &s.DLQ[i]
@@ -152,7 +164,8 @@ func (a *Account) checkHistory(s *Seed) error {
 			err = ids.take("dlq", i, r.Failure.ID, a.dlq.get(r.Failure.ID) != nil)
 		}
 		if err == nil {
-			err = seedPlace("runs", i, a.checkRun(r))
+			s.waits[i], err = a.checkRun(r)
+			err = seedPlace("runs", i, err)
 		}
 		if err != nil {
 			return err
@@ -181,29 +194,36 @@ func (a *Account) checkFailure(f *Failure, r PublishRequest) error {
 	if f.Callback != nil && r.Options.FailureCallback == nil {
 		return fmt.Errorf("a failure callback without its URL: accepted is the option Failure-Callback beside it: %w", ErrInvalid)
 	}
-	return a.acceptable(r)
+	_, err := a.acceptable(r)
+	return err
 }
 
-func (a *Account) checkRun(r *PastRun) error {
+// checkRun gives the waits of a run as they will be.
+func (a *Account) checkRun(r *PastRun) (waits []waitStep, err error) {
 	switch r.State {
 	case RunStarted, RunSuccess, RunFailed, RunCanceled:
 	default:
-		return fmt.Errorf("state %q: accepted are %s, %s, %s and %s: %w", r.State, RunStarted, RunSuccess, RunFailed, RunCanceled, ErrInvalid)
+		return nil, fmt.Errorf("state %q: accepted are %s, %s, %s and %s: %w", r.State, RunStarted, RunSuccess, RunFailed, RunCanceled, ErrInvalid)
 	}
 	if r.EndedAt.Before(r.CreatedAt) || r.EndedAt.After(a.now) {
-		return fmt.Errorf("it ends at %s: accepted is a time from its beginning, %s, to now: %w", r.EndedAt.UTC().Format(time.RFC3339), r.CreatedAt.UTC().Format(time.RFC3339), ErrInvalid)
+		return nil, fmt.Errorf("it ends at %s: accepted is a time from its beginning, %s, to now: %w", r.EndedAt.UTC().Format(time.RFC3339), r.CreatedAt.UTC().Format(time.RFC3339), ErrInvalid)
 	}
-	for _, w := range r.Waits {
-		if _, err := ParseDuration(w.Timeout); w.Timeout != "" && err != nil {
-			return fmt.Errorf("wait for %q: timeout: %w", w.EventID, err)
+	for i, w := range r.Waits {
+		if w.URL = r.Request.URL; w.Step == nil {
+			w.Step = json.RawMessage(`{"stepId":` + strconv.Itoa(len(r.Steps)+1+i) + `,"stepName":"wait","stepType":"Wait","concurrent":1}`)
 		}
+		wait, err := parseWaitStep(w)
+		if err != nil {
+			return nil, err
+		}
+		waits = append(waits, wait)
 	}
 	if len(r.Waits) > 0 && r.State != RunStarted {
-		return fmt.Errorf("a run in state %s waits for nothing: %w", r.State, ErrInvalid)
+		return nil, fmt.Errorf("a run in state %s waits for nothing: %w", r.State, ErrInvalid)
 	}
 	f := r.Failure
 	f.At = r.EndedAt
-	return a.checkFailure(&f, r.Request)
+	return waits, a.checkFailure(&f, r.Request)
 }
 
 // indexFor is the index of a seed: known, configured, or made by it.
@@ -243,7 +263,7 @@ func (a *Account) checkVectors(s *VectorSeed) error {
 
 // sow puts in what checkSeed has looked at. Histories come in the order of
 // their time, and at it.
-func (a *Account) sow(s *Seed) {
+func (a *Account) sow(s *checkedSeed) {
 	for _, g := range s.Groups {
 		g.CreatedAt, g.UpdatedAt = a.now, a.now
 		if old := a.groups[g.Name]; old != nil {
@@ -276,18 +296,19 @@ func (a *Account) sow(s *Seed) {
 		a.usage.at(s.Usage[i].At).add(&s.Usage[i].Counts)
 	}
 	a.sowHistory(s)
-	for _, one := range s.Schedules {
+	for i, one := range s.Schedules {
 		if one.ID == "" {
 			one.ID = a.ids.id("scd_", a.now)
 		}
 		one.CreatedAt, one.Request.schedule = a.now, one.ID
-		one.line, one.zone, _ = parseCron(one.Cron) // checkSeed looked at it
+		one.line = s.crons[i]
 		a.schedules[one.ID] = &one
 		a.addWork(int64(one.weight()))
-		_ = a.book(&one) // no next time: it stays without one
+		next, _ := one.line.next(a.now) // none: it stays without one
+		a.book(&one, next)
 	}
 	for i := range s.Messages {
-		a.publish(s.Messages[i])
+		a.publish(&s.messages[i])
 	}
 }
 
@@ -324,7 +345,7 @@ func (a *Account) sowVectors(s *VectorSeed) {
 	}
 }
 
-func (a *Account) sowHistory(s *Seed) {
+func (a *Account) sowHistory(s *checkedSeed) {
 	type past struct {
 		at  time.Time
 		sow func()
@@ -334,7 +355,7 @@ func (a *Account) sowHistory(s *Seed) {
 		all = append(all, past{s.DLQ[i].At, func() { a.sowFailure(&s.DLQ[i]) }})
 	}
 	for i := range s.Runs {
-		all = append(all, past{s.Runs[i].CreatedAt, func() { a.sowRun(&s.Runs[i]) }})
+		all = append(all, past{s.Runs[i].CreatedAt, func() { a.sowRun(&s.Runs[i], s.waits[i]) }})
 	}
 	slices.SortStableFunc(all, func(x, y past) int { return x.at.Compare(y.at) })
 	now := a.now
@@ -390,7 +411,7 @@ func (a *Account) sowFailure(f *Failure) {
 }
 
 // sowRun writes the history of a run and ends it, or lets it go on.
-func (a *Account) sowRun(r *PastRun) {
+func (a *Account) sowRun(r *PastRun, waits []waitStep) {
 	opts := a.options.share(r.Request.Options)
 	run := &Run{RunRef: RunRef{ID: r.ID, URL: r.Request.URL, CreatedAt: a.now}, State: RunStarted, Payload: r.Request.Body,
 		Header: r.Request.Header, Forward: r.Request.forward(opts), Options: opts, CallerIP: r.Request.CallerIP, proven: true}
@@ -411,14 +432,14 @@ func (a *Account) sowRun(r *PastRun) {
 	switch {
 	case r.State != RunStarted:
 		a.endPast(run, items[last], r)
-	case len(r.Waits) == 0:
+	case len(waits) == 0:
 		opts := *run.stepOptions(Options{})
 		opts.NotBefore = r.NextAt
 		a.carry(run, items[last], &opts)
 	default:
 		a.called(run, items[last], &Outcome{Status: 200}, 0)
-		for i, w := range r.Waits {
-			a.sowWait(run, w, len(items)+i)
+		for _, w := range waits {
+			a.await(run, w)
 		}
 	}
 }
@@ -465,15 +486,5 @@ func (a *Account) endPast(run *Run, it *item, r *PastRun) {
 		a.endRun(run, RunSuccess, detail{})
 	default:
 		a.endRun(run, RunCanceled, detail{})
-	}
-}
-
-func (a *Account) sowWait(run *Run, r WaitRequest, id int) {
-	r.RunID, r.URL = run.ID, run.URL
-	if r.Step == nil {
-		r.Step = json.RawMessage(`{"stepId":` + strconv.Itoa(id) + `,"stepName":` + strconv.Quote("wait") + `,"stepType":"Wait","concurrent":1}`)
-	}
-	if err := a.wait(r); err != nil {
-		a.cfg.Log.Error("fixture: wait", "run", run.ID, "error", err)
 	}
 }

@@ -20,7 +20,7 @@ var kept = map[reflect.Type]string{
 	reflect.TypeFor[slot]():        "queue open",
 	reflect.TypeFor[queue]():       "waiting active",
 	reflect.TypeFor[flowKey]():     "waiting starts offered timer pausedAt",
-	reflect.TypeFor[Schedule]():    "timer, left out: zone line",
+	reflect.TypeFor[Schedule]():    "timer, left out: line",
 	reflect.TypeFor[mark]():        "key id until",
 	reflect.TypeFor[Run]():         "items open calls kept invoked bare proven, left out: weight endSeq",
 	reflect.TypeFor[invocation]():  "run item raw headers",

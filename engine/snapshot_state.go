@@ -292,7 +292,7 @@ func (l *loader) fillSchedules() {
 	for i := range l.from.Schedules {
 		one := l.from.Schedules[i].Schedule
 		var err error
-		one.line, one.zone, err = parseCron(one.Cron)
+		one.line, err = parseCron(one.Cron)
 		l.want(err == nil, "schedule %q: %v", one.ID, err)
 		one.Request.schedule = one.ID
 		l.schedules[one.ID] = &one

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -163,34 +164,52 @@ func parseDuration(s string) (sum time.Duration, ok bool) {
 }
 
 // acceptableStep refuses what is meant for a run that is not there or has
-// ended: clients take exactly this refusal as "the run is over". A step that
-// cannot be read fails its run, since the run cannot go on.
-func (a *Account) acceptableStep(r PublishRequest) error {
-	w := r.Options.Workflow
-	if r.Group != "" && (r.Trigger || w != nil && w.Init != nil && *w.Init) {
-		return fmt.Errorf("URL group %q: a workflow run needs the URL of its endpoint: %w", r.Group, ErrInvalid)
-	}
-	if w == nil || w.RunID == "" || r.Trigger {
+// ended: clients take exactly this refusal as "the run is over".
+func (a *Account) acceptableStep(c *accepted) (err error) {
+	w := c.Options.Workflow
+	starts := c.Trigger || w != nil && w.Init != nil && *w.Init
+	switch {
+	case w == nil || w.RunID == "" && !starts || c.Trigger:
 		return nil
+	case starts:
+		return a.acceptableInvoke(c)
 	}
-	if w.Init != nil && *w.Init {
-		return a.acceptableInvoke(r)
-	}
-	run, err := a.openRun(w.RunID, w.CreatedAt)
-	if err != nil || w.CallType == "toCallback" {
+	if c.run, err = a.openRun(w.RunID, w.CreatedAt); err != nil || w.CallType == "toCallback" {
 		return err
 	}
-	if _, err = parseStep(r.Body); err != nil {
-		last := run.items[len(run.items)-1]
-		m := &Message{ID: last.messageID, Role: RoleStep, State: Failed, URL: run.URL, Method: "POST", Options: run.Options,
-			MaxRetries: run.Options.retries(), CreatedAt: a.now, NotBefore: a.now, CallerIP: run.CallerIP, RunID: run.ID, step: last}
-		o := &Outcome{Err: "the endpoint submitted a step that cannot be read: " + err.Error()}
-		last.ended = Failed
-		last.failed(o.Err, o, a.now)
-		a.append(event{state: string(Errored), msg: m, run: run, detail: &detail{err: o.Err, out: o}})
-		a.failRun(run, m, o)
+	step, err := parseStep(c.Body)
+	if err != nil {
+		return &unreadableStep{c.run, err}
 	}
-	return err
+	c.step = &step
+	return nil
+}
+
+// unreadableStep is the refusal of a step that its run cannot go on without.
+type unreadableStep struct {
+	run *Run
+	error
+}
+
+// Unwrap is the fault of the step.
+func (e *unreadableStep) Unwrap() error { return e.error }
+
+// failUnreadable fails the run whose endpoint has submitted a step that cannot
+// be read: it takes the refusal as the end of the run, and submits nothing more.
+func (a *Account) failUnreadable(err error) {
+	var refused *unreadableStep
+	if !errors.As(err, &refused) {
+		return
+	}
+	run := refused.run
+	last := run.items[len(run.items)-1]
+	m := &Message{ID: last.messageID, Role: RoleStep, State: Failed, URL: run.URL, Method: "POST", Options: run.Options,
+		MaxRetries: run.Options.retries(), CreatedAt: a.now, NotBefore: a.now, CallerIP: run.CallerIP, RunID: run.ID, step: last}
+	o := &Outcome{Err: "the endpoint submitted a step that cannot be read: " + refused.Error()}
+	last.ended = Failed
+	last.failed(o.Err, o, a.now)
+	a.append(event{state: string(Errored), msg: m, run: run, detail: &detail{err: o.Err, out: o}})
+	a.failRun(run, m, o)
 }
 
 // openRun is a run that has not ended.
@@ -206,14 +225,13 @@ func (a *Account) openRun(id string, createdAt time.Time) (*Run, error) {
 }
 
 // submit appends a step that the endpoint reports, and carries the list on.
-func (a *Account) submit(r PublishRequest) Receipt {
-	run := a.runs[r.Options.Workflow.RunID]
-	step, _ := parseStep(r.Body) // acceptable looked at it
-	it := &item{body: r.Body, callType: cmp.Or(r.Options.Workflow.CallType, "step"), step: step}
-	if call := run.calls[step.ID]; step.Type == "Call" && step.TargetStep == 0 && call != nil {
+func (a *Account) submit(c *accepted) Receipt {
+	run := c.run
+	it := &item{body: c.Body, callType: cmp.Or(c.Options.Workflow.CallType, "step"), step: *c.step}
+	if call := run.calls[c.step.ID]; c.step.Type == "Call" && c.step.TargetStep == 0 && call != nil {
 		it.step.answered(&call.step)
 	}
-	m := a.carry(run, it, run.stepOptions(r.Options), r.Forward)
+	m := a.carry(run, it, run.stepOptions(c.Options), c.Forward)
 	a.reweigh(run)
 	return Receipt{MessageID: m.ID, URL: m.URL}
 }
@@ -318,8 +336,8 @@ func stepList(items []*item) []byte {
 }
 
 // callOut makes the third-party call of a step (wire facts on workflows, section 3.1).
-func (a *Account) callOut(r PublishRequest) Receipt {
-	run := a.runs[r.Options.Workflow.RunID]
+func (a *Account) callOut(c *accepted) Receipt {
+	r, run := &c.PublishRequest, c.run
 	it := &item{body: r.Body, callType: "toCallback"}
 	if r.Options.Callback != nil {
 		it.step = stepOf(r.Options.Callback.Options.Forward)

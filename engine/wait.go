@@ -60,31 +60,48 @@ type Notified struct {
 func (a *Account) Wait(r WaitRequest) error {
 	a.lock()
 	defer a.unlock()
-	return a.wait(r)
-}
-
-func (a *Account) wait(r WaitRequest) error {
 	run, err := a.openRun(r.RunID, time.Time{})
 	if err != nil {
 		return err
 	}
-	limit := DefaultWait
+	w, err := parseWaitStep(r)
+	if err != nil {
+		return err
+	}
+	a.await(run, w)
+	return nil
+}
+
+// waitStep is a request to wait that was checked.
+type waitStep struct {
+	WaitRequest
+	limit time.Duration
+	step  Step
+}
+
+func parseWaitStep(r WaitRequest) (w waitStep, err error) {
+	w = waitStep{WaitRequest: r, limit: DefaultWait}
 	if r.Timeout != "" {
-		if limit, err = ParseDuration(r.Timeout); err != nil {
-			return fmt.Errorf("wait for %q: timeout: %w", r.EventID, err)
+		if w.limit, err = ParseDuration(r.Timeout); err != nil {
+			return w, fmt.Errorf("wait for %q: timeout: %w", r.EventID, err)
 		}
 	}
-	step, err := parseStep(r.Step)
-	if err != nil {
-		return fmt.Errorf("wait for %q: %w", r.EventID, err)
+	if w.step, err = parseStep(r.Step); err != nil {
+		return w, fmt.Errorf("wait for %q: %w", r.EventID, err)
 	}
+	return w, nil
+}
+
+// await registers a waiter of a run that has not ended.
+func (a *Account) await(run *Run, r waitStep) {
 	w := &waiter{
 		id:  a.ids.id("wtr_", a.now),
 		raw: r.Step,
 		run: run,
-		Waiter: Waiter{RunRef: run.RunRef, EventID: r.EventID, URL: r.URL, Header: r.TimeoutHeader, Deadline: a.now.Add(limit),
+		Waiter: Waiter{RunRef: run.RunRef, EventID: r.EventID, URL: r.URL, Header: r.TimeoutHeader, Deadline: a.now.Add(r.limit),
 			TimeoutURL: r.TimeoutURL, TimeoutHeader: r.TimeoutHeader, TimeoutBody: r.TimeoutBody},
 	}
+	step := r.step
 	step.Type, step.CallType, step.CreatedAt = "Wait", "step", a.now
 	step.WaitEventID, step.WaitFor, step.WaitDeadline = r.EventID, r.Timeout, w.Deadline
 	if step.WaitFor == "" {
@@ -99,7 +116,6 @@ func (a *Account) wait(r WaitRequest) error {
 		run.kept[r.EventID] = kept[1:]
 		a.notify(w, kept[0])
 	}
-	return nil
 }
 
 // notify wakes a waiter with the data of an event: the step is appended and
