@@ -20,6 +20,7 @@ GOVULNCHECK_VERSION := v1.1.4
 GOVULNCHECK := $(BIN)/govulncheck-$(GOVULNCHECK_VERSION)
 VULN_DB ?= https://vuln.go.dev
 BENCH ?= .
+CONTRACT ?=
 SOAK ?= 10m
 TIMES ?= 10
 
@@ -45,6 +46,7 @@ test: ## Everything that must pass, fast checks first
 	@$(MAKE) conform
 	@$(MAKE) memory TIMES=4
 	@$(MAKE) clients
+	@$(MAKE) contract
 
 # Without network nothing fails: one line says that nothing was checked.
 .PHONY: vuln
@@ -93,12 +95,12 @@ house: ## The house rules: imports, locks, goroutines, clock, names, sizes
 .PHONY: unit
 unit: ## Go tests without the race detector and without the real clients
 	@echo '== go test'
-	$(GO) test -skip '^(TestHouse|TestClient|TestMutants$$|TestLatitudes|TestMemoryStays)' ./...
+	$(GO) test -skip '^(TestHouse|TestClient|TestContract|TestMutants$$|TestLatitudes|TestMemoryStays)' ./...
 
 .PHONY: race
 race: ## Go tests under the race detector, without the real clients
 	@echo '== go test -race'
-	$(GO) test -race -timeout 15m -skip '^(TestHouse|TestClient|TestMutants$$|TestLatitudes|TestConformProcess)' ./...
+	$(GO) test -race -timeout 15m -skip '^(TestHouse|TestClient|TestContract|TestMutants$$|TestLatitudes|TestConformProcess)' ./...
 
 .PHONY: soak
 soak: ## Random traffic under the race detector; SOAK=1h takes longer than 10m
@@ -126,6 +128,11 @@ clients: ## The published client packages against the stand-in (needs node and p
 	@echo '== real clients'
 	$(GO) test -count=1 -v -run '^TestClient' ./cmd/understudy ./mockserver/kv
 
+.PHONY: contract
+contract: ## The server against its own documents, by schemathesis (needs python3); CONTRACT=200 makes more examples
+	@echo '== contract'
+	CONTRACT=$(CONTRACT) $(GO) test -count=1 -v -timeout 2h -run '^TestContract' ./cmd/understudy
+
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## golangci-lint, see .golangci.yml
 	$(GOLANGCI_LINT) run ./...
@@ -142,7 +149,7 @@ bench: ## Benchmarks; BENCH=Publish picks some
 .PHONY: cover
 cover: ## Coverage of every package by all tests
 	@mkdir -p $(TMP)
-	$(GO) test -skip '^(TestHouse|TestClient)' -coverpkg=./... -coverprofile=$(TMP)/cover.out ./...
+	$(GO) test -skip '^(TestHouse|TestClient|TestContract)' -coverpkg=./... -coverprofile=$(TMP)/cover.out ./...
 	@$(GO) tool cover -func=$(TMP)/cover.out | tail -1
 
 # chromium is large, and wanted only once a test of the page asks for it.

@@ -31,7 +31,7 @@ func register(rows map[string]handler) map[string]handler {
 // routes builds the router from the documents.
 func (s *Server) routes(docs ...*spec.Document) (*mux.Router, error) {
 	r := mux.NewRouter()
-	known := map[string]bool{}
+	known, literal := map[string]bool{}, literals(docs)
 	for _, doc := range docs {
 		for _, op := range doc.Operations() {
 			h := handlers[op.ID]
@@ -43,7 +43,7 @@ func (s *Server) routes(docs ...*spec.Document) (*mux.Router, error) {
 			if op.Method == http.MethodGet && !slices.Contains(actingGets, op.ID) {
 				methods = append(methods, http.MethodHead)
 			}
-			r.Methods(methods...).MatcherFunc(matcher(op)).Handler(route{op, h})
+			r.Methods(methods...).MatcherFunc(matcher(op, literal)).Handler(route{op, h})
 		}
 	}
 	for id := range handlers {
@@ -58,12 +58,28 @@ func (s *Server) routes(docs ...*spec.Document) (*mux.Router, error) {
 // nothing, is answered for all others. Sorted.
 var actingGets = []string{"asGet", "callHookGet", "kvPathGet", "publishMessageGet"}
 
+// literals are the paths without a variable, in lower case.
+func literals(docs []*spec.Document) map[string]bool {
+	paths := map[string]bool{}
+	for _, doc := range docs {
+		for _, op := range doc.Operations() {
+			if !strings.Contains(op.Path, "{") {
+				paths[strings.ToLower(op.Path)] = true
+			}
+		}
+	}
+	return paths
+}
+
 // matcher compares the path as it was sent: cleaning it would redirect // in a
-// destination away, and unescaping it would lose %2F.
-func matcher(op *spec.Operation) mux.MatcherFunc {
+// destination away, and unescaping it would lose %2F. A path of its own is no
+// value of a variable, whatever the method: GET /v2/dlq/retry asks for no entry
+// named retry, and Allow says POST.
+func matcher(op *spec.Operation, literal map[string]bool) mux.MatcherFunc {
 	return func(r *http.Request, m *mux.RouteMatch) (ok bool) {
-		m.Vars, ok = op.Match(r.URL.EscapedPath())
-		return ok
+		path := r.URL.EscapedPath()
+		m.Vars, ok = op.Match(path)
+		return ok && (len(m.Vars) == 0 || !literal[strings.ToLower(path)])
 	}
 }
 

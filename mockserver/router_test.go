@@ -156,6 +156,14 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%d %v", a.status, a.header)
 		}
 	})
+	t.Run("a path of its own is no value of a variable", func(t *testing.T) {
+		for _, path := range []string{"/v2/dlq/retry", "/v2/workflows/dlq/restart", "/v2/workflows/dlq/resume", "/kv/pipeline", "/kv/Multi-Exec"} {
+			if a := c.do("OPTIONS", path, "", "Authorization:"); a.header.Get("Allow") != "OPTIONS, POST" {
+				t.Errorf("%s: Allow: %s", path, a.header.Get("Allow"))
+			}
+			c.do("GET", path, "").refused(http.StatusMethodNotAllowed, "OPTIONS, POST")
+		}
+	})
 	t.Run("of an unknown path", func(t *testing.T) {
 		c.do("OPTIONS", "/v2/dlqs", "", "Authorization:").refused(http.StatusNotFound, "did you mean /v2/dlq?")
 	})

@@ -164,7 +164,7 @@ func installPython(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	modules, err := filepath.Abs("../../.tmp/python")
+	modules, err := filepath.Abs(filepath.Join("../../.tmp", filepath.Base(dir)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,1 @@
+"""What schemathesis cannot know from the documents alone."""
