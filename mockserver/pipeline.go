@@ -236,7 +236,11 @@ func (s *Server) write(w http.ResponseWriter, c *call, out reply, x *Exchange) {
 		h.Set(c.dialect.HeaderPrefix+"Warning", c.warning())
 	}
 	if c.op != nil && !s.cfg.SkipResponseCheck && !out.scripted {
-		if problems := c.op.CheckResponse(out.status, h, body); len(problems) > 0 {
+		problems := c.op.CheckResponse(out.status, h, body)
+		if !c.op.Declares(out.status) && out.status != http.StatusInternalServerError {
+			problems = append(problems, spec.Problem{In: "response", Rule: "status", Message: fmt.Sprintf("status %d is not declared", out.status)})
+		}
+		if len(problems) > 0 {
 			s.violation(c.op.ID, problems)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed" // the documents
 	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -119,7 +120,7 @@ type Operation struct {
 	body       *openapi3.Schema // of a JSON request
 	needsBody  bool
 	responses  map[int]*openapi3.Schema // nil schema: no body
-	fallback   *openapi3.Schema
+	fallback   *openapi3.Schema // of an error whose status is not declared
 	open       bool // the default response takes any body
 }
 
@@ -151,7 +152,7 @@ func newOperation(doc *openapi3.T, path string, item *openapi3.PathItem, method 
 		o.greedy[p.name] = p.greedy
 	}
 	o.path, o.vars = o.pattern(), o.variables()
-	if op.RequestBody != nil && op.RequestBody.Value != nil {
+	if op.RequestBody != nil && op.RequestBody.Value != nil && !checkedByHandler(op.RequestBody.Value.Extensions) {
 		if media := op.RequestBody.Value.Content["application/json"]; media != nil {
 			o.BodyJSON, o.needsBody = true, op.RequestBody.Value.Required
 			if media.Schema != nil {
@@ -178,6 +179,9 @@ func (o *Operation) readResponses(op *openapi3.Operation) error {
 			return fmt.Errorf("%s: response status %q is no number", o.ID, status)
 		}
 		o.responses[code] = schema
+		if code == http.StatusBadRequest {
+			o.fallback = schema
+		}
 		if code < 300 && (o.Success == 0 || code < o.Success) {
 			o.Success = code
 		}

@@ -45,6 +45,7 @@ type parameter struct {
 	name, in string
 	required bool
 	greedy   bool
+	handled  bool // the handler checks the value and says more; the schema is for readers
 	accepted string
 	empty    string // what to say when it is empty, "" for what its schema says
 	schema   *openapi3.Schema
@@ -56,6 +57,7 @@ func newParameter(p *openapi3.Parameter) *parameter {
 		out.name = p.Name // as written; looked up in canonical form
 	}
 	out.greedy, _ = p.Extensions["x-greedy"].(bool)
+	out.handled = checkedByHandler(p.Extensions) || foldPrefix(p.Name, neutral.HeaderPrefix)
 	out.accepted, _ = p.Extensions["x-accepted"].(string)
 	out.empty, _ = p.Extensions["x-empty"].(string)
 	if out.accepted == "" {
@@ -64,11 +66,16 @@ func newParameter(p *openapi3.Parameter) *parameter {
 	return out
 }
 
+// checkedByHandler reports whether x-check names the handler.
+func checkedByHandler(extensions map[string]any) bool { return extensions["x-check"] == "handler" }
+
 // accepts describes what a schema takes.
 func accepts(s *openapi3.Schema) string {
 	switch {
 	case s == nil || s.Type == nil:
 		return ""
+	case s.Extensions["x-accepted"] != nil:
+		return fmt.Sprint(s.Extensions["x-accepted"])
 	case len(s.Enum) > 0:
 		values := make([]string, len(s.Enum))
 		for i, v := range s.Enum {
@@ -120,7 +127,7 @@ func (p *parameter) check(values []string) *Problem {
 	if values[0] == "" && p.empty != "" {
 		return &Problem{In: p.in, Name: p.name, Rule: "minLength", Message: p.empty}
 	}
-	if p.schema.Type.Is("string") && len(p.schema.Enum) == 0 && p.schema.Pattern == "" && p.schema.MinLength == 0 {
+	if p.handled || p.schema.Type.Is("string") && len(p.schema.Enum) == 0 && p.schema.Pattern == "" && p.schema.MinLength == 0 {
 		return nil // any text; repeated filters mean any of them
 	}
 	problem.Received = quote(values[0])
@@ -298,7 +305,15 @@ func collect(err error, found func(*openapi3.SchemaError)) {
 	}
 }
 
-// CheckResponse says how an answer of the operation breaks the document.
+// Declares reports whether the document names a status for the operation.
+func (o *Operation) Declares(status int) bool {
+	_, declared := o.responses[status]
+	return declared || o.open
+}
+
+// CheckResponse says how an answer of the operation breaks the document. An
+// error may have a status that is not declared: the interface document leaves
+// these open. Declares is for those who promise more.
 func (o *Operation) CheckResponse(status int, h http.Header, body []byte) []Problem {
 	schema, declared := o.responses[status]
 	if !declared {

@@ -193,6 +193,78 @@ func (e StepInfoStepType) Valid() bool {
 	}
 }
 
+// Defines values for VectorDataQueryFusionAlgorithm.
+const (
+	VectorDataQueryFusionAlgorithmDBSF        VectorDataQueryFusionAlgorithm = "DBSF"
+	VectorDataQueryFusionAlgorithmEmpty       VectorDataQueryFusionAlgorithm = ""
+	VectorDataQueryFusionAlgorithmLessThannil VectorDataQueryFusionAlgorithm = "<nil>"
+	VectorDataQueryFusionAlgorithmRRF         VectorDataQueryFusionAlgorithm = "RRF"
+)
+
+// Valid indicates whether the value is a known member of the VectorDataQueryFusionAlgorithm enum.
+func (e VectorDataQueryFusionAlgorithm) Valid() bool {
+	switch e {
+	case VectorDataQueryFusionAlgorithmDBSF:
+		return true
+	case VectorDataQueryFusionAlgorithmEmpty:
+		return true
+	case VectorDataQueryFusionAlgorithmLessThannil:
+		return true
+	case VectorDataQueryFusionAlgorithmRRF:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for VectorDataQueryQueryMode.
+const (
+	VectorDataQueryQueryModeDENSE       VectorDataQueryQueryMode = "DENSE"
+	VectorDataQueryQueryModeEmpty       VectorDataQueryQueryMode = ""
+	VectorDataQueryQueryModeHYBRID      VectorDataQueryQueryMode = "HYBRID"
+	VectorDataQueryQueryModeLessThannil VectorDataQueryQueryMode = "<nil>"
+	VectorDataQueryQueryModeSPARSE      VectorDataQueryQueryMode = "SPARSE"
+)
+
+// Valid indicates whether the value is a known member of the VectorDataQueryQueryMode enum.
+func (e VectorDataQueryQueryMode) Valid() bool {
+	switch e {
+	case VectorDataQueryQueryModeDENSE:
+		return true
+	case VectorDataQueryQueryModeEmpty:
+		return true
+	case VectorDataQueryQueryModeHYBRID:
+		return true
+	case VectorDataQueryQueryModeLessThannil:
+		return true
+	case VectorDataQueryQueryModeSPARSE:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for VectorDataQueryWeightingStrategy.
+const (
+	VectorDataQueryWeightingStrategyEmpty       VectorDataQueryWeightingStrategy = ""
+	VectorDataQueryWeightingStrategyIDF         VectorDataQueryWeightingStrategy = "IDF"
+	VectorDataQueryWeightingStrategyLessThannil VectorDataQueryWeightingStrategy = "<nil>"
+)
+
+// Valid indicates whether the value is a known member of the VectorDataQueryWeightingStrategy enum.
+func (e VectorDataQueryWeightingStrategy) Valid() bool {
+	switch e {
+	case VectorDataQueryWeightingStrategyEmpty:
+		return true
+	case VectorDataQueryWeightingStrategyIDF:
+		return true
+	case VectorDataQueryWeightingStrategyLessThannil:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for VectorIndexInfoDenseIndexSimilarityFunction.
 const (
 	COSINE     VectorIndexInfoDenseIndexSimilarityFunction = "COSINE"
@@ -216,19 +288,115 @@ func (e VectorIndexInfoDenseIndexSimilarityFunction) Valid() bool {
 
 // Defines values for VectorIndexInfoIndexType.
 const (
-	DENSE  VectorIndexInfoIndexType = "DENSE"
-	HYBRID VectorIndexInfoIndexType = "HYBRID"
-	SPARSE VectorIndexInfoIndexType = "SPARSE"
+	VectorIndexInfoIndexTypeDENSE  VectorIndexInfoIndexType = "DENSE"
+	VectorIndexInfoIndexTypeHYBRID VectorIndexInfoIndexType = "HYBRID"
+	VectorIndexInfoIndexTypeSPARSE VectorIndexInfoIndexType = "SPARSE"
 )
 
 // Valid indicates whether the value is a known member of the VectorIndexInfoIndexType enum.
 func (e VectorIndexInfoIndexType) Valid() bool {
 	switch e {
-	case DENSE:
+	case VectorIndexInfoIndexTypeDENSE:
 		return true
-	case HYBRID:
+	case VectorIndexInfoIndexTypeHYBRID:
 		return true
-	case SPARSE:
+	case VectorIndexInfoIndexTypeSPARSE:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for VectorQueryFusionAlgorithm.
+const (
+	VectorQueryFusionAlgorithmDBSF        VectorQueryFusionAlgorithm = "DBSF"
+	VectorQueryFusionAlgorithmEmpty       VectorQueryFusionAlgorithm = ""
+	VectorQueryFusionAlgorithmLessThannil VectorQueryFusionAlgorithm = "<nil>"
+	VectorQueryFusionAlgorithmRRF         VectorQueryFusionAlgorithm = "RRF"
+)
+
+// Valid indicates whether the value is a known member of the VectorQueryFusionAlgorithm enum.
+func (e VectorQueryFusionAlgorithm) Valid() bool {
+	switch e {
+	case VectorQueryFusionAlgorithmDBSF:
+		return true
+	case VectorQueryFusionAlgorithmEmpty:
+		return true
+	case VectorQueryFusionAlgorithmLessThannil:
+		return true
+	case VectorQueryFusionAlgorithmRRF:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for VectorQueryQueryMode.
+const (
+	VectorQueryQueryModeDENSE       VectorQueryQueryMode = "DENSE"
+	VectorQueryQueryModeEmpty       VectorQueryQueryMode = ""
+	VectorQueryQueryModeHYBRID      VectorQueryQueryMode = "HYBRID"
+	VectorQueryQueryModeLessThannil VectorQueryQueryMode = "<nil>"
+	VectorQueryQueryModeSPARSE      VectorQueryQueryMode = "SPARSE"
+)
+
+// Valid indicates whether the value is a known member of the VectorQueryQueryMode enum.
+func (e VectorQueryQueryMode) Valid() bool {
+	switch e {
+	case VectorQueryQueryModeDENSE:
+		return true
+	case VectorQueryQueryModeEmpty:
+		return true
+	case VectorQueryQueryModeHYBRID:
+		return true
+	case VectorQueryQueryModeLessThannil:
+		return true
+	case VectorQueryQueryModeSPARSE:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for VectorQueryWeightingStrategy.
+const (
+	VectorQueryWeightingStrategyEmpty       VectorQueryWeightingStrategy = ""
+	VectorQueryWeightingStrategyIDF         VectorQueryWeightingStrategy = "IDF"
+	VectorQueryWeightingStrategyLessThannil VectorQueryWeightingStrategy = "<nil>"
+)
+
+// Valid indicates whether the value is a known member of the VectorQueryWeightingStrategy enum.
+func (e VectorQueryWeightingStrategy) Valid() bool {
+	switch e {
+	case VectorQueryWeightingStrategyEmpty:
+		return true
+	case VectorQueryWeightingStrategyIDF:
+		return true
+	case VectorQueryWeightingStrategyLessThannil:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for VectorUpdateMetadataUpdateMode.
+const (
+	VectorUpdateMetadataUpdateModeEmpty       VectorUpdateMetadataUpdateMode = ""
+	VectorUpdateMetadataUpdateModeLessThannil VectorUpdateMetadataUpdateMode = "<nil>"
+	VectorUpdateMetadataUpdateModeOVERWRITE   VectorUpdateMetadataUpdateMode = "OVERWRITE"
+	VectorUpdateMetadataUpdateModePATCH       VectorUpdateMetadataUpdateMode = "PATCH"
+)
+
+// Valid indicates whether the value is a known member of the VectorUpdateMetadataUpdateMode enum.
+func (e VectorUpdateMetadataUpdateMode) Valid() bool {
+	switch e {
+	case VectorUpdateMetadataUpdateModeEmpty:
+		return true
+	case VectorUpdateMetadataUpdateModeLessThannil:
+		return true
+	case VectorUpdateMetadataUpdateModeOVERWRITE:
+		return true
+	case VectorUpdateMetadataUpdateModePATCH:
 		return true
 	default:
 		return false
@@ -527,6 +695,29 @@ type GlobalParallelism struct {
 // HeaderMap Header name to its values.
 type HeaderMap map[string][]string
 
+// KVCommand The name of a command and its arguments.
+type KVCommand = []*KVCommand_Item
+
+// KVCommand0 defines model for KVCommand.0.
+type KVCommand0 = string
+
+// KVCommand1 defines model for KVCommand.1.
+type KVCommand1 = float32
+
+// KVCommand2 defines model for KVCommand.2.
+type KVCommand2 = bool
+
+// KVCommand_Item defines model for KVCommand.Item.
+type KVCommand_Item struct {
+	union json.RawMessage
+}
+
+// KVResult defines model for KVResult.
+type KVResult struct {
+	// Result A string, a number, null, or a list of these.
+	Result interface{} `json:"result"`
+}
+
 // LogEvent defines model for LogEvent.
 type LogEvent struct {
 	// Body In base64, so that any bytes fit. The control API gives text, and bodyBase64 for what is none.
@@ -616,6 +807,13 @@ type Message struct {
 // MessageState defines model for MessageState.
 type MessageState string
 
+// NamespaceRename defines model for NamespaceRename.
+type NamespaceRename struct {
+	DeleteExisting *bool  `json:"deleteExisting,omitempty"`
+	Namespace      string `json:"namespace"`
+	NewNamespace   string `json:"newNamespace"`
+}
+
 // Notified defines model for Notified.
 type Notified struct {
 	Deduplicated      *bool   `json:"deduplicated,omitempty"`
@@ -624,6 +822,23 @@ type Notified struct {
 	Waiter            Waiter  `json:"waiter"`
 	WorkflowCreatedAt *int64  `json:"workflowCreatedAt,omitempty"`
 	WorkflowRunId     *string `json:"workflowRunId,omitempty"`
+}
+
+// Problem An error as RFC 9457 has it, for Accept: application/problem+json.
+type Problem struct {
+	Detail   string `json:"detail"`
+	Error    string `json:"error"`
+	Problems []struct {
+		Accepted *string `json:"accepted,omitempty"`
+		In       string  `json:"in"`
+		Message  string  `json:"message"`
+		Name     string  `json:"name"`
+		Received *string `json:"received,omitempty"`
+		Rule     string  `json:"rule"`
+	} `json:"problems"`
+	Status int    `json:"status"`
+	Title  string `json:"title"`
+	Type   string `json:"type"`
 }
 
 // PublishReceipt defines model for PublishReceipt.
@@ -665,6 +880,17 @@ type RawStep struct {
 	Body      string `json:"body"`
 	CallType  string `json:"callType"`
 	MessageId string `json:"messageId"`
+}
+
+// ResumableEnd defines model for ResumableEnd.
+type ResumableEnd struct {
+	Uuid string `json:"uuid"`
+}
+
+// ResumableNext defines model for ResumableNext.
+type ResumableNext struct {
+	AdditionalK int    `json:"additionalK"`
+	Uuid        string `json:"uuid"`
 }
 
 // ResumableQuery defines model for ResumableQuery.
@@ -825,6 +1051,12 @@ type SigningKeys struct {
 	Next    string `json:"next"`
 }
 
+// SparseVector defines model for SparseVector.
+type SparseVector struct {
+	Indices []int32   `json:"indices"`
+	Values  []float32 `json:"values"`
+}
+
 // StepError defines model for StepError.
 type StepError struct {
 	Body  *string `json:"body,omitempty"`
@@ -934,6 +1166,66 @@ type UsageStatistics struct {
 	TotalMonthlyBilling   float32            `json:"total_monthly_billing"`
 }
 
+// VectorDataQuery defines model for VectorDataQuery.
+type VectorDataQuery struct {
+	Data            string                          `json:"data"`
+	Filter          *string                         `json:"filter,omitempty"`
+	FusionAlgorithm *VectorDataQueryFusionAlgorithm `json:"fusionAlgorithm,omitempty"`
+	IncludeData     *bool                           `json:"includeData,omitempty"`
+	IncludeMetadata *bool                           `json:"includeMetadata,omitempty"`
+	IncludeVectors  *bool                           `json:"includeVectors,omitempty"`
+
+	// MaxIdle of a resumable query
+	MaxIdle           *float32                          `json:"maxIdle,omitempty"`
+	QueryMode         *VectorDataQueryQueryMode         `json:"queryMode,omitempty"`
+	TopK              *int                              `json:"topK,omitempty"`
+	WeightingStrategy *VectorDataQueryWeightingStrategy `json:"weightingStrategy,omitempty"`
+}
+
+// VectorDataQueryFusionAlgorithm defines model for VectorDataQuery.FusionAlgorithm.
+type VectorDataQueryFusionAlgorithm string
+
+// VectorDataQueryQueryMode defines model for VectorDataQuery.QueryMode.
+type VectorDataQueryQueryMode string
+
+// VectorDataQueryWeightingStrategy defines model for VectorDataQuery.WeightingStrategy.
+type VectorDataQueryWeightingStrategy string
+
+// VectorDataUpsert defines model for VectorDataUpsert.
+type VectorDataUpsert struct {
+	Data string `json:"data"`
+
+	// Id A number is kept as a string.
+	Id       VectorID                `json:"id"`
+	Metadata *map[string]interface{} `json:"metadata,omitempty"`
+}
+
+// VectorError defines model for VectorError.
+type VectorError struct {
+	Error  string `json:"error"`
+	Status int    `json:"status"`
+}
+
+// VectorFetch defines model for VectorFetch.
+type VectorFetch struct {
+	Ids             *[]VectorID `json:"ids,omitempty"`
+	IncludeData     *bool       `json:"includeData,omitempty"`
+	IncludeMetadata *bool       `json:"includeMetadata,omitempty"`
+	IncludeVectors  *bool       `json:"includeVectors,omitempty"`
+	Prefix          *string     `json:"prefix,omitempty"`
+}
+
+// VectorID A number is kept as a string.
+type VectorID struct {
+	union json.RawMessage
+}
+
+// VectorID0 defines model for VectorID.0.
+type VectorID0 = string
+
+// VectorID1 defines model for VectorID.1.
+type VectorID1 = float32
+
 // VectorIndexInfo defines model for VectorIndexInfo.
 type VectorIndexInfo struct {
 	DenseIndex *struct {
@@ -962,11 +1254,96 @@ type VectorIndexInfoDenseIndexSimilarityFunction string
 // VectorIndexInfoIndexType defines model for VectorIndexInfo.IndexType.
 type VectorIndexInfoIndexType string
 
+// VectorQuery defines model for VectorQuery.
+type VectorQuery struct {
+	Filter          *string                     `json:"filter,omitempty"`
+	FusionAlgorithm *VectorQueryFusionAlgorithm `json:"fusionAlgorithm,omitempty"`
+	IncludeData     *bool                       `json:"includeData,omitempty"`
+	IncludeMetadata *bool                       `json:"includeMetadata,omitempty"`
+	IncludeVectors  *bool                       `json:"includeVectors,omitempty"`
+
+	// MaxIdle of a resumable query
+	MaxIdle           *float32                      `json:"maxIdle,omitempty"`
+	QueryMode         *VectorQueryQueryMode         `json:"queryMode,omitempty"`
+	SparseVector      *SparseVector                 `json:"sparseVector,omitempty"`
+	TopK              *int                          `json:"topK,omitempty"`
+	Vector            *VectorValues                 `json:"vector,omitempty"`
+	WeightingStrategy *VectorQueryWeightingStrategy `json:"weightingStrategy,omitempty"`
+}
+
+// VectorQueryFusionAlgorithm defines model for VectorQuery.FusionAlgorithm.
+type VectorQueryFusionAlgorithm string
+
+// VectorQueryQueryMode defines model for VectorQuery.QueryMode.
+type VectorQueryQueryMode string
+
+// VectorQueryWeightingStrategy defines model for VectorQuery.WeightingStrategy.
+type VectorQueryWeightingStrategy string
+
+// VectorRange defines model for VectorRange.
+type VectorRange struct {
+	Cursor          *VectorRange_Cursor `json:"cursor,omitempty"`
+	IncludeData     *bool               `json:"includeData,omitempty"`
+	IncludeMetadata *bool               `json:"includeMetadata,omitempty"`
+	IncludeVectors  *bool               `json:"includeVectors,omitempty"`
+
+	// Limit 0 is read as 1000.
+	Limit  *int    `json:"limit,omitempty"`
+	Prefix *string `json:"prefix,omitempty"`
+}
+
+// VectorRangeCursor0 defines model for VectorRange.Cursor.0.
+type VectorRangeCursor0 = string
+
+// VectorRangeCursor1 defines model for VectorRange.Cursor.1.
+type VectorRangeCursor1 = int
+
+// VectorRange_Cursor defines model for VectorRange.Cursor.
+type VectorRange_Cursor struct {
+	union json.RawMessage
+}
+
 // VectorResult defines model for VectorResult.
 type VectorResult struct {
 	Result               interface{}            `json:"result"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
+
+// VectorSelection One of ids, prefix and filter.
+type VectorSelection struct {
+	Filter *string     `json:"filter,omitempty"`
+	Ids    *[]VectorID `json:"ids,omitempty"`
+	Prefix *string     `json:"prefix,omitempty"`
+}
+
+// VectorUpdate defines model for VectorUpdate.
+type VectorUpdate struct {
+	Data *string `json:"data,omitempty"`
+
+	// Id A number is kept as a string.
+	Id                 VectorID                        `json:"id"`
+	Metadata           *map[string]interface{}         `json:"metadata,omitempty"`
+	MetadataUpdateMode *VectorUpdateMetadataUpdateMode `json:"metadataUpdateMode,omitempty"`
+	SparseVector       *SparseVector                   `json:"sparseVector,omitempty"`
+	Vector             *VectorValues                   `json:"vector,omitempty"`
+}
+
+// VectorUpdateMetadataUpdateMode defines model for VectorUpdate.MetadataUpdateMode.
+type VectorUpdateMetadataUpdateMode string
+
+// VectorUpsert defines model for VectorUpsert.
+type VectorUpsert struct {
+	Data *string `json:"data,omitempty"`
+
+	// Id A number is kept as a string.
+	Id           VectorID                `json:"id"`
+	Metadata     *map[string]interface{} `json:"metadata,omitempty"`
+	SparseVector *SparseVector           `json:"sparseVector,omitempty"`
+	Vector       *VectorValues           `json:"vector,omitempty"`
+}
+
+// VectorValues defines model for VectorValues.
+type VectorValues = []float32
 
 // WaitRequest defines model for WaitRequest.
 type WaitRequest struct {
@@ -1456,11 +1833,118 @@ type URLGroupName = string
 // WorkflowURL defines model for WorkflowURL.
 type WorkflowURL = string
 
-// VectorError defines model for VectorError.
-type VectorError struct {
-	Error  string `json:"error"`
-	Status int    `json:"status"`
+// ForbiddenApplicationJSON defines model for Forbidden.
+type ForbiddenApplicationJSON = Error
+
+// ForbiddenApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
+type ForbiddenApplicationProblemPlusJSON = Problem
+
+// FullApplicationJSON defines model for Full.
+type FullApplicationJSON = Error
+
+// FullApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
+type FullApplicationProblemPlusJSON = Problem
+
+// InvalidApplicationJSON defines model for Invalid.
+type InvalidApplicationJSON = Error
+
+// InvalidApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
+type InvalidApplicationProblemPlusJSON = Problem
+
+// KVFailed defines model for KVFailed.
+type KVFailed = Error
+
+// KVResults defines model for KVResults.
+type KVResults = []KVResults_Item
+
+// KVResults_Item defines model for KVResults.Item.
+type KVResults_Item struct {
+	union json.RawMessage
 }
+
+// KVUnauthorized defines model for KVUnauthorized.
+type KVUnauthorized = Error
+
+// KVUnreachable defines model for KVUnreachable.
+type KVUnreachable = Error
+
+// LoopApplicationJSON defines model for Loop.
+type LoopApplicationJSON = Error
+
+// LoopApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
+type LoopApplicationProblemPlusJSON = Problem
+
+// NotFoundApplicationJSON defines model for NotFound.
+type NotFoundApplicationJSON = Error
+
+// NotFoundApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
+type NotFoundApplicationProblemPlusJSON = Problem
+
+// StoppingApplicationJSON defines model for Stopping.
+type StoppingApplicationJSON = Error
+
+// StoppingApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
+type StoppingApplicationProblemPlusJSON = Problem
+
+// TooLargeApplicationJSON defines model for TooLarge.
+type TooLargeApplicationJSON = Error
+
+// TooLargeApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
+type TooLargeApplicationProblemPlusJSON = Problem
+
+// UnauthorizedApplicationJSON defines model for Unauthorized.
+type UnauthorizedApplicationJSON = Error
+
+// UnauthorizedApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
+type UnauthorizedApplicationProblemPlusJSON = Problem
+
+// VectorForbiddenApplicationJSON defines model for VectorForbidden.
+type VectorForbiddenApplicationJSON = VectorError
+
+// VectorForbiddenApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
+type VectorForbiddenApplicationProblemPlusJSON = Problem
+
+// VectorFullApplicationJSON defines model for VectorFull.
+type VectorFullApplicationJSON = VectorError
+
+// VectorFullApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
+type VectorFullApplicationProblemPlusJSON = Problem
+
+// VectorInvalidApplicationJSON defines model for VectorInvalid.
+type VectorInvalidApplicationJSON = VectorError
+
+// VectorInvalidApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
+type VectorInvalidApplicationProblemPlusJSON = Problem
+
+// VectorNotFoundApplicationJSON defines model for VectorNotFound.
+type VectorNotFoundApplicationJSON = VectorError
+
+// VectorNotFoundApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
+type VectorNotFoundApplicationProblemPlusJSON = Problem
+
+// VectorStoppingApplicationJSON defines model for VectorStopping.
+type VectorStoppingApplicationJSON = VectorError
+
+// VectorStoppingApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
+type VectorStoppingApplicationProblemPlusJSON = Problem
+
+// VectorTooLargeApplicationJSON defines model for VectorTooLarge.
+type VectorTooLargeApplicationJSON = VectorError
+
+// VectorTooLargeApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
+type VectorTooLargeApplicationProblemPlusJSON = Problem
+
+// VectorUnauthorizedApplicationJSON defines model for VectorUnauthorized.
+type VectorUnauthorizedApplicationJSON = VectorError
+
+// VectorUnauthorizedApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
+type VectorUnauthorizedApplicationProblemPlusJSON = Problem
+
+// VectorUnfitApplicationJSON defines model for VectorUnfit.
+type VectorUnfitApplicationJSON = VectorError
+
+// VectorUnfitApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
+type VectorUnfitApplicationProblemPlusJSON = Problem
 
 // Getter for additional properties for BatchItem. Returns the specified
 // element and whether it was found
@@ -2215,6 +2699,94 @@ func (a WaitRequest) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
+// AsKVCommand0 returns the union data inside the KVCommand_Item as a KVCommand0
+func (t KVCommand_Item) AsKVCommand0() (KVCommand0, error) {
+	var body KVCommand0
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromKVCommand0 overwrites any union data inside the KVCommand_Item as the provided KVCommand0
+func (t *KVCommand_Item) FromKVCommand0(v KVCommand0) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeKVCommand0 performs a merge with any union data inside the KVCommand_Item, using the provided KVCommand0
+func (t *KVCommand_Item) MergeKVCommand0(v KVCommand0) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsKVCommand1 returns the union data inside the KVCommand_Item as a KVCommand1
+func (t KVCommand_Item) AsKVCommand1() (KVCommand1, error) {
+	var body KVCommand1
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromKVCommand1 overwrites any union data inside the KVCommand_Item as the provided KVCommand1
+func (t *KVCommand_Item) FromKVCommand1(v KVCommand1) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeKVCommand1 performs a merge with any union data inside the KVCommand_Item, using the provided KVCommand1
+func (t *KVCommand_Item) MergeKVCommand1(v KVCommand1) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsKVCommand2 returns the union data inside the KVCommand_Item as a KVCommand2
+func (t KVCommand_Item) AsKVCommand2() (KVCommand2, error) {
+	var body KVCommand2
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromKVCommand2 overwrites any union data inside the KVCommand_Item as the provided KVCommand2
+func (t *KVCommand_Item) FromKVCommand2(v KVCommand2) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeKVCommand2 performs a merge with any union data inside the KVCommand_Item, using the provided KVCommand2
+func (t *KVCommand_Item) MergeKVCommand2(v KVCommand2) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t KVCommand_Item) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *KVCommand_Item) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
 // AsPublishReceipt returns the union data inside the PublishResult as a PublishReceipt
 func (t PublishResult) AsPublishReceipt() (PublishReceipt, error) {
 	var body PublishReceipt
@@ -2335,6 +2907,192 @@ func (t URLGroupUpdate_Headers_AdditionalProperties) MarshalJSON() ([]byte, erro
 }
 
 func (t *URLGroupUpdate_Headers_AdditionalProperties) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsVectorID0 returns the union data inside the VectorID as a VectorID0
+func (t VectorID) AsVectorID0() (VectorID0, error) {
+	var body VectorID0
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromVectorID0 overwrites any union data inside the VectorID as the provided VectorID0
+func (t *VectorID) FromVectorID0(v VectorID0) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeVectorID0 performs a merge with any union data inside the VectorID, using the provided VectorID0
+func (t *VectorID) MergeVectorID0(v VectorID0) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsVectorID1 returns the union data inside the VectorID as a VectorID1
+func (t VectorID) AsVectorID1() (VectorID1, error) {
+	var body VectorID1
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromVectorID1 overwrites any union data inside the VectorID as the provided VectorID1
+func (t *VectorID) FromVectorID1(v VectorID1) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeVectorID1 performs a merge with any union data inside the VectorID, using the provided VectorID1
+func (t *VectorID) MergeVectorID1(v VectorID1) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t VectorID) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *VectorID) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsVectorRangeCursor0 returns the union data inside the VectorRange_Cursor as a VectorRangeCursor0
+func (t VectorRange_Cursor) AsVectorRangeCursor0() (VectorRangeCursor0, error) {
+	var body VectorRangeCursor0
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromVectorRangeCursor0 overwrites any union data inside the VectorRange_Cursor as the provided VectorRangeCursor0
+func (t *VectorRange_Cursor) FromVectorRangeCursor0(v VectorRangeCursor0) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeVectorRangeCursor0 performs a merge with any union data inside the VectorRange_Cursor, using the provided VectorRangeCursor0
+func (t *VectorRange_Cursor) MergeVectorRangeCursor0(v VectorRangeCursor0) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsVectorRangeCursor1 returns the union data inside the VectorRange_Cursor as a VectorRangeCursor1
+func (t VectorRange_Cursor) AsVectorRangeCursor1() (VectorRangeCursor1, error) {
+	var body VectorRangeCursor1
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromVectorRangeCursor1 overwrites any union data inside the VectorRange_Cursor as the provided VectorRangeCursor1
+func (t *VectorRange_Cursor) FromVectorRangeCursor1(v VectorRangeCursor1) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeVectorRangeCursor1 performs a merge with any union data inside the VectorRange_Cursor, using the provided VectorRangeCursor1
+func (t *VectorRange_Cursor) MergeVectorRangeCursor1(v VectorRangeCursor1) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t VectorRange_Cursor) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *VectorRange_Cursor) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsKVResult returns the union data inside the KVResults_Item as a KVResult
+func (t KVResults_Item) AsKVResult() (KVResult, error) {
+	var body KVResult
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromKVResult overwrites any union data inside the KVResults_Item as the provided KVResult
+func (t *KVResults_Item) FromKVResult(v KVResult) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeKVResult performs a merge with any union data inside the KVResults_Item, using the provided KVResult
+func (t *KVResults_Item) MergeKVResult(v KVResult) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsError returns the union data inside the KVResults_Item as a Error
+func (t KVResults_Item) AsError() (Error, error) {
+	var body Error
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromError overwrites any union data inside the KVResults_Item as the provided Error
+func (t *KVResults_Item) FromError(v Error) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeError performs a merge with any union data inside the KVResults_Item, using the provided Error
+func (t *KVResults_Item) MergeError(v Error) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t KVResults_Item) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *KVResults_Item) UnmarshalJSON(b []byte) error {
 	err := t.union.UnmarshalJSON(b)
 	return err
 }
