@@ -120,8 +120,8 @@ type Operation struct {
 	body       *openapi3.Schema // of a JSON request
 	needsBody  bool
 	responses  map[int]*openapi3.Schema // nil schema: no body
-	fallback   *openapi3.Schema // of an error whose status is not declared
-	open       bool // the default response takes any body
+	fallback   *openapi3.Schema         // of an error whose status is not declared
+	open       bool                     // the default response takes any body
 }
 
 func newOperation(doc *openapi3.T, path string, item *openapi3.PathItem, method string, op *openapi3.Operation) (*Operation, error) {

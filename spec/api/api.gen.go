@@ -1880,6 +1880,12 @@ type NotFoundApplicationJSON = Error
 // NotFoundApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
 type NotFoundApplicationProblemPlusJSON = Problem
 
+// SlowApplicationJSON defines model for Slow.
+type SlowApplicationJSON = Error
+
+// SlowApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
+type SlowApplicationProblemPlusJSON = Problem
+
 // StoppingApplicationJSON defines model for Stopping.
 type StoppingApplicationJSON = Error
 
@@ -1921,6 +1927,12 @@ type VectorNotFoundApplicationJSON = VectorError
 
 // VectorNotFoundApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
 type VectorNotFoundApplicationProblemPlusJSON = Problem
+
+// VectorSlowApplicationJSON defines model for VectorSlow.
+type VectorSlowApplicationJSON = VectorError
+
+// VectorSlowApplicationProblemPlusJSON An error as RFC 9457 has it, for Accept: application/problem+json.
+type VectorSlowApplicationProblemPlusJSON = Problem
 
 // VectorStoppingApplicationJSON defines model for VectorStopping.
 type VectorStoppingApplicationJSON = VectorError
