@@ -132,7 +132,9 @@ func errNotReady(reason string) error {
 }
 
 // internal reports whether the fault is ours.
-func (e *apiError) internal() bool { return e.status == http.StatusInternalServerError }
+func (e *apiError) internal() bool { return internal(e.status) }
+
+func internal(status int) bool { return status == http.StatusInternalServerError }
 
 // unencodable is the answer when ours cannot be written as JSON.
 func unencodable() (status int, body []byte) {

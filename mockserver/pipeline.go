@@ -237,7 +237,7 @@ func (s *Server) write(w http.ResponseWriter, c *call, out reply, x *Exchange) {
 	}
 	if c.op != nil && !s.cfg.SkipResponseCheck && !out.scripted {
 		problems := c.op.CheckResponse(out.status, h, body)
-		if !c.op.Declares(out.status) && out.status != http.StatusInternalServerError {
+		if !c.op.Declares(out.status) && !internal(out.status) {
 			problems = append(problems, spec.Problem{In: "response", Rule: "status", Message: fmt.Sprintf("status %d is not declared", out.status)})
 		}
 		if len(problems) > 0 {
