@@ -94,6 +94,11 @@ func New(cfg Config) *Account {
 // millisecond, the unit of everything on the wire, and never runs backwards.
 func (a *Account) lock() {
 	a.mu.Lock()
+	a.stamp()
+}
+
+// stamp takes the time from the clock.
+func (a *Account) stamp() {
 	if now := a.cfg.Clock.Now().Truncate(time.Millisecond); now.After(a.now) {
 		a.now = now
 	}

@@ -168,18 +168,22 @@ func (a *Account) skipTo(due time.Time) {
 	}
 }
 
-// SetClock replaces the clock. A manual clock that stands before the
-// account's time is moved up to it.
+// SetClock replaces the clock. One that is behind the account's time goes on
+// from there: time never runs backwards: a real clock keeps its distance
+// from the wall, so that delays take as long as they say, until a reset.
 func (a *Account) SetClock(c Clock, auto bool) {
 	a.lock()
 	defer a.unlock()
 	a.cfg.Clock.Alarm(time.Time{}, nil)
-	if m, ok := c.(*Manual); ok && m.Now().Before(a.now) {
-		m.set(a.now)
+	switch c := c.(type) {
+	case *Manual:
+		if c.Now().Before(a.now) {
+			c.set(a.now)
+		}
+	case *Real:
+		c.from(a.now)
 	}
 	a.cfg.Clock, a.cfg.Auto = c, auto
 	a.armed = time.Time{}
-	if _, ok := c.(*Real); ok {
-		a.now = c.Now().Truncate(time.Millisecond)
-	}
+	a.stamp()
 }

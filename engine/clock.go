@@ -5,18 +5,31 @@ import (
 	"time"
 )
 
-// Real is wall time. It also serves whoever outside the engine needs the time
-// of the real world, so that this file is the only one to read it.
+// Real is wall time, or a time ahead of it that passes as fast, where an account
+// comes from a clock that was moved. It also serves whoever outside the engine
+// needs the time of the real world, so that this file is the only one to read it.
 type Real struct {
 	mu    sync.Mutex
 	timer *time.Timer
+	ahead time.Duration
 }
 
 // NewReal returns wall time for one account.
 func NewReal() *Real { return &Real{} }
 
 // Now is the wall time.
-func (r *Real) Now() time.Time { return time.Now() }
+func (r *Real) Now() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return time.Now().Add(r.ahead)
+}
+
+// from lets the clock go on from t, where that is ahead of the wall.
+func (r *Real) from(t time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ahead = max(0, time.Until(t))
+}
 
 // Alarm calls ring at the given time, in place of any alarm before.
 func (r *Real) Alarm(at time.Time, ring func()) {
@@ -27,7 +40,7 @@ func (r *Real) Alarm(at time.Time, ring func()) {
 		r.timer = nil
 	}
 	if !at.IsZero() {
-		r.timer = time.AfterFunc(time.Until(at), ring)
+		r.timer = time.AfterFunc(time.Until(at)-r.ahead, ring)
 	}
 }
 

@@ -425,7 +425,7 @@ func (n *namespace) saved(name string, now time.Time) savedSpace {
 }
 
 // Restore replaces the state by that of a snapshot; a manual clock goes to its
-// time. A snapshot that cannot be changes nothing. Attempts in flight are cut
+// time, a real one that is behind goes on from there. A snapshot that cannot be changes nothing. Attempts in flight are cut
 // off, their outcomes ignored; an Advance under way ends with an error.
 func (a *Account) Restore(s *Snapshot) error {
 	a.lock()
@@ -439,11 +439,13 @@ func (a *Account) Restore(s *Snapshot) error {
 	}
 	a.replace(restored)
 	a.restored++
-	if clock, ok := a.cfg.Clock.(*Manual); ok {
-		clock.set(s.Now)
-	} else {
-		a.now = a.cfg.Clock.Now().Truncate(time.Millisecond)
+	switch c := a.cfg.Clock.(type) {
+	case *Manual:
+		c.set(s.Now)
+	case *Real:
+		c.from(s.Now)
 	}
+	a.stamp()
 	for i := range s.Messages {
 		if m := a.messages[s.Messages[i].ID]; m != nil && s.Messages[i].Canceling {
 			a.releaseFlow(m)
