@@ -276,7 +276,7 @@ func (s *Server) credential(scheme string, c *call) (w *world, given bool, err e
 	value = strings.TrimSpace(value)
 	switch scheme {
 	case "queryToken":
-		token := c.query["svc_token"]
+		token := s.queryToken(c)
 		if len(token) == 0 {
 			return nil, false, nil
 		}

@@ -90,11 +90,10 @@ func (s *Server) neutralise(c *call) {
 	}
 }
 
-// speak settles the dialect of an admitted call: the account remembers the
-// first that was spoken, and a call without names follows the account.
-func (s *Server) speak(c *call) error {
+// foreign refuses names that the server does not speak, or that do not belong
+// together. Control calls show names of clients as they were sent.
+func (s *Server) foreign(c *call) error {
 	if c.op.Area == "control_url" {
-		c.dialect = s.neutral // its names are its own, and it shows others as they were sent
 		return nil
 	}
 	if c.mixed != nil {
@@ -104,15 +103,36 @@ func (s *Server) speak(c *call) error {
 		return errDialect(fmt.Sprintf("%s belongs to the dialect %s: this server speaks %s, where it is %s; --dialect auto accepts both",
 			c.named, d.Name, s.home().Name, c.named.As(s.home())))
 	}
+	return nil
+}
+
+// speak settles the dialect of an admitted call: the account remembers the
+// first that was spoken, and a call without names follows the account.
+func (s *Server) speak(c *call) {
+	if c.op.Area == "control_url" {
+		c.dialect = s.neutral // its names are its own
+		return
+	}
 	if !s.auto() {
-		return nil
+		return
 	}
 	if c.named.Dialect == nil {
 		c.dialect = s.unnamed(c)
 	} else if !c.byHand && c.op.Area != "kv_url" { // whose store checks its token itself
 		c.world.first.CompareAndSwap(nil, c.named.Dialect)
 	}
-	return nil
+}
+
+// queryToken is the token in the query, also under the name that another
+// dialect has for it: such a call is refused for the name, in its account.
+func (s *Server) queryToken(c *call) []string {
+	token := c.query[s.neutral.TokenQuery]
+	for _, d := range s.dialects {
+		if len(token) == 0 {
+			token = c.query[d.TokenQuery]
+		}
+	}
+	return token
 }
 
 // unnamed is the dialect of a call without names: that of its path or its
@@ -149,9 +169,10 @@ func (s *Server) neutraliseBody(c *call) error {
 		}
 	}
 	c.mixed = err
-	if err := s.speak(c); err != nil {
+	if err := s.foreign(c); err != nil {
 		return err
 	}
+	s.speak(c)
 	c.body = c.dialect.NeutralJSON(c.body)
 	return nil
 }

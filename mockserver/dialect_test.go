@@ -1,6 +1,7 @@
 package mockserver_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -222,6 +223,37 @@ func TestAnotherDialectIsRefused(t *testing.T) {
 				if a.status != http.StatusBadRequest || !strings.Contains(a.text("error"), want) {
 					t.Errorf("%d %s lacks %q", a.status, a.raw, want)
 				}
+			}
+		})
+	}
+}
+
+func TestTheTokenMayHaveTheNameOfAnotherDialect(t *testing.T) {
+	t.Parallel()
+	d := dialect(t, "upstash")
+	neutral := dialect(t, "svc")
+	for _, x := range []struct {
+		name, query, header string
+		speaks              *spec.Dialect
+		want                []string
+	}{
+		{"with a header of the first", d.TokenQuery + "=second", "Svc-Delay: 1h", nil,
+			[]string{"header Svc-Delay belongs to the dialect svc", "query parameter " + d.TokenQuery + " to the dialect " + d.Name}},
+		{"with a wrong token", d.TokenQuery + "=wrong", "Svc-Delay: 1h", nil, []string{"must use the names of one dialect"}},
+		{"on a neutral server", d.TokenQuery + "=second", "", neutral, []string{d.TokenQuery + " belongs to the dialect " + d.Name, "where it is svc_token"}},
+		{"on a server of the brand", "svc_token=second", "", d, []string{"svc_token belongs to the dialect svc", "where it is " + d.TokenQuery}},
+	} {
+		t.Run(x.name+" is refused for its name", func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t, mockserver.Config{Dialect: x.speaks, Accounts: []mockserver.Account{{ID: "one", Token: "first"}, {ID: "two", Token: "second"}}})
+			c := newClient(t, u)
+			c.do("POST", "/v2/publish/https://app.test/?"+x.query, "", "Authorization:", cmp.Or(x.header, "X-None: 1")).refused(400, x.want...)
+			journal := "one"
+			if strings.HasSuffix(x.query, "=second") {
+				journal = "two"
+			}
+			if got := c.do("GET", "/_understudy/requests?account="+journal, ""); len(got.list("entries")) != 1 {
+				t.Errorf("the journal of account %s: %s", journal, got.raw)
 			}
 		})
 	}

@@ -72,12 +72,14 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out reply,
 	if err := s.admitDelivery(c); err != nil {
 		return reply{}, err
 	}
-	if err := s.admit(c); err != nil {
+	admitted := s.admit(c)
+	if err := s.foreign(c); err != nil { // first: the credential may have a name of another dialect
 		return reply{}, err
 	}
-	if err := s.speak(c); err != nil {
-		return reply{}, err
+	if admitted != nil {
+		return reply{}, admitted
 	}
+	s.speak(c)
 	if !c.byHand {
 		if out, faulty := s.faulty(c); faulty {
 			return out, nil
