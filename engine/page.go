@@ -156,7 +156,7 @@ func (f *Filter) place(raw string) bool {
 		return false
 	}
 	host := func(want string) bool {
-		return strings.EqualFold(want, u.Host) || strings.EqualFold(want, u.Hostname())
+		return strings.EqualFold(want, u.Host) || strings.EqualFold(strings.Trim(want, "[]"), u.Hostname())
 	}
 	path := func(want string) bool { return want == cmp.Or(u.EscapedPath(), "/") || want == cmp.Or(u.Path, "/") }
 	return (len(f.Hosts) == 0 || slices.ContainsFunc(f.Hosts, host)) && (len(f.Paths) == 0 || slices.ContainsFunc(f.Paths, path))
