@@ -7,12 +7,13 @@ import (
 )
 
 var _ = register(map[string]handler{
-	"page":       (*Server).showPage,
-	"pageAction": (*Server).showPage,
-	"pageHome":   (*Server).showPage,
-	"pageRoot":   (*Server).showPage,
-	"pageViews":  (*Server).showPage,
-	"pageView":   (*Server).showPage,
+	"page":           (*Server).showPage,
+	"pageAction":     (*Server).showPage,
+	"pageHome":       (*Server).showPage,
+	"pageRoot":       (*Server).showPage,
+	"pageViews":      (*Server).showPage,
+	"pageViewsSlash": (*Server).showPage,
+	"pageView":       (*Server).showPage,
 })
 
 // showPage hands a call to the web page, which is a client of the control API.

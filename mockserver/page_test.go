@@ -198,6 +198,8 @@ func TestThePageIsClosedOff(t *testing.T) {
 	}{
 		{"loopback", "GET", "/_understudy/", near, nil, 200},
 		{"without the slash", "GET", "/_understudy", near, nil, 303},
+		{"the views", "GET", "/_understudy/ui", near, nil, 303},
+		{"the views, with the slash", "GET", "/_understudy/ui/", near, nil, 303},
 		{"far away", "GET", "/_understudy/", far, nil, 401},
 		{"far away, a view", "GET", "/_understudy/ui/messages", far, nil, 401},
 		{"far away, a button", "POST", "/_understudy/ui/do/reset", far, nil, 401},

@@ -182,7 +182,7 @@ func (s *Server) nearestPath(path string) string {
 			segments = append(segments, segment[:min(len(segment), 40)])
 		}
 	}
-	best, least, longest := "", 1<<30, 0
+	best, least, longest, atEnd := "", 1<<30, 0, 0
 	for _, doc := range []*spec.Document{s.doc, s.control} {
 		for _, op := range doc.Operations() {
 			fixed, _, open := strings.Cut(strings.ToLower(op.Path), "{")
@@ -193,12 +193,27 @@ func (s *Server) nearestPath(path string) string {
 					edits = min(edits, 1+i+editsOf(append([]string{first}, segments...), fixed, open))
 				}
 			}
-			if edits <= max(1, len(fixed)/5) && (edits < least || edits == least && len(fixed) > longest) {
-				best, least, longest = op.Path, edits, len(fixed)
+			if edits > max(1, len(fixed)/5) || edits > least || edits == least && len(fixed) < longest {
+				continue
+			}
+			end := endEdits(segments, op.Path)
+			if edits < least || len(fixed) > longest || end < atEnd {
+				best, least, longest, atEnd = op.Path, edits, len(fixed), end
 			}
 		}
 	}
 	return best
+}
+
+// endEdits tells operations with the same fixed text apart: by the number of
+// their segments, then by the last one.
+func endEdits(segments []string, path string) int {
+	own := strings.Split(strings.ToLower(strings.Trim(path, "/")), "/")
+	last := ""
+	if len(segments) > 0 {
+		last = segments[len(segments)-1]
+	}
+	return 100*max(len(own)-len(segments), len(segments)-len(own)) + spec.Distance(last, own[len(own)-1])
 }
 
 // editsOf is how much a path differs from the fixed text of an operation; behind

@@ -103,6 +103,9 @@ func TestUnknownPathsHaveANearestOne(t *testing.T) {
 		"/v2/v2/publish/https://app.test/":   "/v2/publish/{destination}",
 		"/v2/publsh/https://app.test/":       "/v2/publish/{destination}",
 		"/v2/message/msg_1":                  "/v2/messages/{messageId}",
+		"/v2/queue/mail":                     "/v2/queues/{queueName}",
+		"/v2/queue/mail/resume":              "/v2/queues/{queueName}/resume",
+		"/v2/flowcontol/k/pin":               "/v2/flowControl/{flowControlKey}/pin",
 		"/dlq":                               "/v2/dlq",
 		"/v2/dlqs":                           "/v2/dlq",
 		"/v2/schedule":                       "/v2/schedules",
@@ -205,7 +208,7 @@ func TestOrigins(t *testing.T) {
 func TestUnauthorizedSaysWhereTheTokenIs(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, mockserver.RunT(t))
-	for _, path := range []string{"/v2/queues", "/info", "/v2/search", "/v2/queues?svc_token=wrong"} {
+	for _, path := range []string{"/v2/queues", "/info", "/v2/search", "/v2/queues?svc_token=wrong", "/kv/get/x"} {
 		for _, header := range []string{"Authorization:", "Authorization: Bearer wrong"} {
 			t.Run(path+" "+header, func(t *testing.T) {
 				c.do("GET", path, "", header).refused(http.StatusUnauthorized, "`understudy env` prints the credentials")

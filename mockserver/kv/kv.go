@@ -19,7 +19,7 @@ const maxRequest = 10 << 20
 
 // Texts that clients of the interface look for or show.
 const (
-	errAuth     = "WRONGPASS invalid or missing auth token"
+	errAuth     = "WRONGPASS invalid or missing auth token; `understudy env` prints the credentials"
 	errTooLarge = "ERR max request size exceeded"
 	errClosed   = "ERR the store is closed"
 )

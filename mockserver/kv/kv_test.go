@@ -123,7 +123,7 @@ func TestScriptsThatNameTheirLanguage(t *testing.T) {
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	store := newKV(t, kv.Config{Token: "secret", ReadOnlyToken: "read"})
-	const denied = `{"error":"WRONGPASS invalid or missing auth token"}`
+	const denied = "{\"error\":\"WRONGPASS invalid or missing auth token; `understudy env` prints the credentials\"}"
 	for _, c := range []struct {
 		path, body, authorization string
 		status                    int

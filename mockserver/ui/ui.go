@@ -54,7 +54,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	name, id, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.EscapedPath(), root), "ui/"), "/")
 	switch {
-	case r.URL.Path == "/" || r.URL.Path+"/" == root || r.URL.Path == root+"ui":
+	case r.URL.Path == "/" || r.URL.Path+"/" == root || strings.TrimSuffix(r.URL.Path, "/") == root+"ui":
 		http.Redirect(w, r, root, http.StatusSeeOther)
 	case name == "static":
 		h.Set("Cache-Control", "no-cache") // it changes with the server
