@@ -96,14 +96,10 @@ func (d *deliverer) deliver(ctx context.Context, w *world, a engine.Attempt) eng
 	})
 	out.BytesUp = len(body) + headerSize(header)
 	out.BytesIn = len(out.Body) + headerSize(http.Header(out.Header))
-	seen := body
-	if m.Role == engine.RoleCallback || m.Role == engine.RoleFailureCallback {
-		seen = mask.JSON(body) // headers and URLs of another message
-	}
 	w.deliveries.add(Delivery{
 		At: a.At.UnixMilli(), RealAt: d.server.realTime(w), MessageID: m.ID, Role: string(m.Role), Attempt: a.Number, URL: mask.URL(m.URL), Method: m.Method,
-		Request:  Message{Header: mask.Header(header), Body: seen},
-		Response: Message{Status: out.Status, Header: mask.Header(http.Header(out.Header)), Body: out.Body},
+		Request:  Message{Header: header, Body: body},
+		Response: Message{Status: out.Status, Header: http.Header(out.Header), Body: out.Body},
 		Error:    mask.Text(out.Err), Note: out.Note, Stubbed: stubbed, NearMiss: mask.Text(nearMiss), DurationMs: float64(out.Took.Microseconds()) / 1000,
 	})
 	d.server.relieve()

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 // journalLimit is how many entries each journal of an account keeps; the oldest
@@ -70,6 +71,8 @@ type Exchange struct {
 	Request     Message  `json:"request"`
 	Response    Message  `json:"response"`
 	Problems    []string `json:"problems,omitempty"` // what was refused
+
+	documents [2]bool // the bodies of request and response are documents of the interface, not what a message carries
 }
 
 // Delivery is one attempt, as it went over the wire.
@@ -94,6 +97,27 @@ func (x *Exchange) clip(most int) { x.Request.clip(most); x.Response.clip(most) 
 
 func (d *Delivery) clip(most int) { d.Request.clip(most); d.Response.clip(most) }
 
+// hide takes the credentials out of an entry before it is shown. What a message
+// carries stays whole. Journals hold headers and bodies as they were: most
+// entries are never looked at.
+func (x *Exchange) hide() {
+	x.Request.hide(x.documents[0])
+	x.Response.hide(x.documents[1])
+}
+
+func (d *Delivery) hide() {
+	role := engine.Role(d.Role)
+	d.Request.hide(role == engine.RoleCallback || role == engine.RoleFailureCallback) // headers and URLs of another message
+	d.Response.hide(false)
+}
+
+func (m *Message) hide(document bool) {
+	m.Header = mask.Header(m.Header)
+	if document {
+		m.Body = mask.JSON(m.Body)
+	}
+}
+
 // halves are the messages of an entry, and the bytes of what else it holds.
 func (x *Exchange) halves() (request, response *Message, rest int) {
 	return &x.Request, &x.Response, len(x.Path)
@@ -107,6 +131,7 @@ func (d *Delivery) halves() (request, response *Message, rest int) {
 type entry[T any] interface {
 	*T
 	halves() (request, response *Message, rest int)
+	hide()
 }
 
 // entryCost is what an entry takes beside its texts, headers and bodies, in bytes.
@@ -210,6 +235,11 @@ func (j *journal[T, E]) add(e T) {
 // list gives the latest entries that match, oldest first, at most limit of
 // them, and how many the journal has had to drop.
 func (j *journal[T, E]) list(limit int, matches func(*T) bool) (entries []T, dropped int) {
+	entries, dropped = j.find(limit, matches)
+	return hidden[T, E](entries), dropped
+}
+
+func (j *journal[T, E]) find(limit int, matches func(*T) bool) (entries []T, dropped int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if limit <= 0 {
@@ -225,6 +255,14 @@ func (j *journal[T, E]) list(limit int, matches func(*T) bool) (entries []T, dro
 	return found, j.dropped
 }
 
+// hidden are entries, copied out of a journal, without credentials.
+func hidden[T any, E entry[T]](entries []T) []T {
+	for i := range entries {
+		E(&entries[i]).hide()
+	}
+	return entries
+}
+
 func (j *journal[T, E]) clear() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -237,10 +275,11 @@ func (j *journal[T, E]) clear() {
 func (j *journal[T, E]) since(position int) (entries []T, now int, more <-chan struct{}) {
 	more = j.next()
 	j.mu.Lock()
-	defer j.mu.Unlock()
 	kept := j.entries[j.first:]
 	now = j.dropped + len(kept)
-	return slices.Clone(kept[len(kept)-min(max(now-position, 0), len(kept)):]), now, more
+	entries = slices.Clone(kept[len(kept)-min(max(now-position, 0), len(kept)):])
+	j.mu.Unlock()
+	return hidden[T, E](entries), now, more
 }
 
 // follow streams the entries of a journal as they come. shown is nil for those

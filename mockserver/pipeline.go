@@ -259,12 +259,16 @@ func (s *Server) write(w http.ResponseWriter, c *call, out reply, x *Exchange) {
 
 // whole are the answers of the control API that hold credentials on purpose: to
 // hand them out, to be changed and written back, or because the interface itself
-// answers. Those of journals hold none, see shown. Sorted.
+// answers. Those of journals hold none, see hide. Sorted.
 var whole = []string{
 	"asDelete", "asGet", "asPatch", "asPost", "asPut",
 	"controlAccount", "controlAwait", "controlDeliveries", "controlFaults", "controlPutAccount", "controlRequests", "controlRewrites",
 	"controlSetFaults", "controlSetRewrites", "controlSetStubs", "controlStubs",
 }
+
+// payloads are the areas whose documents are what clients store, and no
+// documents of the interface: they are shown as they are.
+var payloads = []string{"kv_url", "vector_url"}
 
 // record puts the exchange into the journal of its account.
 func (s *Server) record(c *call, x *Exchange) {
@@ -277,28 +281,14 @@ func (s *Server) record(c *call, x *Exchange) {
 	}
 	x.At, x.Account = s.stamp(world), world.ID
 	x.Request = Message{Header: c.sent, Body: c.sentBody} // the names that were sent
-	world.requests.add(x.shown(c.op))
-}
-
-// payloads are the areas whose documents are what clients store, and no
-// documents of the interface: they are shown as they are.
-var payloads = []string{"kv_url", "vector_url"}
-
-// shown is an exchange without credentials. What a message carries stays whole.
-func (x *Exchange) shown(op *spec.Operation) Exchange {
-	out := *x
-	out.Request.Header, out.Response.Header = mask.Header(x.Request.Header), mask.Header(x.Response.Header)
-	if op == nil || !slices.Contains(payloads, op.Area) {
-		out.Response.Body = mask.JSON(x.Response.Body)
-	}
-	if op != nil && op.BodyJSON && !slices.Contains(payloads, op.Area) {
-		out.Request.Body = mask.JSON(x.Request.Body)
-	}
-	out.Problems = make([]string, len(x.Problems))
 	for i, text := range x.Problems {
-		out.Problems[i] = mask.Text(text)
+		x.Problems[i] = mask.Text(text)
 	}
-	return out
+	if op := c.op; op == nil || !slices.Contains(payloads, op.Area) {
+		x.documents[1] = true
+		x.documents[0] = op != nil && op.BodyJSON
+	}
+	world.requests.add(*x)
 }
 
 // problem is a violation that a handler found itself.
