@@ -173,8 +173,9 @@ func similarity(function string, x, y []float32) float64 {
 	return (1 + dot/math.Sqrt(xx*yy)) / 2
 }
 
-// dot is the product over shared indices, and whether there are any.
-func (s *SparseVector) dot(t *SparseVector) (sum float64, shared bool) {
+// dot is the product over shared indices, and whether there are any. The sum has
+// the precision of its terms, as at the service: a client's suite asserts all digits.
+func (s *SparseVector) dot(t *SparseVector) (score float64, shared bool) {
 	if s == nil || t == nil {
 		return 0, false
 	}
@@ -182,13 +183,14 @@ func (s *SparseVector) dot(t *SparseVector) (sum float64, shared bool) {
 	for i, index := range t.Indices {
 		at[index] = t.Values[i]
 	}
+	sum := float32(0)
 	for i, index := range s.Indices {
 		if v, ok := at[index]; ok {
-			sum += float64(s.Values[i]) * float64(v)
+			sum += float32(s.Values[i] * v) // converted, so that no machine fuses the two
 			shared = true
 		}
 	}
-	return sum, shared
+	return float64(sum), shared
 }
 
 // fuse joins two rankings: by reciprocal rank, 1/(rank+60) from rank 0, or by scores

@@ -66,6 +66,31 @@ func TestVectorIndexes(t *testing.T) {
 	}
 }
 
+// TestVectorScores has the scores that a client's suite asserts, to the last digit.
+func TestVectorScores(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{VectorIndexes: []engine.VectorConfig{{Name: "both", Type: engine.Hybrid, Dimension: 2, Similarity: engine.Cosine}}})
+	both := opened(t, u, "BOTH")
+	both.do("POST", "/upsert", `[{"id":"id0","vector":[0.1,0.2],"sparseVector":{"indices":[0,1],"values":[0.1,0.2]}},
+		{"id":"id1","vector":[0.2,0.3],"sparseVector":{"indices":[1,2],"values":[0.2,0.3]}},
+		{"id":"id2","vector":[0.3,0.4],"sparseVector":{"indices":[2,3],"values":[0.3,0.4]}}]`).ok()
+	for _, row := range []struct {
+		name, query, id string
+		score           float64
+	}{
+		{"ranks are joined", `{"topK":1,"vector":[0.1,0.1],"sparseVector":{"indices":[3,4],"values":[0.1,0.2]},"fusionAlgorithm":"RRF"}`, "id2", 0.033333335},
+		{"the best of two rankings wins", `{"topK":1,"vector":[0.5,0.1],"sparseVector":{"indices":[0,1],"values":[0.5,0.1]}}`, "id0", 0.032795697},
+		{"rare indices weigh more", `{"topK":1,"sparseVector":{"indices":[2,3],"values":[0.5,0.5]},"weightingStrategy":"IDF","fusionAlgorithm":"DBSF"}`, "id2", 0.26666638},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			a := both.do("POST", "/query", row.query).ok()
+			if id, score := a.text("result", 0, "id"), a.get("result", 0, "score"); id != row.id || score != row.score {
+				t.Errorf("got %s with %v, want %s with %v", id, score, row.id, row.score)
+			}
+		})
+	}
+}
+
 func TestVectorIndexesRefuse(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, three)
