@@ -69,7 +69,7 @@ func TestVectorIndexes(t *testing.T) {
 // TestVectorScores has the scores that a client's suite asserts, to the last digit.
 func TestVectorScores(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t, mockserver.Config{VectorIndexes: []engine.VectorConfig{{Name: "both", Type: engine.Hybrid, Dimension: 2, Similarity: engine.Cosine}}})
+	u := mockserver.RunT(t, mockserver.Config{VectorIndexes: []engine.VectorConfig{{Name: "both", Type: engine.Hybrid, Dimension: 2, Similarity: engine.Cosine}, {Name: "other", Type: engine.Sparse}}})
 	both := opened(t, u, "BOTH")
 	both.do("POST", "/upsert", `[{"id":"id0","vector":[0.1,0.2],"sparseVector":{"indices":[0,1],"values":[0.1,0.2]}},
 		{"id":"id1","vector":[0.2,0.3],"sparseVector":{"indices":[1,2],"values":[0.2,0.3]}},

@@ -20,6 +20,13 @@
 // It serves one owner: an account is a KV of its own. It does not do what needs
 // a connection (SELECT, SUBSCRIBE, BLPOP, WATCH), and it keeps nothing on disk.
 //
+// # Commands of the embedded store
+//
+// What miniredis lacks of the commands of published clients is composed of what
+// it has (composed.go, geo.go, stream.go, bitfield.go). A JSON document is a
+// string that holds it; paths are JSONPath (document.go). Arrays (AR*), search,
+// vectors in keys and functions are not there.
+//
 // # Bounds of the embedded store
 //
 // No command ends the process or occupies it for ever. A key has at most 32 KB,
@@ -27,5 +34,6 @@
 // service publishes), all data together 256 MB, the replies to one request
 // 32 MB. A script runs at most 5 s and 50 million instructions; the heap may
 // grow by 256 MB meanwhile, and one text that it makes has at most 16 MB. A
-// pattern that may backtrack too often is refused. Scripts reach no files.
+// pattern that may backtrack too often is refused. Scripts reach no files. A
+// document has at most 1 MB and 128 levels, and a path matches 100,000 values.
 package kv

@@ -59,6 +59,10 @@ func keyPlaces(name string, command []string) (places []int) {
 		to = len(command)
 	case pairedKeys[name]:
 		to, step = len(command), 2
+	case name == "JSON.MSET":
+		to, step = len(command), 3
+	case name == "JSON.MGET":
+		to = len(command) - 1 // the path comes last
 	case twoKeys[name]:
 		to = 3
 	case secondKeys[name]:

@@ -1,0 +1,176 @@
+package kv
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// entryIDs are the arguments after IDS n; keep is the option before it.
+func entryIDs(args []string) (keep string, ids []string, err any) {
+	keep = "KEEPREF"
+	if len(args) > 0 && !strings.EqualFold(args[0], "IDS") {
+		keep, args = strings.ToUpper(args[0]), args[1:]
+	}
+	if !words("KEEPREF DELREF ACKED")[keep] || len(args) < 3 || !strings.EqualFold(args[0], "IDS") {
+		return "", nil, errSyntax
+	}
+	if n, parse := strconv.Atoi(args[1]); parse != nil || n != len(args)-2 {
+		return "", nil, failure("ERR Parameter `numids` should match the number of arguments")
+	}
+	return keep, args[2:], nil
+}
+
+// deleteEntries is XDELEX: 1 deleted, 2 kept because a group has not
+// acknowledged it, -1 there is none.
+func deleteEntries(_ *embedded, c *connection, args []string) any {
+	keep, ids, err := entryIDs(args[1:])
+	if err != nil {
+		return err
+	}
+	return eachEntry(ids, func(id string) any { return deleteEntry(c, args[0], id, keep) })
+}
+
+// ackDelete is XACKDEL: it acknowledges first.
+func ackDelete(_ *embedded, c *connection, args []string) any {
+	keep, ids, err := entryIDs(args[2:])
+	if err != nil {
+		return err
+	}
+	return eachEntry(ids, func(id string) any {
+		switch n := c.look("XACK", args[0], args[1], id); n {
+		case int64(0):
+			return int64(-1)
+		case int64(1):
+			if reply := deleteEntry(c, args[0], id, keep); reply != int64(-1) {
+				return reply
+			}
+			return int64(1) // it was pending, but its entry is gone
+		default:
+			return n
+		}
+	})
+}
+
+func eachEntry(ids []string, do func(id string) any) any {
+	replies := make([]any, len(ids))
+	for i, id := range ids {
+		replies[i] = do(id)
+		if f, failed := replies[i].(failure); failed {
+			return f
+		}
+	}
+	return replies
+}
+
+func deleteEntry(c *connection, key, id, keep string) any {
+	for _, group := range groups(c, key) {
+		switch keep {
+		case "DELREF":
+			c.look("XACK", key, group, id)
+		case "ACKED":
+			if pending, ok := c.look("XPENDING", key, group, id, id, "1").([]any); ok && len(pending) > 0 {
+				return int64(2)
+			}
+		}
+	}
+	if n := c.look("XDEL", key, id); n != int64(0) {
+		return n
+	}
+	return int64(-1)
+}
+
+// groups are the names of the groups of a stream.
+func groups(c *connection, key string) (names []string) {
+	list, _ := c.look("XINFO", "GROUPS", key).([]any)
+	for _, item := range list {
+		if pairs, ok := item.([]any); ok && len(pairs) > 1 {
+			names = append(names, fmt.Sprint(pairs[1])) // the name comes first
+		}
+	}
+	return names
+}
+
+// place is where a word stands among arguments, or -1.
+func place(args []string, word string) int {
+	return slices.IndexFunc(args, func(s string) bool { return strings.EqualFold(s, word) })
+}
+
+// addEntry is XADD. The LIMIT of an approximate trim bounds work; the trim here is
+// exact and needs none.
+func addEntry(_ *embedded, c *connection, args []string) any {
+	if at := place(args, "LIMIT"); at == 4 && args[2] == "~" { // key MAXLEN ~ n LIMIT n
+		args = slices.Delete(slices.Clone(args), at, at+2)
+	} else if at == 5 && args[3] == "~" { // key NOMKSTREAM MAXLEN ~ n LIMIT n
+		args = slices.Delete(slices.Clone(args), at, min(at+2, len(args)))
+	}
+	return c.dispatch(append([]string{"XADD"}, args...))
+}
+
+// autoClaim is XAUTOCLAIM without the list of deleted entries that later servers
+// add to the reply; the service has none.
+func autoClaim(_ *embedded, c *connection, args []string) any {
+	reply := c.dispatch(append([]string{"XAUTOCLAIM"}, args...))
+	if list, ok := reply.([]any); ok && len(list) == 3 {
+		return list[:2]
+	}
+	return reply
+}
+
+// changeGroup is XGROUP. To move a group it is made again, which needs that
+// nothing is pending in it.
+func changeGroup(e *embedded, c *connection, args []string) any {
+	if !strings.EqualFold(args[0], "SETID") || len(args) < 4 {
+		return c.dispatch(append([]string{"XGROUP"}, args...))
+	}
+	key, group := args[1], args[2]
+	if !slices.Contains(groups(c, key), group) {
+		return failure(fmt.Sprintf("NOGROUP No such consumer group '%s' for key name '%s'", group, key))
+	}
+	if pending, ok := c.look("XPENDING", key, group, "-", "+", "1").([]any); ok && len(pending) > 0 {
+		return failure("ERR XGROUP SETID: the embedded store moves only groups without pending entries")
+	}
+	members := consumers(c, key, group)
+	c.look("XGROUP", "DESTROY", key, group)
+	if reply := e.do(c, []string{"XGROUP", "CREATE", key, group, args[3]}); reply != status("OK") {
+		return reply
+	}
+	for _, name := range members {
+		c.look("XGROUP", "CREATECONSUMER", key, group, name)
+	}
+	return status("OK")
+}
+
+// consumers are the names of the consumers of a group.
+func consumers(c *connection, key, group string) (names []string) {
+	list, _ := c.look("XINFO", "CONSUMERS", key, group).([]any)
+	for _, item := range list {
+		if pairs, ok := item.([]any); ok && len(pairs) > 1 {
+			names = append(names, fmt.Sprint(pairs[1])) // the name comes first
+		}
+	}
+	return names
+}
+
+// readGroup is XREADGROUP. With NOACK nothing is pending, and the service then
+// knows no consumer.
+func readGroup(_ *embedded, c *connection, args []string) any {
+	at, streams := place(args, "NOACK"), place(args, "STREAMS")
+	silent := at > 2 && at < streams && strings.EqualFold(args[0], "GROUP")
+	known := map[string]bool{}
+	var keys []string
+	if silent {
+		keys = args[streams+1 : streams+1+(len(args)-streams-1)/2]
+		for _, key := range keys {
+			known[key] = slices.Contains(consumers(c, key, args[1]), args[2])
+		}
+	}
+	reply := c.dispatch(append([]string{"XREADGROUP"}, args...))
+	for _, key := range keys {
+		if !known[key] {
+			c.look("XGROUP", "DELCONSUMER", key, args[1], args[2])
+		}
+	}
+	return reply
+}
