@@ -143,6 +143,7 @@ func (a *Account) continueAs(run, old *Run, e *DLQEntry) {
 		run.items = append(run.items, &again)
 		open := it.step.TargetStep > 0 && !done[it.step.TargetStep]
 		if it == failed || open || failed == nil && i == len(old.items)-1 {
+			again.errors = nil // they are attempts of the old run
 			a.deliverItem(run, &again, run.stepOptions(Options{}))
 		}
 	}

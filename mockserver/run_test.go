@@ -122,6 +122,32 @@ func TestRunViewOfAFailedStep(t *testing.T) {
 }
 
 // A step that sleeps is asleep everywhere until its time, and cancelled with its run.
+func TestResumedRunShowsItsOwnErrors(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	workflowAnswers(u, "200", "500", "200")
+	c.trigger("wfr_1", "Svc-Retries: 0")
+	u.Settle()
+	c.report("wfr_1", `{"stepId":1,"stepName":"reserve","stepType":"Run","out":"1","concurrent":1}`).ok()
+	u.Settle() // the next step fails
+	resumed := c.do("POST", "/v2/workflows/dlq/resume/"+c.run("wfr_1").text("dlqId"), "").ok().text("workflowRunId")
+	u.Settle() // it succeeds
+	c.report(resumed, `{"stepId":2,"stepName":"charge","stepType":"Run","out":"2","concurrent":1}`).ok()
+	u.Settle()
+	t.Run("a step that succeeded at the first attempt has none", func(t *testing.T) {
+		view := c.run(resumed)
+		if view.text("steps", 2, "steps", 0, "stepName") != "charge" || view.get("steps", 2, "steps", 0, "errors") != nil {
+			t.Errorf("%s", view.raw)
+		}
+	})
+	t.Run("the old run keeps them", func(t *testing.T) {
+		if view := c.run("wfr_1"); len(view.list("steps", 2, "steps", 0, "errors")) != 1 {
+			t.Errorf("%s", view.raw)
+		}
+	})
+}
+
 func TestSleepingStep(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
