@@ -14,6 +14,10 @@ import (
 // causeLength is how much of an answer a cause quotes, in bytes.
 const causeLength = 200
 
+// reasonLength is how much of a reason of our own is shown, in bytes: it ends
+// with what to do.
+const reasonLength = 1000
+
 // errorStepHeader is where the JavaScript client names the step that threw.
 var errorStepHeader = textproto.CanonicalMIMEHeaderKey("Svc-Error-Step-Name")
 
@@ -24,9 +28,9 @@ func (o *Outcome) Cause() string {
 	case o.Status == 0 && o.Err == "":
 		return "got no answer"
 	case o.Status == 0:
-		return "got no answer: " + Headline([]byte(o.Err))
+		return "got no answer: " + headline([]byte(o.Err), reasonLength)
 	case o.Err != "":
-		return "failed: " + Headline([]byte(o.Err))
+		return "failed: " + headline([]byte(o.Err), reasonLength)
 	case o.OK():
 		return ""
 	}
@@ -114,7 +118,9 @@ func (e *Event) Asleep() bool {
 // Headline is the line of an answer that says what went wrong: the message of a
 // JSON error, the heading of an error page, the last line of a Python traceback,
 // the first line of any other text.
-func Headline(body []byte) string {
+func Headline(body []byte) string { return headline(body, causeLength) }
+
+func headline(body []byte, most int) string {
 	if !utf8.Valid(body) {
 		return fmt.Sprintf("%d bytes that are not text", len(body))
 	}
@@ -135,8 +141,8 @@ func Headline(body []byte) string {
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	line = strings.TrimSpace(line)
-	if len(line) > causeLength {
-		line = strings.ToValidUTF8(line[:causeLength], "") + "…"
+	if len(line) > most {
+		line = strings.ToValidUTF8(line[:most], "") + "…"
 	}
 	return line
 }

@@ -166,7 +166,7 @@ func (a *Account) whyKey(k *flowKey) (why []Reason) {
 	}
 	if k.Rate > 0 && k.starts.len() >= k.Rate {
 		oldest := k.starts.items[k.starts.head]
-		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q lets %d start in %s, and so many did", k.Key, k.Rate, k.Period), Until: oldest.Add(k.Period)})
+		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q lets %d start in %s, and all of these have started", k.Key, k.Rate, k.Period), Until: oldest.Add(k.Period)})
 	}
 	if len(why) == 0 {
 		why = append(why, Reason{Text: fmt.Sprintf("flow-control key %q holds nothing back", k.Key)})

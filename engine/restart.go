@@ -51,7 +51,7 @@ func (a *Account) RestartAll(f Filter, over Options, resume bool) ([]RunRef, str
 }
 
 func noRun(id string) error {
-	return fmt.Errorf("DLQ entry %q is a failed message, not a workflow run; retry it instead: %w", id, ErrInvalid)
+	return fmt.Errorf("DLQ entry %q is a failed message, not a workflow run; POST /v2/dlq/retry/%s retries it: %w", id, id, ErrInvalid)
 }
 
 func (a *Account) restart(dlqID string, over Options, resume bool) (RunRef, error) {

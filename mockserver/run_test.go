@@ -246,6 +246,9 @@ func TestEndpointsThatAreNoWorkflow(t *testing.T) {
 			if got := log.text("events", 0, "error"); !strings.HasPrefix(got, row.want+": ") || !strings.Contains(got, "publish to it") {
 				t.Errorf("error of the log: %q", got)
 			}
+			if why := c.do("GET", "/_understudy/explain/"+id, "").ok().text("reasons", 0, "reason"); !strings.Contains(why, row.want) || !strings.HasSuffix(why, "if it is a plain endpoint") {
+				t.Errorf("explained as %q", why)
+			}
 		})
 	}
 }

@@ -16,12 +16,31 @@ import (
 
 // remote is a running stand-in, as its control API sees it.
 type remote struct {
-	URL     string `default:"http://127.0.0.1:8080" help:"Address of the stand-in."`
-	Token   string `name:"control-token" aliases:"token" placeholder:"T" help:"Token of the control API."`
-	Account string `placeholder:"ID" help:"Account to act on; * for all. Default: the first."`
+	URL     address `default:"http://127.0.0.1:8080" help:"Address of the stand-in."`
+	Token   string  `name:"control-token" aliases:"token" placeholder:"T" help:"Token of the control API."`
+	Account string  `placeholder:"ID" help:"Account to act on; * for all. Default: the first."`
 
 	header http.Header // of the next calls
 }
+
+// address is that of a stand-in, also without its scheme.
+type address string
+
+// UnmarshalText reads a flag.
+func (a *address) UnmarshalText(text []byte) error {
+	s := string(text)
+	if !strings.Contains(s, "://") {
+		s = "http://" + s
+	}
+	if u, err := url.Parse(s); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("%q: must be the address of a server, such as http://127.0.0.1:8080", text)
+	}
+	*a = address(s)
+	return nil
+}
+
+// base is what paths follow.
+func (a address) base() string { return strings.TrimRight(string(a), "/") }
 
 // CtlCmd talks to the control API of a running stand-in.
 type CtlCmd struct {
@@ -64,7 +83,7 @@ type (
 		Timeout string `default:"5s" help:"Real time that it may take."`
 	}
 	ctlJournal struct {
-		Limit  int    `help:"Only the latest so many."`
+		Limit  int    `aliases:"count" help:"Only the latest N." placeholder:"N"`
 		Match  string `placeholder:"TEXT" help:"Only those whose message id (deliveries) or operation id (requests) is this."`
 		Follow bool   `help:"Print new entries as they come, a line each, until interrupted."`
 		HAR    string `name:"har" placeholder:"FILE" help:"Write them as an HTTP archive, which browsers' tools read."`
@@ -207,7 +226,7 @@ func (c *remote) call(e *env, method, path string, q url.Values, body, answer an
 		}
 		reader = bytes.NewReader(b)
 	}
-	target := strings.TrimRight(c.URL, "/") + "/_understudy/" + path
+	target := c.URL.base() + "/_understudy/" + path
 	if len(q) > 0 {
 		target += "?" + q.Encode()
 	}
@@ -266,7 +285,7 @@ func cause(err error) error {
 
 // HealthCmd is for container health checks.
 type HealthCmd struct {
-	URL string `default:"http://127.0.0.1:8080" help:"Address of the stand-in."`
+	URL address `default:"http://127.0.0.1:8080" help:"Address of the stand-in."`
 }
 
 // Run exits 0 when the stand-in is ready.

@@ -14,7 +14,7 @@ type (
 		Destination string   `arg:"" help:"A URL, or the name of a URL group."`
 		Body        string   `arg:"" optional:"" help:"The body."`
 		Method      string   `env:"-" placeholder:"METHOD" help:"Method of the delivery. Default: POST."`
-		Delay       string   `env:"-" placeholder:"DURATION" help:"Deliver so much later, such as 1h."`
+		Delay       string   `env:"-" placeholder:"DURATION" help:"Time before the first attempt, such as 1h."`
 		Retries     *int     `env:"-" placeholder:"N" help:"Retries. Default: that of the service."`
 		Header      []string `short:"H" sep:"none" env:"-" placeholder:"'NAME: VALUE'" help:"A further header of the request; repeatable."`
 	}

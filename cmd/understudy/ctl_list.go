@@ -12,7 +12,7 @@ import (
 type ctlList struct {
 	Destination string `placeholder:"PREFIX" env:"-" help:"Only those whose URL starts with this."`
 	Label       string `env:"-" help:"Only those with this label."`
-	Count       int    `default:"20" env:"-" help:"How many, the newest first, up to 1000."`
+	Count       int    `default:"20" aliases:"limit" env:"-" help:"How many, the newest first, up to 1000."`
 	Cursor      string `env:"-" help:"Continue a list, with the cursor at its end."`
 }
 

@@ -66,7 +66,7 @@ func (c *EnvCmd) environment(e *env) ([]mockserver.EnvVar, error) {
 	if err := c.call(e, http.MethodGet, "accounts/"+url.PathEscape(id), nil, nil, &account); err != nil {
 		return nil, err
 	}
-	own := strings.TrimRight(c.URL, "/")
+	own := c.URL.base()
 	for i, v := range account.Env {
 		if rest, ok := strings.CutPrefix(v.Value, account.URL); ok && (rest == "" || rest[0] == '/') {
 			account.Env[i].Value = own + rest

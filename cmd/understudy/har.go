@@ -21,7 +21,7 @@ func (c *CtlCmd) follow(e *env, name string, q url.Values) error {
 	if c.Account != "" {
 		q.Set("account", c.Account)
 	}
-	r, err := http.NewRequestWithContext(e.ctx, http.MethodGet, strings.TrimRight(c.URL, "/")+"/_understudy/"+name+"?"+q.Encode(), http.NoBody)
+	r, err := http.NewRequestWithContext(e.ctx, http.MethodGet, c.URL.base()+"/_understudy/"+name+"?"+q.Encode(), http.NoBody)
 	if err != nil {
 		return usage("%w", err)
 	}
@@ -125,7 +125,7 @@ func (c *CtlCmd) har(e *env, name string, q url.Values, file string) error {
 	entries := []harEntry{}
 	for i := range journal.Entries {
 		x := &journal.Entries[i]
-		address := cmp.Or(x.URL, strings.TrimRight(c.URL, "/")+x.Path)
+		address := cmp.Or(x.URL, c.URL.base()+x.Path)
 		h := harEntry{
 			Started: time.UnixMilli(x.At).UTC().Format("2006-01-02T15:04:05.000Z"), Time: x.DurationMs, Timings: harTimings{Wait: x.DurationMs},
 			Comment:  strings.TrimSpace(cmp.Or(x.OperationID, x.MessageID) + " " + x.Error),

@@ -44,7 +44,7 @@ func (c *WhyCmd) Run(e *env) error {
 		if c.Account != "" {
 			page += map[bool]string{true: "&", false: "?"}[strings.Contains(page, "?")] + "account=" + url.QueryEscape(c.Account)
 		}
-		_, _ = fmt.Fprintln(e.out, "  see "+strings.TrimSuffix(c.URL, "/")+page)
+		_, _ = fmt.Fprintln(e.out, "  see "+c.URL.base()+page)
 	}
 	return nil
 }
