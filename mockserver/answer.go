@@ -8,29 +8,30 @@ import (
 )
 
 const (
-	// maxResponse is how much of a destination's answer is kept, in bytes.
-	maxResponse = 10 << 20
-	// maxCounted is how far an answer of unknown length is read to count it.
-	maxCounted = 10 * maxResponse
+	// defaultMaxAnswer is how much of a destination's answer is kept, in bytes.
+	defaultMaxAnswer = 10 << 20
+	// counted is how many times as much of an answer of unknown length is read, to
+	// count it.
+	counted = 10
 )
 
 // cutAnswer looks at the beginning of an answer, as far as it is kept. The note
 // says how long the answer is when that is not all of it. It counts in any case.
-func cutAnswer(r *http.Response, kept []byte) (body []byte, note string) {
-	if len(kept) < maxResponse {
+func cutAnswer(r *http.Response, kept []byte, limit int64) (body []byte, note string) {
+	if int64(len(kept)) < limit {
 		return kept, ""
 	}
 	length, more := r.ContentLength, ""
 	if length < 0 {
-		rest, err := io.Copy(io.Discard, io.LimitReader(r.Body, maxCounted-maxResponse))
-		if length = maxResponse + rest; length == maxCounted || err != nil {
+		rest, err := io.Copy(io.Discard, io.LimitReader(r.Body, (counted-1)*limit))
+		if length = limit + rest; length == counted*limit || err != nil {
 			more = "more than "
 		}
 	}
-	if length == maxResponse && more == "" {
+	if length == limit && more == "" {
 		return kept, ""
 	}
-	return wholeCharacters(kept), fmt.Sprintf("answer is %s%d bytes long; the limit is %d (%s), and the rest is not kept", more, length, maxResponse, byteSize(maxResponse))
+	return wholeCharacters(kept), fmt.Sprintf("answer is %s%d bytes long; the limit is %d (%s), and the rest is not kept", more, length, limit, byteSize(limit))
 }
 
 // wholeCharacters leaves out the beginning of a character at the end of a text.

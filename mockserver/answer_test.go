@@ -15,7 +15,7 @@ import (
 // it was.
 func TestALongAnswerSaysSo(t *testing.T) {
 	t.Parallel()
-	const limit = 10 << 20
+	const limit = 128 << 10 // 10 MiB unless configured
 	for name, c := range map[string]struct {
 		length  int64
 		chunked bool
@@ -23,15 +23,15 @@ func TestALongAnswerSaysSo(t *testing.T) {
 		want    string // "" for no note
 	}{
 		"at the limit":                     {limit, false, 200, ""},
-		"above, a success":                 {limit + 7, false, 200, "answer is 10485767 bytes long; the limit is 10485760 (10 MiB)"},
-		"above, of unknown length":         {limit + 7, true, 200, "answer is 10485767 bytes long; the limit is 10485760 (10 MiB)"},
-		"above, a failure":                 {2 * limit, false, 500, "answer is 20971520 bytes long; the limit is 10485760 (10 MiB)"},
-		"far above, and of unknown length": {11 * limit, true, 200, "answer is more than 104857600 bytes long; the limit is 10485760 (10 MiB)"},
+		"above, a success":                 {limit + 7, false, 200, "answer is 131079 bytes long; the limit is 131072 (128 KiB)"},
+		"above, of unknown length":         {limit + 7, true, 200, "answer is 131079 bytes long; the limit is 131072 (128 KiB)"},
+		"above, a failure":                 {2 * limit, false, 500, "answer is 262144 bytes long; the limit is 131072 (128 KiB)"},
+		"far above, and of unknown length": {11 * limit, true, 200, "answer is more than 1310720 bytes long; the limit is 131072 (128 KiB)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log := &lines{}
-			u := mockserver.RunT(t, mockserver.Config{Log: slog.New(slog.NewTextHandler(log, nil))})
+			u := mockserver.RunT(t, mockserver.Config{MaxAnswer: limit, Log: slog.New(slog.NewTextHandler(log, nil))})
 			s := newSink(t, func(w http.ResponseWriter, _ *http.Request) {
 				if !c.chunked {
 					w.Header().Set("Content-Length", fmt.Sprint(c.length))

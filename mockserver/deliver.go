@@ -204,7 +204,7 @@ func (d *deliverer) call(ctx context.Context, m *engine.Message, target string, 
 	if err != nil {
 		return engine.Outcome{Err: "answer broke off: " + whyNot(ctx, err, timeout)}
 	}
-	answer, note := cutAnswer(response, answer)
+	answer, note := cutAnswer(response, answer, d.server.cfg.MaxAnswer)
 	if note != "" {
 		d.server.cfg.Log.Warn("answer cut", "message", m.ID, "url", mask.URL(m.URL), "note", note)
 	}
@@ -215,8 +215,9 @@ func (d *deliverer) call(ctx context.Context, m *engine.Message, target string, 
 // those of all attempts at once are bounded; the second value is the room that it
 // has taken.
 func (d *deliverer) read(ctx context.Context, response *http.Response) (answer []byte, taken int64, err error) {
-	body := io.LimitReader(response.Body, maxResponse)
-	length := min(response.ContentLength, maxResponse)
+	limit := d.server.cfg.MaxAnswer
+	body := io.LimitReader(response.Body, limit)
+	length := min(response.ContentLength, limit)
 	if length < 0 {
 		start, err := readAll(io.LimitReader(body, smallBody), -1)
 		if err != nil || len(start) < smallBody {
@@ -225,7 +226,7 @@ func (d *deliverer) read(ctx context.Context, response *http.Response) (answer [
 		body, length = io.MultiReader(bytes.NewReader(start), body), -1
 	}
 	if length == -1 || length > smallBody {
-		taken = min(inTransit(d.server.cfg.Memory), cmp.Or(max(length, 0), maxResponse))
+		taken = min(inTransit(d.server.cfg.Memory), cmp.Or(max(length, 0), limit))
 		if err := d.server.answers.Acquire(ctx, taken); err != nil {
 			return nil, 0, err
 		}

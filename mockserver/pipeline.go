@@ -153,7 +153,7 @@ func (s *Server) read(w http.ResponseWriter, c *call, limit int64) ([]byte, erro
 		length = -1
 	}
 	var from io.Reader = http.MaxBytesReader(w, r.Body, limit)
-	if !c.op.Large {
+	if !c.op.Large && (length < 0 || length > smallBody) {
 		from = &metered{from, s.incoming, &c.taken, smallBody}
 	}
 	body, err := readAll(from, length)

@@ -50,6 +50,7 @@ type Config struct {
 	Fixtures   []Fixture // what Run loads when it begins without a snapshot
 
 	MaxBody         int64 // bytes of a request body; 0: 1 MiB
+	MaxAnswer       int64 // bytes of a destination's answer that are kept; 0: 10 MiB
 	MaxMessages     int   // that one request may create; 0: the engine's default
 	Memory          int64 // bytes of journals, log and answers; the oldest bodies go first; 0: 512 MiB
 	MaxBacklog      int64 // messages not delivered yet, beyond which publishes are refused with 429; 0: no bound
@@ -208,10 +209,11 @@ func (c *Config) complete() error {
 	if err := checkOutbound(c.Outbound); err != nil {
 		return err
 	}
-	if c.Memory < 0 || c.MaxBacklog < 0 || c.MaxBacklogBytes < 0 {
-		return fmt.Errorf("memory %d, backlog %d messages and %d bytes: must be 0 or more", c.Memory, c.MaxBacklog, c.MaxBacklogBytes)
+	if c.Memory < 0 || c.MaxAnswer < 0 || c.MaxBacklog < 0 || c.MaxBacklogBytes < 0 {
+		return fmt.Errorf("memory %d, answer %d, backlog %d messages and %d bytes: must be 0 or more", c.Memory, c.MaxAnswer, c.MaxBacklog, c.MaxBacklogBytes)
 	}
 	c.Memory = cmp.Or(c.Memory, defaultMemory)
+	c.MaxAnswer = cmp.Or(c.MaxAnswer, defaultMaxAnswer)
 	c.MaxBacklogBytes = cmp.Or(c.MaxBacklogBytes, defaultBacklog)
 	if c.pace == (pace{}) {
 		c.pace = defaultPace
