@@ -111,7 +111,7 @@ func (a *Account) callback(role Role, source *Message, cb *Callback, r report) *
 	var step *item
 	if run := a.runs[source.RunID]; run != nil {
 		opts, forward = a.runReport(run, role, opts)
-		if role == RoleCallback {
+		if role.does().bringsAnswer {
 			step = &item{callType: "fromCallback", step: stepOf(opts.Forward)}
 		}
 	}

@@ -92,7 +92,7 @@ func (m *Message) cause(o *Outcome) string {
 // attemptedStep is the name of the step that an attempt was for, "" while nobody
 // has told: that of the plan or the call, or the one that the endpoint says threw.
 func (m *Message) attemptedStep(o *Outcome) string {
-	if it := m.step; it != nil && (m.Role == RoleCall || it.step.TargetStep > 0) {
+	if it := m.step; it != nil && (m.Role.does().callsOut || it.step.TargetStep > 0) {
 		return it.step.Name
 	}
 	if o != nil && len(o.Header[errorStepHeader]) > 0 {
@@ -106,7 +106,7 @@ func (e *DLQEntry) Cause() string { return e.Message.cause(&e.Last) }
 
 // Asleep reports whether a message carries a sleep of its run that is not over.
 func (m *Message) Asleep() bool {
-	return m.Role == RoleStep && m.State == Created && !m.NextAt.IsZero() && m.step != nil &&
+	return m.Role.does().carriesSteps && m.State == Created && !m.NextAt.IsZero() && m.step != nil &&
 		(m.step.step.Type == "SleepFor" || m.step.step.Type == "SleepUntil")
 }
 

@@ -90,7 +90,7 @@ func (a *Account) move(m *Message, to MessageState, e event) {
 	a.tally.message(m.State, to)
 	m.State = to
 	e.state, e.msg = string(to), m
-	if m.Role != RoleFailureCallback {
+	if !m.Role.does().reportsFailed {
 		e.run = a.runs[m.RunID]
 	}
 	a.append(e)

@@ -34,18 +34,6 @@ var transitions = map[MessageState][]MessageState{
 // mayFollow reports whether a message in state from may enter state to.
 func mayFollow(from, to MessageState) bool { return slices.Contains(transitions[from], to) }
 
-// Role says what a message is for. settle is the only place that asks.
-type Role string
-
-// The roles of a message.
-const (
-	RoleMessage         Role = "message"
-	RoleCallback        Role = "callback"
-	RoleFailureCallback Role = "failureCallback"
-	RoleStep            Role = "step" // a call to a workflow endpoint
-	RoleCall            Role = "call" // a third-party call of a workflow step
-)
-
 // Message is one body on its way to one destination URL.
 type Message struct {
 	ID           string

@@ -25,7 +25,7 @@ func (a *Account) settle(m *Message, o Outcome) {
 		a.move(m, Delivered, event{detail: &detail{out: &o}})
 		a.report(m, &o)
 		a.end(m)
-	case m.canceled || m.Role == RoleStep && run != nil && run.ended():
+	case m.canceled || m.Role.does().carriesSteps && run != nil && run.ended():
 		if m.State == Active {
 			a.move(m, CancelRequested, event{})
 		}
@@ -38,7 +38,7 @@ func (a *Account) settle(m *Message, o Outcome) {
 		a.fail(m, &o)
 	default:
 		a.move(m, Errored, event{detail: &detail{out: &o, err: failure(&o)}})
-		if m.Role != RoleCall { // its run learns of the last attempt only
+		if !m.Role.does().callsOut { // its run learns of the last attempt only
 			a.report(m, &o)
 		}
 		if m.Retried >= m.MaxRetries || final(&o) {
@@ -108,9 +108,9 @@ func (a *Account) retry(m *Message, o *Outcome) {
 func (a *Account) fail(m *Message, o *Outcome) {
 	d := &detail{out: o, err: failure(o)}
 	switch {
-	case m.Role == RoleStep || m.bearsAnswer():
+	case m.decidesRun():
 		a.move(m, Failed, event{detail: d})
-	case m.Role == RoleCall:
+	case m.Role.does().callsOut:
 		a.move(m, Failed, event{detail: d})
 		a.failed(FailedAttempt{Message: m, Outcome: o})
 		if cb := m.Options.Callback; cb != nil {
@@ -138,9 +138,9 @@ func (a *Account) end(m *Message) {
 		m.step.ended = m.State
 	}
 	switch {
-	case m.Role == RoleFailureCallback:
+	case m.Role.does().reportsFailed:
 		a.failureReported(m)
-	case m.Role == RoleStep || m.bearsAnswer():
+	case m.decidesRun():
 		a.stepEnded(m)
 	}
 	if m.last != nil {

@@ -172,7 +172,7 @@ func (f *Filter) message(m *Message, at time.Time) bool {
 	return f.within(at) &&
 		wanted(f.IDs, m.ID) &&
 		f.wantedURL(f.URLs, m.URL) &&
-		(m.RunID != "" && m.Role != RoleFailureCallback || f.place(m.URL)) && // of a run, the URL of the workflow counts
+		(m.RunID != "" && !m.Role.does().reportsFailed || f.place(m.URL)) && // of a run, the URL of the workflow counts
 		wanted(f.Groups, m.Group) &&
 		wanted(f.Schedules, m.ScheduleID) &&
 		wanted(f.Queues, m.Queue()) &&

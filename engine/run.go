@@ -269,7 +269,7 @@ func (a *Account) endRun(run *Run, state RunState, d detail) {
 	}
 	a.dropWaiters(run)
 	for _, m := range a.runMessages(run) {
-		if m.cancel == nil && m.Role != RoleFailureCallback { // what is in flight ends by itself
+		if m.cancel == nil && !m.Role.does().reportsFailed { // what is in flight ends by itself
 			if a.asleep(m.step) {
 				m.step.settled = StepCanceled
 			}

@@ -137,7 +137,7 @@ func (g *tracing) follow(e *event) {
 	asleep := e.state == string(Created) && e.msg.NotBefore.After(at) // that time is the sleep's
 	if c := g.carriers[e.msg]; c != nil && !asleep {
 		c.parts = grown(c.parts, MessageState(e.state), at)
-		if s := g.steps[it.step.ID]; e.msg.Role == RoleCall && s != nil {
+		if s := g.steps[it.step.ID]; e.msg.Role.does().callsOut && s != nil {
 			s.Parts = c.parts
 		}
 	}
@@ -157,7 +157,7 @@ func (g *tracing) created(m *Message, it *item, at time.Time) {
 	c := &carrier{message: m}
 	g.carriers[m] = c
 	switch {
-	case m.Role == RoleCall:
+	case m.Role.does().callsOut:
 		if g.steps[it.step.ID] == nil {
 			g.begin(it, g.take(it.step.ID), at).From = at
 		}

@@ -303,7 +303,7 @@ const lazyLimit = 3 << 20
 // bodyOf is what an attempt sends.
 func (a *Account) bodyOf(m *Message) []byte {
 	run := a.runs[m.RunID]
-	if m.Role != RoleStep || run == nil || m.step == nil {
+	if !m.Role.does().carriesSteps || run == nil || m.step == nil {
 		return m.Body
 	}
 	size := 0
@@ -379,7 +379,7 @@ func (m *Message) answered(o *Outcome, now time.Time) {
 	if m.step == nil {
 		return
 	}
-	if m.Role == RoleCall {
+	if m.Role.does().callsOut {
 		s := &m.step.step
 		s.CallStatus, s.CallResponseBody, s.CallResponseHeader = o.Status, string(o.Body), o.Header
 	}
@@ -402,12 +402,6 @@ type StepError struct {
 	Time   time.Time
 }
 
-// bearsAnswer reports whether the message brings the answer of a third-party
-// call to the endpoint: if it cannot be delivered, the run cannot go on.
-func (m *Message) bearsAnswer() bool {
-	return m.Role == RoleCallback && m.RunID != "" && m.step != nil
-}
-
 // runReport configures a callback within a run: as the trigger asked, with the
 // user's headers, but without the mark of a step call (wire facts on
 // workflows, sections 3.1 and 5.2).
@@ -415,7 +409,7 @@ func (a *Account) runReport(run *Run, role Role, own Options) (Options, Header) 
 	opts := *run.stepOptions(own)
 	opts.FailureCallback = own.FailureCallback
 	h := run.protocol()
-	if role == RoleCallback {
+	if role.does().bringsAnswer {
 		h["Svc-Workflow-Callback"] = []string{"true"}
 	}
 	for name, v := range run.Forward {
@@ -444,7 +438,7 @@ const (
 // disproved says why the first answer of an endpoint shows that it cannot
 // execute the run, and what to do about it; "" when it may.
 func (a *Account) disproved(r *Run, m *Message, o *Outcome) (verdict, help string) {
-	if r == nil || r.proven || m.Role != RoleStep || !o.OK() {
+	if r == nil || r.proven || !m.Role.does().carriesSteps || !o.OK() {
 		return "", ""
 	}
 	r.proven = true

@@ -154,6 +154,11 @@ var houseRules = []struct {
 		"engine/queue.go:9: Queues calls the exported Now while it holds the lock",
 	},
 	{
+		"roles are compared in their table", roleProblems,
+		"engine/queue.go", "package engine\nfunc (m *Message) f() bool { return m.Role == RoleStep }",
+		"engine/queue.go:2: compares roles, which is for engine/role.go",
+	},
+	{
 		"goroutines start in few files", goProblems,
 		"mockserver/publish.go", "package mockserver\nfunc f() {\n go f()\n}",
 		"mockserver/publish.go:3: a goroutine starts here",
@@ -379,6 +384,40 @@ func lockProblems(tree []source) []string {
 			}
 			problems = append(problems, methodProblems(&s, f)...)
 		}
+	}
+	return problems
+}
+
+// roleProblems keeps what follows from the role of a message in one table.
+func roleProblems(tree []source) []string {
+	var problems []string
+	role := regexp.MustCompile(`^Role([A-Z]|$)`)
+	names := func(e ast.Expr) bool {
+		switch e := e.(type) {
+		case *ast.Ident:
+			return role.MatchString(e.Name)
+		case *ast.SelectorExpr:
+			return role.MatchString(e.Sel.Name)
+		}
+		return false
+	}
+	for _, s := range tree {
+		if path.Dir(s.path) != "engine" || !s.house() || s.path == "engine/role.go" {
+			continue
+		}
+		ast.Inspect(s.syntax, func(n ast.Node) bool {
+			compares := false
+			switch n := n.(type) {
+			case *ast.BinaryExpr:
+				compares = (n.Op == token.EQL || n.Op == token.NEQ) && (names(n.X) || names(n.Y))
+			case *ast.SwitchStmt:
+				compares = names(n.Tag)
+			}
+			if compares {
+				problems = append(problems, s.at(n)+": compares roles, which is for engine/role.go")
+			}
+			return true
+		})
 	}
 	return problems
 }
