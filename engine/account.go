@@ -28,7 +28,7 @@ type Config struct {
 	CurrentKey string // signing keys; "": made from the seed
 	NextKey    string
 	Log        *slog.Logger
-	Failed     func(FailedAttempt) // sees each failure; called with the lock held; nil: nobody
+	Failed     func(FailedAttempt) // sees each failure, in their order; calls no method of the account; nil: nobody
 
 	HeaderName func(dialect, name string) string        // a header as clients of the dialect know it, for texts; nil: as it is
 	InDialect  func(dialect string, json []byte) []byte // the body of a callback with the dialect's names; nil: as it is
@@ -54,9 +54,9 @@ type Account struct {
 	running   int        // attempts in flight
 	shares    shares     // of them, by destination
 	attempts  int        // attempts ever begun
-	armed     time.Time  // when the clock's alarm rings
-	advancing bool       // an Advance is under way
-	skipping  bool       // the auto clock is under way
+	outbox    outbox
+	advancing bool // an Advance is under way
+	skipping  bool // the auto clock is under way
 	closed    bool
 	restored  int           // how often Restore has replaced the state
 	more      chan struct{} // closed by the next change; nil while nobody follows
@@ -87,6 +87,7 @@ func New(cfg Config) *Account {
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	a.quiet = sync.NewCond(&a.mu)
 	a.now = cfg.Clock.Now().Truncate(time.Millisecond)
+	a.outbox.alarm.clock = cfg.Clock
 	return a
 }
 
@@ -104,19 +105,15 @@ func (a *Account) stamp() {
 	}
 }
 
-// unlock ends a command: starts what may start, arms the alarm, tells whoever
-// waits for rest.
+// unlock ends a command: starts what may start, tells whoever waits for rest,
+// and does without the lock what the command has left to do.
 func (a *Account) unlock() {
 	a.launch()
-	if due, ok := a.timers.next(); ok && !due.Equal(a.armed) && !a.closed {
-		a.armed = due
-		a.cfg.Clock.Alarm(due, a.tick)
-	}
 	if !a.busy() {
 		a.quiet.Broadcast()
 		a.skip()
 	}
-	a.mu.Unlock()
+	a.free()
 }
 
 // busy reports whether something is ready or in flight.
@@ -126,7 +123,7 @@ func (a *Account) busy() bool { return a.running > 0 || a.waitingTurns() > 0 }
 func (a *Account) tick() {
 	a.lock()
 	defer a.unlock()
-	a.armed = time.Time{}
+	a.outbox.alarm.due = time.Time{}
 	a.fire()
 }
 
@@ -208,7 +205,7 @@ func (a *Account) attempt(ctx context.Context, cancel context.CancelFunc, m *Mes
 	a.running--
 	a.shares.count(to, -1)
 	if a.closed {
-		a.cfg.Log.Warn("attempt ended by shutdown", "message", m.ID, "url", m.URL, "attempt", at.Number+1, "outcome", o.Err)
+		a.note(slog.LevelWarn, "attempt ended by shutdown", "message", m.ID, "url", m.URL, "attempt", at.Number+1, "outcome", o.Err)
 		return
 	}
 	if a.messages[m.ID] != m {
@@ -293,8 +290,7 @@ func (a *Account) Reset() {
 func (a *Account) ResetClock(c Clock, auto bool) {
 	a.lock()
 	defer a.unlock()
-	a.cfg.Clock.Alarm(time.Time{}, nil)
-	a.cfg.Clock, a.cfg.Auto, a.armed = c, auto, time.Time{}
+	a.cfg.Clock, a.cfg.Auto = c, auto
 	a.replace(newState(a.cfg))
 	a.now = c.Now().Truncate(time.Millisecond)
 	a.restored++ // ends an advance of the old clock
@@ -311,13 +307,12 @@ func (a *Account) Close() error {
 	a.closed = true
 	waiting := len(a.messages)
 	if waiting > 0 {
-		a.cfg.Log.Warn("closed with messages undelivered", "account", a.cfg.ID, "messages", waiting, "in flight", a.running)
+		a.note(slog.LevelWarn, "closed with messages undelivered", "account", a.cfg.ID, "messages", waiting, "in flight", a.running)
 	}
 	a.unweigh()
-	a.cfg.Clock.Alarm(time.Time{}, nil)
 	a.stop()
 	a.quiet.Broadcast()
-	a.mu.Unlock()
+	a.free()
 	a.wg.Wait()
 	return nil
 }

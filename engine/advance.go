@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 )
 
@@ -105,9 +106,10 @@ func (a *Account) Settle(ctx context.Context) error {
 	return a.settled(ctx)
 }
 
-// settled starts what is ready and waits until all of it has ended.
+// settled starts what is ready and waits until all of it has ended, and has been
+// told.
 func (a *Account) settled(ctx context.Context) error {
-	for a.launch(); a.busy(); a.launch() {
+	for a.launch(); a.busy() || a.outbox.telling; a.launch() {
 		if err := a.rest(ctx); err != nil {
 			return err
 		}
@@ -164,7 +166,7 @@ func (a *Account) skipTo(due time.Time) {
 	defer a.unlock()
 	a.skipping = false
 	if err != nil && a.ctx.Err() == nil && !errors.Is(err, ErrEnded) {
-		a.cfg.Log.Error("auto clock", "error", err)
+		a.note(slog.LevelError, "auto clock", "error", err)
 	}
 }
 
@@ -174,7 +176,6 @@ func (a *Account) skipTo(due time.Time) {
 func (a *Account) SetClock(c Clock, auto bool) {
 	a.lock()
 	defer a.unlock()
-	a.cfg.Clock.Alarm(time.Time{}, nil)
 	switch c := c.(type) {
 	case *Manual:
 		if c.Now().Before(a.now) {
@@ -184,6 +185,5 @@ func (a *Account) SetClock(c Clock, auto bool) {
 		c.from(a.now)
 	}
 	a.cfg.Clock, a.cfg.Auto = c, auto
-	a.armed = time.Time{}
 	a.stamp()
 }

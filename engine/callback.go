@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"log/slog"
 	"time"
 )
 
@@ -90,7 +91,7 @@ func notNil(h Header) map[string][]string {
 func (a *Account) callback(role Role, source *Message, cb *Callback, r report) *Message {
 	body, err := json.Marshal(r)
 	if err != nil { // a report holds only strings, numbers and bytes
-		a.cfg.Log.Error("callback body", "message", source.ID, "error", err)
+		a.note(slog.LevelError, "callback body", "message", source.ID, "error", err)
 	}
 	if dialect := source.Options.Dialect; dialect != "" && a.cfg.InDialect != nil {
 		body = a.cfg.InDialect(dialect, body)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"log/slog"
 	"slices"
 	"time"
 )
@@ -101,7 +102,7 @@ func (a *Account) broken(what string, attrs ...any) {
 	if a.cfg.Strict {
 		panic(fmt.Sprint("engine: ", what, " ", attrs))
 	}
-	a.cfg.Log.Error(what, attrs...)
+	a.note(slog.LevelError, what, attrs...)
 }
 
 // append logs an event and tells the followers.

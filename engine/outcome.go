@@ -73,10 +73,9 @@ func failure(o *Outcome) string {
 const minWait = time.Millisecond
 
 // FailedAttempt is what follows from an attempt that failed: another one at NextAt, or
-// none. It refers to the account's own state: whoever receives it keeps nothing
-// of it, and calls no method of the account.
+// none.
 type FailedAttempt struct {
-	Message *Message
+	Message *Message // as it stood then
 	Outcome *Outcome
 	NextAt  time.Time     // zero: no attempt is left
 	Wait    time.Duration // until then
@@ -86,7 +85,9 @@ type FailedAttempt struct {
 
 func (a *Account) failed(f FailedAttempt) {
 	if a.cfg.Failed != nil {
-		a.cfg.Failed(f)
+		m := *f.Message
+		f.Message = &m
+		a.later(func() { a.cfg.Failed(f) })
 	}
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -122,7 +123,7 @@ func (s *Schedule) NextTimes(n int) (list []time.Time) {
 func (a *Account) fireSchedule(s *Schedule) {
 	s.Last, s.LastStates = a.now, map[string]string{}
 	if c, err := a.acceptable(s.Request); err != nil {
-		a.cfg.Log.Warn("schedule could not publish", "schedule", s.ID, "error", err)
+		a.note(slog.LevelWarn, "schedule could not publish", "schedule", s.ID, "error", err)
 	} else {
 		for _, r := range a.publish(&c).List {
 			s.LastStates[r.MessageID] = "IN_PROGRESS"
@@ -130,7 +131,7 @@ func (a *Account) fireSchedule(s *Schedule) {
 	}
 	next, err := s.line.next(a.now)
 	if err != nil {
-		a.cfg.Log.Warn("schedule ended", "schedule", s.ID, "error", err)
+		a.note(slog.LevelWarn, "schedule ended", "schedule", s.ID, "error", err)
 	}
 	a.book(s, next)
 }

@@ -467,8 +467,6 @@ func (a *Account) replace(s state) {
 	a.state = s
 	a.shares.clear()
 	a.weigh()
-	a.armed = time.Time{}
-	a.cfg.Clock.Alarm(time.Time{}, nil)
 	if a.more != nil {
 		close(a.more)
 		a.more = nil

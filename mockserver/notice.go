@@ -15,8 +15,7 @@ import (
 )
 
 // tellFailure logs a failed attempt and what follows from it. Attempts that are
-// repeated are of level info, what has failed for good is a warning. The
-// account's lock is held: the log must not wait for anybody.
+// repeated are of level info, what has failed for good is a warning.
 func (s *Server) tellFailure(w *world, f engine.FailedAttempt) {
 	level, text := slog.LevelWarn, "delivery failed, no retries left: message is in the DLQ"
 	switch {

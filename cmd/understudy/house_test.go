@@ -62,6 +62,7 @@ var lockExceptions = map[string]string{
 var lockers = map[string]string{
 	"attempt": "body of an attempt's goroutine",
 	"lock":    "is the lock",
+	"free":    "gives the lock back, and does without it what is left to do",
 	"skipTo":  "body of the auto clock's goroutine",
 	"tick":    "called by the alarm",
 	"unlock":  "is the unlock",

@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// maxNotes is how many lines wait for a log that is slower than what happens;
+// more are dropped and counted.
+const maxNotes = 1024
+
+// outbox is what commands leave to be done when the lock is free: whatever is
+// outside of the account may be slow.
+type outbox struct {
+	notes   []func() // log lines and reports of failed attempts, in the order of what they tell
+	dropped int      // notes beyond maxNotes
+	telling bool     // somebody works through notes
+	alarm   alarm    // as it was set last
+	arming  bool     // somebody sets it
+}
+
+// alarm is when a clock rings; the zero time is never.
+type alarm struct {
+	clock Clock
+	due   time.Time
+}
+
+// note leaves a log line.
+func (a *Account) note(level slog.Level, text string, attrs ...any) {
+	a.later(func() { a.cfg.Log.Log(context.Background(), level, text, attrs...) })
+}
+
+// later leaves something to be done without the lock. It must not call the account.
+func (a *Account) later(do func()) {
+	if len(a.outbox.notes) == maxNotes {
+		a.outbox.dropped++
+		return
+	}
+	a.outbox.notes = append(a.outbox.notes, do)
+}
+
+// free gives the lock back and does what commands have left to do. One caller at a
+// time sets the alarm and one works through the notes, so that both keep their order.
+func (a *Account) free() {
+	o := &a.outbox
+	for {
+		due := a.alarmDue()
+		switch {
+		case !o.arming && due != o.alarm:
+			was := o.alarm
+			o.alarm, o.arming = due, true
+			a.mu.Unlock()
+			a.ring(was, due)
+			a.mu.Lock()
+			o.arming = false
+		case !o.telling && len(o.notes) > 0:
+			notes, dropped := o.notes, o.dropped
+			o.notes, o.dropped, o.telling = nil, 0, true
+			a.mu.Unlock()
+			a.tell(notes, dropped)
+			a.mu.Lock()
+			o.telling = false
+			a.quiet.Broadcast()
+		default:
+			a.mu.Unlock()
+			return
+		}
+	}
+}
+
+// alarmDue is the alarm as it should be.
+func (a *Account) alarmDue() alarm {
+	due, ok := a.timers.next()
+	if !ok || a.closed {
+		due = time.Time{}
+	}
+	return alarm{a.cfg.Clock, due}
+}
+
+// ring sets an alarm in place of another one.
+func (a *Account) ring(was, now alarm) {
+	if was.clock != now.clock && !was.due.IsZero() {
+		was.clock.Alarm(time.Time{}, nil)
+	}
+	if now.due.IsZero() {
+		now.clock.Alarm(time.Time{}, nil)
+	} else {
+		now.clock.Alarm(now.due, a.tick)
+	}
+}
+
+func (a *Account) tell(notes []func(), dropped int) {
+	for _, do := range notes {
+		do()
+	}
+	if dropped > 0 {
+		a.cfg.Log.Warn("the log is slower than what happens: lines were left out", "account", a.cfg.ID, "lines", dropped)
+	}
+}
