@@ -21,9 +21,6 @@ func (s *Server) upsertQueue(c *call) (reply, error) {
 	if err := json.Unmarshal(c.body, &body); err != nil {
 		return reply{}, invalid("body: " + err.Error())
 	}
-	if !plainName.MatchString(body.QueueName) {
-		return reply{}, invalid("body /queueName: " + shorten(body.QueueName) + ": accepted are 1 to 256 letters, digits, _, - and .")
-	}
 	q, err := c.account.UpsertQueue(body.QueueName, engine.QueueSettings{Parallelism: body.Parallelism, Paused: body.Paused})
 	return reply{body: queueBody(q)}, err
 }

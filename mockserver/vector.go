@@ -113,7 +113,7 @@ func (v *sparseJSON) vector() *engine.SparseVector {
 // vectorJSON is a vector on the wire. An id may be a number; it comes back as
 // a string.
 type vectorJSON struct {
-	ID       json.RawMessage `json:"id"`
+	ID       vectorID        `json:"id"`
 	Vector   numbers         `json:"vector"`
 	Sparse   *sparseJSON     `json:"sparseVector"`
 	Metadata json.RawMessage `json:"metadata"`
@@ -125,7 +125,29 @@ func (v *vectorJSON) vector() engine.Vector {
 	if bytes.Equal(v.Metadata, []byte("null")) {
 		v.Metadata = nil
 	}
-	return engine.Vector{ID: idText(v.ID), Values: v.Vector, Sparse: v.Sparse.vector(), Metadata: v.Metadata, Data: v.Data}
+	return engine.Vector{ID: string(v.ID), Values: v.Vector, Sparse: v.Sparse.vector(), Metadata: v.Metadata, Data: v.Data}
+}
+
+// vectorID is an id on the wire, which may be a number.
+type vectorID string
+
+// UnmarshalJSON reads a string or a number, and nothing else.
+func (id *vectorID) UnmarshalJSON(raw []byte) error {
+	*id = vectorID(idText(raw))
+	if *id == "" || !strings.ContainsAny(string(raw[:1]), `"-0123456789`) {
+		return fmt.Errorf("id %s: invalid value: must be a non-empty string or a number", shorten(string(raw)))
+	}
+	return nil
+}
+
+// missingID refuses vectors of which one has no id.
+func missingID(list []vectorJSON) error {
+	for i := range list {
+		if list[i].ID == "" {
+			return invalid("body /id: missing: must be a non-empty string or a number")
+		}
+	}
+	return nil
 }
 
 // idText is a string's text, or the digits of a number.
@@ -158,6 +180,9 @@ func oneOrMany[T any](body []byte) ([]T, error) {
 
 // unmarshal reads JSON and says where it breaks.
 func unmarshal(body []byte, to any) error {
+	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
+		return invalid("body: invalid value null: must be an object, or what else the operation takes")
+	}
 	err := json.Unmarshal(body, to)
 	if err == nil {
 		return nil
@@ -185,6 +210,9 @@ var jsonKinds = map[reflect.Kind]string{
 
 func (s *Server) upsertVectors(c *call) (reply, error) {
 	list, err := oneOrMany[vectorJSON](c.body)
+	if err == nil {
+		err = missingID(list)
+	}
 	if err != nil {
 		return reply{}, err
 	}
@@ -198,6 +226,9 @@ func (s *Server) upsertVectors(c *call) (reply, error) {
 // upsertVectorData stores texts with the vectors that are made of them.
 func (s *Server) upsertVectorData(c *call) (reply, error) {
 	list, err := oneOrMany[vectorJSON](c.body)
+	if err == nil {
+		err = missingID(list)
+	}
 	if err != nil {
 		return reply{}, err
 	}
@@ -215,7 +246,11 @@ func (s *Server) upsertVectorData(c *call) (reply, error) {
 
 func (s *Server) updateVector(c *call) (reply, error) {
 	var body vectorJSON
-	if err := unmarshal(c.body, &body); err != nil {
+	err := unmarshal(c.body, &body)
+	if err == nil {
+		err = missingID([]vectorJSON{body})
+	}
+	if err != nil {
 		return reply{}, err
 	}
 	if err := oneOf("metadataUpdateMode", body.Mode, []string{"OVERWRITE", "PATCH"}); err != nil {
@@ -231,28 +266,28 @@ func (s *Server) updateVector(c *call) (reply, error) {
 
 // selection is which vectors an operation is about, and what it shows of them.
 type selection struct {
-	IDs             []json.RawMessage `json:"ids"`
-	Prefix          string            `json:"prefix"`
-	Filter          string            `json:"filter"`
-	IncludeVectors  bool              `json:"includeVectors"`
-	IncludeMetadata bool              `json:"includeMetadata"`
-	IncludeData     bool              `json:"includeData"`
-	Cursor          json.RawMessage   `json:"cursor"`
-	Limit           int               `json:"limit"`
-	Vector          numbers           `json:"vector"`
-	Sparse          *sparseJSON       `json:"sparseVector"`
-	TopK            *int              `json:"topK"`
-	Fusion          string            `json:"fusionAlgorithm"`
-	Mode            string            `json:"queryMode"`
-	Weighting       string            `json:"weightingStrategy"`
-	Data            *string           `json:"data"`
-	MaxIdle         *float64          `json:"maxIdle"`
+	IDs             []vectorID      `json:"ids"`
+	Prefix          string          `json:"prefix"`
+	Filter          string          `json:"filter"`
+	IncludeVectors  bool            `json:"includeVectors"`
+	IncludeMetadata bool            `json:"includeMetadata"`
+	IncludeData     bool            `json:"includeData"`
+	Cursor          json.RawMessage `json:"cursor"`
+	Limit           int             `json:"limit"`
+	Vector          numbers         `json:"vector"`
+	Sparse          *sparseJSON     `json:"sparseVector"`
+	TopK            *int            `json:"topK"`
+	Fusion          string          `json:"fusionAlgorithm"`
+	Mode            string          `json:"queryMode"`
+	Weighting       string          `json:"weightingStrategy"`
+	Data            *string         `json:"data"`
+	MaxIdle         *float64        `json:"maxIdle"`
 }
 
 func (q *selection) ids() []string {
 	ids := make([]string, len(q.IDs))
-	for i, raw := range q.IDs {
-		ids[i] = idText(raw)
+	for i, id := range q.IDs {
+		ids[i] = string(id)
 	}
 	return ids
 }
@@ -289,7 +324,11 @@ func (s *Server) deleteVectors(c *call) (reply, error) {
 	case bytes.HasPrefix(body, []byte("[")):
 		err = unmarshal(body, &q.IDs)
 	case len(body) > 0:
-		q.IDs = []json.RawMessage{body}
+		id := vectorID(body)
+		if json.Valid(body) {
+			err = unmarshal(body, &id)
+		}
+		q.IDs = []vectorID{id}
 	}
 	given := 0
 	for _, there := range []bool{len(q.IDs) > 0, q.Prefix != "", q.Filter != ""} {

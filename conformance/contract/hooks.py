@@ -1,1 +1,38 @@
 """What schemathesis cannot know from the documents alone."""
+
+import re
+
+import schemathesis
+
+# Rules that a schema cannot state. A request that fits the schemas and breaks
+# one of them is refused, and the error names the rule. Each row is the text of
+# the error, and why no schema has it.
+BEYOND_SCHEMAS = [
+    (r"cursor \\?\".*must be the cursor of an earlier page", "a cursor is what the server gave"),
+    (r"empty filter: must have a value", "the same parameter of a list may be empty, of a bulk operation it may not"),
+    (r"query \w+ .*cannot be read", "a semicolon in a query"),
+    (r"Svc-[\w-]+: is missing|Svc-[\w-]+ is missing|is missing beside", "one header needs another, or the query parameter of the same name"),
+    (r"(at most 365d|leaves no time)", "the sum of the parts of a duration"),
+    (r"(has the unknown scheme|has no host|has the port|invalid|URL)", "the parts of a URL"),
+    (r"accepted is (parallelism=N|a formula|text of 1 to|1 to 256 bytes|body, header)", "a small language of its own; lengths in bytes"),
+    (r"[Rr]etry.?[Dd]elay", "a formula has a grammar"),
+    (r"cron", "a cron line has a grammar and time zones"),
+    (r"state \\?\"", "a list in one parameter"),
+    (r"(is no header name|header name|header value)", "names of an object"),
+    (r"neither name nor url", "one of two members, either of which may be null"),
+    (r"item \d+: ", "an item of a batch is a request of its own"),
+    (r"(nothing to pin|nothing to unpin)", "one of several parameters"),
+    (r"no such run|takes no step", "the step of a run that does not exist"),
+    (r"(Only|only) one of|must be provided", "one of several members"),
+    (r"This index|vector dimension|sparse vector|32 bits|finite number", "what the index holds, and 32-bit numbers"),
+    (r"filter \\?\"", "a filter has a grammar"),
+    (r"\bERR |WRONGTYPE|NOSCRIPT|EXECABORT|MISCONF", "a command of the key-value store has its own arguments"),
+]
+
+
+@schemathesis.hook
+def filter_failure(context, failure, case, response):
+    if getattr(failure, "code", "") != "ST202":
+        return True
+    text = response.text
+    return not any(re.search(rule, text) for rule, _ in BEYOND_SCHEMAS)

@@ -157,6 +157,45 @@ func (e RunStepGroupType) Valid() bool {
 	}
 }
 
+// Defines values for SearchIndexCreateRegion.
+const (
+	EuWest1    SearchIndexCreateRegion = "eu-west-1"
+	UsCentral1 SearchIndexCreateRegion = "us-central1"
+)
+
+// Valid indicates whether the value is a known member of the SearchIndexCreateRegion enum.
+func (e SearchIndexCreateRegion) Valid() bool {
+	switch e {
+	case EuWest1:
+		return true
+	case UsCentral1:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SearchIndexCreateType.
+const (
+	Fixed SearchIndexCreateType = "fixed"
+	Free  SearchIndexCreateType = "free"
+	Payg  SearchIndexCreateType = "payg"
+)
+
+// Valid indicates whether the value is a known member of the SearchIndexCreateType enum.
+func (e SearchIndexCreateType) Valid() bool {
+	switch e {
+	case Fixed:
+		return true
+	case Free:
+		return true
+	case Payg:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for StepInfoStepType.
 const (
 	StepInfoStepTypeCall       StepInfoStepType = "Call"
@@ -1040,10 +1079,16 @@ type SearchIndex struct {
 
 // SearchIndexCreate defines model for SearchIndexCreate.
 type SearchIndexCreate struct {
-	Name   string `json:"name"`
-	Region string `json:"region"`
-	Type   string `json:"type"`
+	Name   string                  `json:"name"`
+	Region SearchIndexCreateRegion `json:"region"`
+	Type   SearchIndexCreateType   `json:"type"`
 }
+
+// SearchIndexCreateRegion defines model for SearchIndexCreate.Region.
+type SearchIndexCreateRegion string
+
+// SearchIndexCreateType defines model for SearchIndexCreate.Type.
+type SearchIndexCreateType string
 
 // SigningKeys defines model for SigningKeys.
 type SigningKeys struct {
