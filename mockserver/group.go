@@ -76,9 +76,6 @@ func endpoints(c *call, needURL bool) ([]engine.Endpoint, error) {
 			return nil, invalid(fmt.Sprintf("body /endpoints/%d: neither name nor url; accepted is either", i))
 		}
 	}
-	if len(body.Endpoints) == 0 {
-		return nil, invalid("body /endpoints: is empty; accepted is a list of at least one {name?, url}")
-	}
 	return body.Endpoints, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine"
 )
@@ -170,8 +171,16 @@ func oneOf(name, value string, accepted []string) error {
 // oneOrMany reads one object, or a list of them.
 func oneOrMany[T any](body []byte) ([]T, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
-		var list []T
-		return list, unmarshal(body, &list)
+		var items []*T
+		err := unmarshal(body, &items)
+		list := make([]T, len(items))
+		for i, item := range items {
+			if item == nil {
+				return nil, invalid(fmt.Sprintf("body /%d: invalid value null: must be an object", i))
+			}
+			list[i] = *item
+		}
+		return list, err
 	}
 	var one T
 	err := unmarshal(body, &one)
@@ -325,6 +334,9 @@ func (s *Server) deleteVectors(c *call) (reply, error) {
 		err = unmarshal(body, &q.IDs)
 	case len(body) > 0:
 		id := vectorID(body)
+		if !utf8.Valid(body) {
+			return reply{}, invalid("body: must be UTF-8")
+		}
 		if json.Valid(body) {
 			err = unmarshal(body, &id)
 		}

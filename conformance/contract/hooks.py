@@ -20,6 +20,8 @@ BEYOND_SCHEMAS = [
     (r"state \\?\"", "a list in one parameter"),
     (r"(is no header name|header name|header value)", "names of an object"),
     (r"neither name nor url", "one of two members, either of which may be null"),
+    (r"must be a string, a number, a boolean or a list", "a filter in a body, which a server of any version may know"),
+    (r"body /.*: unknown filter", "an object that lists its members would refuse those of other versions without a hint"),
     (r"item \d+: ", "an item of a batch is a request of its own"),
     (r"(nothing to pin|nothing to unpin)", "one of several parameters"),
     (r"no such run|takes no step", "the step of a run that does not exist"),

@@ -70,6 +70,150 @@ func (e MessageState) Valid() bool {
 	}
 }
 
+// Defines values for ResumableVectorDataQueryFusionAlgorithm.
+const (
+	ResumableVectorDataQueryFusionAlgorithmDBSF        ResumableVectorDataQueryFusionAlgorithm = "DBSF"
+	ResumableVectorDataQueryFusionAlgorithmEmpty       ResumableVectorDataQueryFusionAlgorithm = ""
+	ResumableVectorDataQueryFusionAlgorithmLessThannil ResumableVectorDataQueryFusionAlgorithm = "<nil>"
+	ResumableVectorDataQueryFusionAlgorithmRRF         ResumableVectorDataQueryFusionAlgorithm = "RRF"
+)
+
+// Valid indicates whether the value is a known member of the ResumableVectorDataQueryFusionAlgorithm enum.
+func (e ResumableVectorDataQueryFusionAlgorithm) Valid() bool {
+	switch e {
+	case ResumableVectorDataQueryFusionAlgorithmDBSF:
+		return true
+	case ResumableVectorDataQueryFusionAlgorithmEmpty:
+		return true
+	case ResumableVectorDataQueryFusionAlgorithmLessThannil:
+		return true
+	case ResumableVectorDataQueryFusionAlgorithmRRF:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ResumableVectorDataQueryQueryMode.
+const (
+	ResumableVectorDataQueryQueryModeDENSE       ResumableVectorDataQueryQueryMode = "DENSE"
+	ResumableVectorDataQueryQueryModeEmpty       ResumableVectorDataQueryQueryMode = ""
+	ResumableVectorDataQueryQueryModeHYBRID      ResumableVectorDataQueryQueryMode = "HYBRID"
+	ResumableVectorDataQueryQueryModeLessThannil ResumableVectorDataQueryQueryMode = "<nil>"
+	ResumableVectorDataQueryQueryModeSPARSE      ResumableVectorDataQueryQueryMode = "SPARSE"
+)
+
+// Valid indicates whether the value is a known member of the ResumableVectorDataQueryQueryMode enum.
+func (e ResumableVectorDataQueryQueryMode) Valid() bool {
+	switch e {
+	case ResumableVectorDataQueryQueryModeDENSE:
+		return true
+	case ResumableVectorDataQueryQueryModeEmpty:
+		return true
+	case ResumableVectorDataQueryQueryModeHYBRID:
+		return true
+	case ResumableVectorDataQueryQueryModeLessThannil:
+		return true
+	case ResumableVectorDataQueryQueryModeSPARSE:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ResumableVectorDataQueryWeightingStrategy.
+const (
+	ResumableVectorDataQueryWeightingStrategyEmpty       ResumableVectorDataQueryWeightingStrategy = ""
+	ResumableVectorDataQueryWeightingStrategyIDF         ResumableVectorDataQueryWeightingStrategy = "IDF"
+	ResumableVectorDataQueryWeightingStrategyLessThannil ResumableVectorDataQueryWeightingStrategy = "<nil>"
+)
+
+// Valid indicates whether the value is a known member of the ResumableVectorDataQueryWeightingStrategy enum.
+func (e ResumableVectorDataQueryWeightingStrategy) Valid() bool {
+	switch e {
+	case ResumableVectorDataQueryWeightingStrategyEmpty:
+		return true
+	case ResumableVectorDataQueryWeightingStrategyIDF:
+		return true
+	case ResumableVectorDataQueryWeightingStrategyLessThannil:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ResumableVectorQueryFusionAlgorithm.
+const (
+	ResumableVectorQueryFusionAlgorithmDBSF        ResumableVectorQueryFusionAlgorithm = "DBSF"
+	ResumableVectorQueryFusionAlgorithmEmpty       ResumableVectorQueryFusionAlgorithm = ""
+	ResumableVectorQueryFusionAlgorithmLessThannil ResumableVectorQueryFusionAlgorithm = "<nil>"
+	ResumableVectorQueryFusionAlgorithmRRF         ResumableVectorQueryFusionAlgorithm = "RRF"
+)
+
+// Valid indicates whether the value is a known member of the ResumableVectorQueryFusionAlgorithm enum.
+func (e ResumableVectorQueryFusionAlgorithm) Valid() bool {
+	switch e {
+	case ResumableVectorQueryFusionAlgorithmDBSF:
+		return true
+	case ResumableVectorQueryFusionAlgorithmEmpty:
+		return true
+	case ResumableVectorQueryFusionAlgorithmLessThannil:
+		return true
+	case ResumableVectorQueryFusionAlgorithmRRF:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ResumableVectorQueryQueryMode.
+const (
+	ResumableVectorQueryQueryModeDENSE       ResumableVectorQueryQueryMode = "DENSE"
+	ResumableVectorQueryQueryModeEmpty       ResumableVectorQueryQueryMode = ""
+	ResumableVectorQueryQueryModeHYBRID      ResumableVectorQueryQueryMode = "HYBRID"
+	ResumableVectorQueryQueryModeLessThannil ResumableVectorQueryQueryMode = "<nil>"
+	ResumableVectorQueryQueryModeSPARSE      ResumableVectorQueryQueryMode = "SPARSE"
+)
+
+// Valid indicates whether the value is a known member of the ResumableVectorQueryQueryMode enum.
+func (e ResumableVectorQueryQueryMode) Valid() bool {
+	switch e {
+	case ResumableVectorQueryQueryModeDENSE:
+		return true
+	case ResumableVectorQueryQueryModeEmpty:
+		return true
+	case ResumableVectorQueryQueryModeHYBRID:
+		return true
+	case ResumableVectorQueryQueryModeLessThannil:
+		return true
+	case ResumableVectorQueryQueryModeSPARSE:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ResumableVectorQueryWeightingStrategy.
+const (
+	ResumableVectorQueryWeightingStrategyEmpty       ResumableVectorQueryWeightingStrategy = ""
+	ResumableVectorQueryWeightingStrategyIDF         ResumableVectorQueryWeightingStrategy = "IDF"
+	ResumableVectorQueryWeightingStrategyLessThannil ResumableVectorQueryWeightingStrategy = "<nil>"
+)
+
+// Valid indicates whether the value is a known member of the ResumableVectorQueryWeightingStrategy enum.
+func (e ResumableVectorQueryWeightingStrategy) Valid() bool {
+	switch e {
+	case ResumableVectorQueryWeightingStrategyEmpty:
+		return true
+	case ResumableVectorQueryWeightingStrategyIDF:
+		return true
+	case ResumableVectorQueryWeightingStrategyLessThannil:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RunState.
 const (
 	RunStateINVOKED     RunState = "INVOKED"
@@ -938,6 +1082,57 @@ type ResumableQuery struct {
 	Uuid   string         `json:"uuid"`
 }
 
+// ResumableVectorDataQuery defines model for ResumableVectorDataQuery.
+type ResumableVectorDataQuery struct {
+	Data            string                                   `json:"data"`
+	Filter          *string                                  `json:"filter,omitempty"`
+	FusionAlgorithm *ResumableVectorDataQueryFusionAlgorithm `json:"fusionAlgorithm,omitempty"`
+	IncludeData     *bool                                    `json:"includeData,omitempty"`
+	IncludeMetadata *bool                                    `json:"includeMetadata,omitempty"`
+	IncludeVectors  *bool                                    `json:"includeVectors,omitempty"`
+
+	// MaxIdle seconds
+	MaxIdle           *float32                                   `json:"maxIdle,omitempty"`
+	QueryMode         *ResumableVectorDataQueryQueryMode         `json:"queryMode,omitempty"`
+	TopK              *int                                       `json:"topK,omitempty"`
+	WeightingStrategy *ResumableVectorDataQueryWeightingStrategy `json:"weightingStrategy,omitempty"`
+}
+
+// ResumableVectorDataQueryFusionAlgorithm defines model for ResumableVectorDataQuery.FusionAlgorithm.
+type ResumableVectorDataQueryFusionAlgorithm string
+
+// ResumableVectorDataQueryQueryMode defines model for ResumableVectorDataQuery.QueryMode.
+type ResumableVectorDataQueryQueryMode string
+
+// ResumableVectorDataQueryWeightingStrategy defines model for ResumableVectorDataQuery.WeightingStrategy.
+type ResumableVectorDataQueryWeightingStrategy string
+
+// ResumableVectorQuery defines model for ResumableVectorQuery.
+type ResumableVectorQuery struct {
+	Filter          *string                              `json:"filter,omitempty"`
+	FusionAlgorithm *ResumableVectorQueryFusionAlgorithm `json:"fusionAlgorithm,omitempty"`
+	IncludeData     *bool                                `json:"includeData,omitempty"`
+	IncludeMetadata *bool                                `json:"includeMetadata,omitempty"`
+	IncludeVectors  *bool                                `json:"includeVectors,omitempty"`
+
+	// MaxIdle seconds
+	MaxIdle           *float32                               `json:"maxIdle,omitempty"`
+	QueryMode         *ResumableVectorQueryQueryMode         `json:"queryMode,omitempty"`
+	SparseVector      *SparseVector                          `json:"sparseVector,omitempty"`
+	TopK              *int                                   `json:"topK,omitempty"`
+	Vector            *VectorValues                          `json:"vector,omitempty"`
+	WeightingStrategy *ResumableVectorQueryWeightingStrategy `json:"weightingStrategy,omitempty"`
+}
+
+// ResumableVectorQueryFusionAlgorithm defines model for ResumableVectorQuery.FusionAlgorithm.
+type ResumableVectorQueryFusionAlgorithm string
+
+// ResumableVectorQueryQueryMode defines model for ResumableVectorQuery.QueryMode.
+type ResumableVectorQueryQueryMode string
+
+// ResumableVectorQueryWeightingStrategy defines model for ResumableVectorQuery.WeightingStrategy.
+type ResumableVectorQueryWeightingStrategy string
+
 // RunRef defines model for RunRef.
 type RunRef struct {
 	WorkflowRunCreatedAt *int64  `json:"workflowRunCreatedAt,omitempty"`
@@ -1098,8 +1293,8 @@ type SigningKeys struct {
 
 // SparseVector defines model for SparseVector.
 type SparseVector struct {
-	Indices []int32   `json:"indices"`
-	Values  []float32 `json:"values"`
+	Indices *[]int32   `json:"indices,omitempty"`
+	Values  *[]float32 `json:"values,omitempty"`
 }
 
 // StepError defines model for StepError.
@@ -1213,15 +1408,12 @@ type UsageStatistics struct {
 
 // VectorDataQuery defines model for VectorDataQuery.
 type VectorDataQuery struct {
-	Data            string                          `json:"data"`
-	Filter          *string                         `json:"filter,omitempty"`
-	FusionAlgorithm *VectorDataQueryFusionAlgorithm `json:"fusionAlgorithm,omitempty"`
-	IncludeData     *bool                           `json:"includeData,omitempty"`
-	IncludeMetadata *bool                           `json:"includeMetadata,omitempty"`
-	IncludeVectors  *bool                           `json:"includeVectors,omitempty"`
-
-	// MaxIdle of a resumable query
-	MaxIdle           *float32                          `json:"maxIdle,omitempty"`
+	Data              string                            `json:"data"`
+	Filter            *string                           `json:"filter,omitempty"`
+	FusionAlgorithm   *VectorDataQueryFusionAlgorithm   `json:"fusionAlgorithm,omitempty"`
+	IncludeData       *bool                             `json:"includeData,omitempty"`
+	IncludeMetadata   *bool                             `json:"includeMetadata,omitempty"`
+	IncludeVectors    *bool                             `json:"includeVectors,omitempty"`
 	QueryMode         *VectorDataQueryQueryMode         `json:"queryMode,omitempty"`
 	TopK              *int                              `json:"topK,omitempty"`
 	WeightingStrategy *VectorDataQueryWeightingStrategy `json:"weightingStrategy,omitempty"`
@@ -1241,8 +1433,10 @@ type VectorDataUpsert struct {
 	Data string `json:"data"`
 
 	// Id A number is kept as a string.
-	Id       VectorID                `json:"id"`
-	Metadata *map[string]interface{} `json:"metadata,omitempty"`
+	Id VectorID `json:"id"`
+
+	// Metadata Any JSON value.
+	Metadata interface{} `json:"metadata,omitempty"`
 }
 
 // VectorError defines model for VectorError.
@@ -1301,14 +1495,11 @@ type VectorIndexInfoIndexType string
 
 // VectorQuery defines model for VectorQuery.
 type VectorQuery struct {
-	Filter          *string                     `json:"filter,omitempty"`
-	FusionAlgorithm *VectorQueryFusionAlgorithm `json:"fusionAlgorithm,omitempty"`
-	IncludeData     *bool                       `json:"includeData,omitempty"`
-	IncludeMetadata *bool                       `json:"includeMetadata,omitempty"`
-	IncludeVectors  *bool                       `json:"includeVectors,omitempty"`
-
-	// MaxIdle of a resumable query
-	MaxIdle           *float32                      `json:"maxIdle,omitempty"`
+	Filter            *string                       `json:"filter,omitempty"`
+	FusionAlgorithm   *VectorQueryFusionAlgorithm   `json:"fusionAlgorithm,omitempty"`
+	IncludeData       *bool                         `json:"includeData,omitempty"`
+	IncludeMetadata   *bool                         `json:"includeMetadata,omitempty"`
+	IncludeVectors    *bool                         `json:"includeVectors,omitempty"`
 	QueryMode         *VectorQueryQueryMode         `json:"queryMode,omitempty"`
 	SparseVector      *SparseVector                 `json:"sparseVector,omitempty"`
 	TopK              *int                          `json:"topK,omitempty"`
@@ -1366,8 +1557,10 @@ type VectorUpdate struct {
 	Data *string `json:"data,omitempty"`
 
 	// Id A number is kept as a string.
-	Id                 VectorID                        `json:"id"`
-	Metadata           *map[string]interface{}         `json:"metadata,omitempty"`
+	Id VectorID `json:"id"`
+
+	// Metadata Any JSON value.
+	Metadata           interface{}                     `json:"metadata,omitempty"`
 	MetadataUpdateMode *VectorUpdateMetadataUpdateMode `json:"metadataUpdateMode,omitempty"`
 	SparseVector       *SparseVector                   `json:"sparseVector,omitempty"`
 	Vector             *VectorValues                   `json:"vector,omitempty"`
@@ -1381,10 +1574,12 @@ type VectorUpsert struct {
 	Data *string `json:"data,omitempty"`
 
 	// Id A number is kept as a string.
-	Id           VectorID                `json:"id"`
-	Metadata     *map[string]interface{} `json:"metadata,omitempty"`
-	SparseVector *SparseVector           `json:"sparseVector,omitempty"`
-	Vector       *VectorValues           `json:"vector,omitempty"`
+	Id VectorID `json:"id"`
+
+	// Metadata Any JSON value.
+	Metadata     interface{}   `json:"metadata,omitempty"`
+	SparseVector *SparseVector `json:"sparseVector,omitempty"`
+	Vector       *VectorValues `json:"vector,omitempty"`
 }
 
 // VectorValues defines model for VectorValues.
@@ -1540,19 +1735,19 @@ type WorkflowTriggered struct {
 }
 
 // BulkCount defines model for BulkCount.
-type BulkCount = int
+type BulkCount = int64
 
 // Command defines model for Command.
 type Command = string
 
 // Count10 defines model for Count10.
-type Count10 = int
+type Count10 = int64
 
 // Count100 defines model for Count100.
-type Count100 = int
+type Count100 = int64
 
 // Count1000 defines model for Count1000.
-type Count1000 = int
+type Count1000 = int64
 
 // DLQID defines model for DLQID.
 type DLQID = string
