@@ -32,6 +32,14 @@ help: ## List the targets
 build: ## Build bin/understudy
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/understudy ./cmd/understudy
 
+.PHONY: release
+release: build sbom ## The binary with its bill of materials
+
+.PHONY: sbom
+sbom: build ## bin/understudy.cdx.json: the modules in the binary (CycloneDX), as the binary itself says
+	@$(GO) version -m bin/understudy | awk -f .ci/sbom.awk >bin/understudy.cdx.json
+	@echo "bin/understudy.cdx.json: $$(grep -c '"purl"' bin/understudy.cdx.json) components"
+
 .PHONY: run
 run: build ## Run the stand-in; ARGS='--clock manual' adds flags
 	exec bin/understudy serve $(ARGS)

@@ -3,12 +3,8 @@ package mockserver
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"reflect"
-	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine"
@@ -85,136 +81,6 @@ func infoBody(v *engine.VectorInfo) map[string]any {
 		out["sparseIndex"] = map[string]any{"embeddingModel": v.EmbeddingModel}
 	}
 	return out
-}
-
-// numbers are components on the wire. A null, which is how JavaScript writes
-// NaN and infinity, is no number.
-type numbers []float32
-
-func (n *numbers) UnmarshalJSON(raw []byte) error {
-	if at := bytes.Index(raw, []byte("null")); at > 0 {
-		return fmt.Errorf("vector component %d is null; accepted are finite numbers", bytes.Count(raw[:at], []byte(",")))
-	}
-	return json.Unmarshal(raw, (*[]float32)(n))
-}
-
-// sparseJSON is a sparse vector on the wire.
-type sparseJSON struct {
-	Indices []int32 `json:"indices"`
-	Values  numbers `json:"values"`
-}
-
-func (v *sparseJSON) vector() *engine.SparseVector {
-	if v == nil {
-		return nil
-	}
-	return &engine.SparseVector{Indices: v.Indices, Values: v.Values}
-}
-
-// vectorJSON is a vector on the wire. An id may be a number; it comes back as
-// a string.
-type vectorJSON struct {
-	ID       vectorID        `json:"id"`
-	Vector   numbers         `json:"vector"`
-	Sparse   *sparseJSON     `json:"sparseVector"`
-	Metadata json.RawMessage `json:"metadata"`
-	Data     *string         `json:"data"`
-	Mode     string          `json:"metadataUpdateMode"`
-}
-
-func (v *vectorJSON) vector() engine.Vector {
-	if bytes.Equal(v.Metadata, []byte("null")) {
-		v.Metadata = nil
-	}
-	return engine.Vector{ID: string(v.ID), Values: v.Vector, Sparse: v.Sparse.vector(), Metadata: v.Metadata, Data: v.Data}
-}
-
-// vectorID is an id on the wire, which may be a number.
-type vectorID string
-
-// UnmarshalJSON reads a string or a number, and nothing else.
-func (id *vectorID) UnmarshalJSON(raw []byte) error {
-	*id = vectorID(idText(raw))
-	if *id == "" || !strings.ContainsAny(string(raw[:1]), `"-0123456789`) {
-		return fmt.Errorf("id %s: invalid value: must be a non-empty string or a number", shorten(string(raw)))
-	}
-	return nil
-}
-
-// missingID refuses vectors of which one has no id.
-func missingID(list []vectorJSON) error {
-	for i := range list {
-		if list[i].ID == "" {
-			return invalid("body /id: missing: must be a non-empty string or a number")
-		}
-	}
-	return nil
-}
-
-// idText is a string's text, or the digits of a number.
-func idText(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
-}
-
-// oneOf refuses a word that is given and not in the list.
-func oneOf(name, value string, accepted []string) error {
-	if value == "" || slices.Contains(accepted, value) {
-		return nil
-	}
-	return invalid(fmt.Sprintf("body /%s: received %q; accepted are %s", name, shorten(value), strings.Join(accepted, ", ")))
-}
-
-// oneOrMany reads one object, or a list of them.
-func oneOrMany[T any](body []byte) ([]T, error) {
-	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
-		var items []*T
-		err := unmarshal(body, &items)
-		list := make([]T, len(items))
-		for i, item := range items {
-			if item == nil {
-				return nil, invalid(fmt.Sprintf("body /%d: invalid value null: must be an object", i))
-			}
-			list[i] = *item
-		}
-		return list, err
-	}
-	var one T
-	err := unmarshal(body, &one)
-	return []T{one}, err
-}
-
-// unmarshal reads JSON and says where it breaks.
-func unmarshal(body []byte, to any) error {
-	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
-		return invalid("body: invalid value null: must be an object, or what else the operation takes")
-	}
-	err := json.Unmarshal(body, to)
-	if err == nil {
-		return nil
-	}
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return invalid("body /" + strings.ReplaceAll(wrong.Field, ".", "/") + ": received " + wrong.Value + "; accepted is " + jsonKinds[wrong.Type.Kind()])
-	}
-	if broken, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return invalid(fmt.Sprintf("body: invalid JSON: byte %d: %v", broken.Offset, broken))
-	}
-	return invalid("body: " + err.Error())
-}
-
-// jsonKinds is what a value must be to be read.
-var jsonKinds = map[reflect.Kind]string{
-	reflect.Bool:    "true or false",
-	reflect.Float32: "a finite number of 32 bits",
-	reflect.Int:     "a whole number",
-	reflect.Int32:   "a whole number of 32 bits",
-	reflect.Map:     "an object",
-	reflect.Slice:   "a list",
-	reflect.String:  "a string",
-	reflect.Struct:  "an object",
 }
 
 func (s *Server) upsertVectors(c *call) (reply, error) {
