@@ -37,7 +37,7 @@ release: build sbom ## The binary with its bill of materials
 
 .PHONY: sbom
 sbom: build ## bin/understudy.cdx.json: the modules in the binary (CycloneDX), as the binary itself says
-	@$(GO) version -m bin/understudy | awk -f .ci/sbom.awk >bin/understudy.cdx.json
+	@$(GO) version -m bin/understudy | awk -v release='$(VERSION)' -f .ci/sbom.awk >bin/understudy.cdx.json
 	@echo "bin/understudy.cdx.json: $$(grep -c '"purl"' bin/understudy.cdx.json) components"
 
 .PHONY: run

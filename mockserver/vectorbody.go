@@ -141,4 +141,3 @@ var jsonKinds = map[reflect.Kind]string{
 	reflect.String:  "a string",
 	reflect.Struct:  "an object",
 }
-
