@@ -34,6 +34,8 @@ func headerSettings(h http.Header) settings {
 	for name, values := range h {
 		if rest, ok := strings.CutPrefix(name, configPrefix); ok && len(values) > 0 {
 			set[rest] = setting{"header", name, values}
+		} else if misspeltPrefix(name) != "" {
+			set[name] = setting{"header", name, values} // which no option has
 		}
 	}
 	return set
@@ -173,7 +175,7 @@ func (set settings) parseFamilies(o *engine.Options, problems []spec.Problem) ([
 			if rest = textproto.CanonicalMIMEHeaderKey(rest); !slices.Contains(ofTheHop, rest) {
 				o.Forward[rest] = s.values
 			}
-		} else if !knownName(name) {
+		} else if !knownName(name) || misspeltProtocol(name) {
 			unknown = append(unknown, s)
 		}
 	}

@@ -53,9 +53,53 @@ var optionNames = func() (names []string) {
 	return append(names, "Cron", "Schedule-Id")
 }()
 
+// prefixWords begin the headers of the built-in dialects. Those that are short
+// are near too many words.
+var prefixWords = func() (words []string) {
+	for _, d := range spec.BuiltInDialects() {
+		if word := strings.TrimSuffix(d.HeaderPrefix, "-"); len(word) > 4 {
+			words = append(words, word)
+		}
+	}
+	return words
+}()
+
+// misspeltPrefix is the header that somebody meant who wrote an option behind a
+// prefix that is not quite right, "" for all other headers.
+func misspeltPrefix(name string) string {
+	i := strings.IndexAny(name, "-_")
+	if i < 0 {
+		return ""
+	}
+	for _, word := range prefixWords {
+		if max(i-len(word), len(word)-i) > 2 || spec.Distance(strings.ToLower(name[:i]), strings.ToLower(word)) > 2 {
+			continue
+		}
+		for _, option := range optionNames {
+			if strings.EqualFold(option, strings.ReplaceAll(name[i+1:], "_", "-")) {
+				return word + "-" + option
+			}
+		}
+	}
+	return ""
+}
+
+// misspeltProtocol reports whether a name is almost one of a workflow message.
+// Others pass: client libraries add to them.
+func misspeltProtocol(name string) bool {
+	if !strings.HasPrefix(name, "Workflow-") {
+		return false
+	}
+	_, least := spec.Nearest(name, optionNames)
+	return least > 0 && least <= 2
+}
+
 // nearest is the configuration name that an unknown one resembles, in the
 // spelling of where it was given; "" when none comes close.
 func nearest(name string) string {
+	if meant := misspeltPrefix(name); meant != "" {
+		return meant
+	}
 	given := strings.ToLower(name[len(configPrefix):])
 	best, least := spec.Nearest(given, optionNames)
 	if most := max(2, len(given)/3); least > most {

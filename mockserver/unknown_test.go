@@ -3,6 +3,7 @@ package mockserver_test
 import (
 	"bytes"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -45,6 +46,7 @@ func TestUnknownOptionNamesTheNearest(t *testing.T) {
 		{"a nested query parameter", "publish/https://e.test/?p-callback-retires=1", "", "", "query p-callback-retires: unknown option; did you mean p-callback-retries?"},
 		{"an item of a batch", "batch", `[{"destination":"https://e.test/"},{"destination":"https://e.test/","headers":{"P-Lable":"x"}}]`, "", "item 1 header P-Lable: unknown option; did you mean P-Label?"},
 		{"a schedule", "schedules/https://e.test/", "", "P-Cron: 0 0 1 1 *\nP-Schedule-Di: x", "header P-Schedule-Di: unknown option; did you mean P-Schedule-Id?"},
+		{"a name of the workflow protocol", "publish/https://e.test/", "", "P-Workflow-Runidd: x", "header P-Workflow-Runidd: unknown option; did you mean P-Workflow-Runid?"},
 		{"nothing like it", "publish/https://e.test/", "", "P-Xyzzy-Quux: 1", "header P-Xyzzy-Quux: unknown option"},
 	} {
 		for _, prefix := range []string{"Svc-", d.HeaderPrefix} {
@@ -76,6 +78,23 @@ func TestUnknownOptionNamesTheNearest(t *testing.T) {
 			t.Errorf("warning %q", got)
 		}
 	})
+	word := strings.TrimSuffix(d.HeaderPrefix, "-")
+	for header, meant := range map[string]string{
+		word[1:] + "-Delay": "Delay", word[:4] + "-" + word[4:] + "-Label": "", word[:5] + "hs-Delay": "Delay", "Q" + word[2:] + "-Retries": "Retries", word + "_callback": "Callback",
+		word[:6] + "-Failure-Callback": "Failure-Callback", word[:6] + "-Own": "", "Accept-Label": "", "Delay": "",
+	} {
+		header := http.CanonicalHeaderKey(header)
+		t.Run("the prefix of "+header, func(t *testing.T) {
+			want := ""
+			if meant != "" {
+				want = "header " + header + ": unknown option; did you mean " + d.HeaderPrefix + meant + "?"
+			}
+			a := newClient(t, u).do("POST", "/v2/publish/https://e.test/", "", header+": 1h").ok()
+			if got := a.header.Get("Svc-Warning") + a.header.Get(d.HeaderPrefix+"Warning"); got != want {
+				t.Errorf("warning %q, want %q", got, want)
+			}
+		})
+	}
 	t.Run("a retry out of the DLQ is warned of as well", func(t *testing.T) {
 		a := newClient(t, u).do("POST", "/v2/dlq/retry", "", "Svc-Dealy: 1h")
 		if got := a.header.Get("Svc-Warning"); got != "header Svc-Dealy: unknown option; did you mean Svc-Delay?" {
