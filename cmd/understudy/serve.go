@@ -63,7 +63,7 @@ func (c *ServeCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	banner(e.out, s) // last: who sees it finds the ready file written
+	banner(e.out, s, c.Embed) // last: who sees it finds the ready file written
 	c.saveUntil(e.ctx, s, cfg.Log)
 	return c.stop(s)
 }
@@ -213,10 +213,14 @@ func byteCount(text string) (int64, error) {
 }
 
 // banner says once how to use the server.
-func banner(w io.Writer, s *mockserver.Server) {
+func banner(w io.Writer, s *mockserver.Server, embedding string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Understudy %s is running at %s\n\n", mockserver.Version, s.URL())
-	fmt.Fprintf(&b, "  messaging   %s\n  region      %s\n  management  %s\n  vector      %s\n  key-value   %s\n\n", s.URL(), s.RegionURL(), s.ManagementURL(), s.VectorURL(), s.KVURL())
+	fmt.Fprintf(&b, "  messaging   %s\n  region      %s\n  management  %s\n  vector      %s\n  key-value   %s\n", s.URL(), s.RegionURL(), s.ManagementURL(), s.VectorURL(), s.KVURL())
+	if embedding != "" {
+		fmt.Fprintf(&b, "  embedding   %s: vectors for tests, which know words and no meaning\n", embedding)
+	}
+	b.WriteString("\n")
 	if s.EveryInterface() {
 		b.WriteString("It listens on every interface: other machines use an address of this one in place of 127.0.0.1.\n\n")
 	}
