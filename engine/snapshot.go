@@ -190,18 +190,26 @@ var timerKinds = []string{wakeMessage: "message", wakeFlow: "flowKey", wakeSched
 func (a *Account) Snapshot() *Snapshot {
 	a.lock()
 	defer a.unlock()
-	w := &saver{account: a, messages: map[*Message]int{}, items: map[*item]int{}, runs: map[*Run]int{}, slots: map[*slot]int{}, queues: map[*queue]int{}}
+	room := max(len(a.messages), len(a.log.created)) // a list that grows is copied again and again, under the lock
+	w := &saver{account: a, messages: make(map[*Message]int, room), items: map[*item]int{}, runs: map[*Run]int{}, slots: map[*slot]int{}, queues: map[*queue]int{}}
 	w.Snapshot = Snapshot{
 		Version: SnapshotVersion, Account: a.cfg.ID, Clock: a.clockMode(), Now: a.now, CurrentKey: a.current, NextKey: a.next, Sequence: a.seq,
 		Generator: a.ids.saved(), Timers: a.timers.saved(),
 	}
+	w.Messages = make([]savedMessage, 0, room)
 	w.log()
 	for _, run := range a.runList.items {
 		if run != nil {
 			w.run(run)
 		}
 	}
-	for _, m := range sortedMessages(a.messages) {
+	unlogged := map[string]*Message{} // most are in the log, and have their place
+	for id, m := range a.messages {
+		if w.messages[m] == 0 {
+			unlogged[id] = m
+		}
+	}
+	for _, m := range sortedMessages(unlogged) {
 		w.message(m)
 	}
 	w.messaging()
