@@ -56,6 +56,7 @@ func plant(t *testing.T, u *mockserver.TestServer, c *client, echo string) {
 	c.do("POST", "/v2/publish/"+url.PathEscape(with), "x", forwarded...).ok()
 	c.do("POST", "/v2/publish/"+url.PathEscape(url.PathEscape(with)), "x", forwarded...) // whatever comes of it
 	c.do("POST", "/v2/publish/"+dead, "x", forwarded...).ok()
+	c.do("POST", "/v2/publish/"+strings.Replace(dead, "http:", "https:", 1), "x", forwarded...).ok() // speaks no TLS, which the error says
 	c.do("POST", "/v2/publish/https://refused.test/?svc%5Ftoken="+planted, "x", append(forwarded, "Authorization:")...).refused(401)
 	c.do("POST", "/v2/publish/https://down.test/?SVC-FORWARD-AUTHORIZATION=Bearer%20"+planted, "x", "Svc-Retries: 0")
 	c.do("POST", "/v2/publish/ftp://user:"+planted+"@app.test/", "x").refused(400)

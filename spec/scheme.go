@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
+	"net/url"
 	"slices"
 	"strings"
 	"syscall"
@@ -24,16 +25,25 @@ var (
 // WrongScheme says in words that a call to a URL used http for a port that
 // speaks TLS, or https for one that does not; "" for any other text of an error
 // or an answer.
-func WrongScheme(url, text string) string {
+func WrongScheme(address, text string) string {
 	contains := func(part string) bool { return strings.Contains(text, part) }
-	host, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(url, "https://"), "http://"), "/")
+	host := hostOf(address)
 	switch {
-	case strings.HasPrefix(url, "https:") && slices.ContainsFunc(plainAnswers, contains):
+	case strings.HasPrefix(address, "https:") && slices.ContainsFunc(plainAnswers, contains):
 		return host + " speaks plain HTTP, not TLS: use http:// in place of https://"
-	case strings.HasPrefix(url, "http:") && slices.ContainsFunc(tlsAnswers, contains):
+	case strings.HasPrefix(address, "http:") && slices.ContainsFunc(tlsAnswers, contains):
 		return host + " speaks TLS, not plain HTTP: use https:// in place of http://"
 	}
 	return ""
+}
+
+// hostOf is the host and port of a URL, without user and password.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "the destination"
+	}
+	return u.Host
 }
 
 // Closed reports whether a server ended the connection without an answer, as
@@ -48,15 +58,13 @@ const probeLimit = 2 * time.Second
 
 // WrongSchemeOf is WrongScheme for the error of a call. When the server has
 // closed the connection, it tries whether a TLS handshake succeeds there.
-func WrongSchemeOf(ctx context.Context, url string, err error) string {
-	host, ok := strings.CutPrefix(url, "http://")
-	if why := WrongScheme(url, err.Error()); why != "" || !ok || !Closed(err) {
+func WrongSchemeOf(ctx context.Context, address string, err error) string {
+	if why := WrongScheme(address, err.Error()); why != "" || !strings.HasPrefix(address, "http:") || !Closed(err) {
 		return why
 	}
-	host, _, _ = strings.Cut(host, "/")
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", host)
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", hostOf(address))
 	if err != nil {
 		return ""
 	}
@@ -65,5 +73,5 @@ func WrongSchemeOf(ctx context.Context, url string, err error) string {
 	if probe.HandshakeContext(ctx) != nil {
 		return ""
 	}
-	return WrongScheme(url, tlsAnswers[0])
+	return WrongScheme(address, tlsAnswers[0])
 }

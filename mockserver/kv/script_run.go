@@ -131,6 +131,12 @@ func (e *embedded) eval(c *connection, name string, args []string) any {
 	return run.run(proto, args[2:2+keys], args[2+keys:])
 }
 
+// Bounds of the stack of a script.
+const (
+	maxScriptCalls  = 4096    // functions that call each other
+	maxScriptValues = 1 << 17 // arguments and local variables
+)
+
 // scriptRun is one run of a script.
 type scriptRun struct {
 	e        *embedded
@@ -145,7 +151,7 @@ func (r *scriptRun) run(proto *lua.FunctionProto, keys, args []string) (reply an
 	ctx, cancel := context.WithTimeout(r.c.ctx, maxScriptTime)
 	defer cancel()
 	defer context.AfterFunc(r.e.stop, cancel)()
-	r.state = lua.NewState(lua.Options{SkipOpenLibs: true})
+	r.state = lua.NewState(lua.Options{SkipOpenLibs: true, CallStackSize: maxScriptCalls, MinimizeStackMemory: true, RegistryMaxSize: maxScriptValues})
 	defer r.state.Close()
 	defer func() {
 		if fault := recover(); fault != nil {

@@ -35,7 +35,26 @@ func compileScript(text string) (*lua.FunctionProto, error) {
 	if r.deep {
 		return nil, errors.New("user_script: chunk has too many syntax levels")
 	}
-	return lua.Compile(chunk, "user_script")
+	proto, err := lua.Compile(chunk, "user_script")
+	if err == nil {
+		plainCalls(proto)
+	}
+	return proto, err
+}
+
+// plainCalls makes plain calls of tail calls. The interpreter writes a line for
+// each of those when a script fails: recursion without end took a gigabyte, and
+// 25 s after the script had been killed.
+func plainCalls(proto *lua.FunctionProto) {
+	const operands = 1<<26 - 1 // of an instruction; the operation is above them
+	for i, instruction := range proto.Code {
+		if instruction>>26 == uint32(lua.OP_TAILCALL) {
+			proto.Code[i] = uint32(lua.OP_CALL)<<26 | instruction&operands
+		}
+	}
+	for _, inner := range proto.FunctionPrototypes {
+		plainCalls(inner)
+	}
 }
 
 // rewriter replaces concatenations, and finds out whether parts nest too deep.

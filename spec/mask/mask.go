@@ -17,6 +17,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -27,8 +28,11 @@ const Hidden = "***"
 // names are the words that a name of a credential ends with. Sorted.
 var names = []string{
 	"access-key",
+	"amz-signature",
 	"api-key",
 	"apikey",
+	"auth",
+	"auth-key",
 	"authentication",
 	"authorization",
 	"cookie",
@@ -36,19 +40,33 @@ var names = []string{
 	"cookies",
 	"credential",
 	"credentials",
+	"csrf",
 	"functions-key",
+	"goog-signature",
+	"jwt",
+	"pass",
+	"passphrase",
 	"passwd",
 	"password",
 	"private-key",
+	"pwd",
 	"secret",
+	"secret-id",
 	"secret-key",
+	"session",
+	"session-id",
+	"sessionid",
+	"sig",
 	"subscription-key",
 	"token",
 }
 
+// glued are those that words without a hyphen end with, too: Xauthtoken.
+var glued = []string{"apikey", "authorization", "cookie", "password", "secret", "sessionid", "token"}
+
 // stems are in every name of a credential: looking for them is fast, and few
 // names have one.
-var stems = []string{"auth", "cook", "cred", "key", "pass", "secret", "token"}
+var stems = []string{"auth", "cook", "cred", "csrf", "jwt", "key", "pass", "pwd", "secret", "session", "sig", "token"}
 
 // holds reports whether a text has one of the parts, in upper or lower case.
 func holds(text string, parts ...string) bool {
@@ -70,7 +88,7 @@ func Secret(name string) bool {
 	}
 	plain := spelled(name)
 	for _, n := range names {
-		if rest, ok := strings.CutSuffix(plain, n); ok && (rest == "" || strings.HasSuffix(rest, "-")) {
+		if rest, ok := strings.CutSuffix(plain, n); ok && (rest == "" || strings.HasSuffix(rest, "-") || slices.Contains(glued, n)) {
 			return true
 		}
 	}
@@ -94,7 +112,7 @@ func spelled(name string) string {
 		lower = unicode.IsLower(c)
 		b.WriteRune(unicode.ToLower(c))
 	}
-	return b.String()
+	return strings.Trim(b.String(), "-") // token[]
 }
 
 // Header is a header without credentials. The one that is given stays as it is.

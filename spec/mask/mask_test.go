@@ -49,12 +49,13 @@ func TestURL(t *testing.T) {
 func TestSecret(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"Authorization", "AUTHORIZATION", "proxy-authorization", "Cookie", "Set-Cookie", "X-Api-Key", "x_api_key", "apiKey", "APIKEY", "Svc-Forward-Authorization", "svc-callback-forward-cookie",
-		"Brand-Forward-X-API-KEY", "X-Auth-Token", "accessToken", "client_secret", "password", "_token", "X-Amz-Security-Token", "headers[Authorization]", " Authorization "} {
+		"Brand-Forward-X-API-KEY", "X-Auth-Token", "accessToken", "client_secret", "password", "_token", "X-Amz-Security-Token", "headers[Authorization]", " Authorization ",
+		"X-Auth", "auth", "X-Auth-Key", "pass", "pwd", "Passphrase", "jwt", "sig", "X-Amz-Signature", "X-Goog-Signature", "X-Secret-Id", "Xauthtoken", "token[]", "JSESSIONID", "X-Session", "X-Csrf", "token "} {
 		if !mask.Secret(name) {
 			t.Errorf("%s: shown", name)
 		}
 	}
-	for _, name := range []string{"", "Content-Type", "Svc-Flow-Control-Key", "flowControlKey", "tokens", "Svc-Retries", "Idempotency-Key", "key", "Cookie-Policy", "broken"} {
+	for _, name := range []string{"", "Content-Type", "Svc-Flow-Control-Key", "flowControlKey", "tokens", "Svc-Retries", "Idempotency-Key", "key", "Cookie-Policy", "broken", "bypass", "Svc-Signature", "X-Hub-Signature", "design", "compass"} {
 		if mask.Secret(name) {
 			t.Errorf("%s: hidden", name)
 		}
