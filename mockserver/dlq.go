@@ -171,7 +171,8 @@ func entryBody(e *engine.DLQEntry) api.WorkflowDLQEntry {
 		out.WorkflowCreatedAt = e.Run.CreatedAt.UnixMilli()
 		out.Body, out.BodyBase64 = bodyText(e.Payload)
 	}
-	out.ResponseStatus, out.ResponseHeader = some(e.Last.Status), headerMap(e.Last.Header)
+	// The Python client reads no entry without a status: 0 if nothing answered.
+	out.ResponseStatus, out.ResponseHeader = new(e.Last.Status), headerMap(e.Last.Header)
 	out.ResponseBody, out.ResponseBodyBase64 = bodyText(e.Last.Body)
 	out.ResponseBodyNote = some(e.Last.Note)
 	if e.Last.Status == 0 && e.Last.Err != "" {

@@ -273,6 +273,25 @@ func TestDLQ(t *testing.T) {
 	c.do("POST", "/v2/dlq/retry/1-1", "").refused(404, "1-1")
 }
 
+// TestDLQEntryWithoutAnAnswer: the Python client reads the status of each entry, and
+// would list none if one entry lacked it.
+func TestDLQEntryWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Script(mockserver.Stub{URL: "https://down.test/*", Answers: []mockserver.Answer{{Fail: "refused"}}})
+	u.Publish("https://down.test/", nil, "Svc-Retries: 0")
+	u.Settle()
+	a := newClient(t, u).do("GET", "/v2/dlq", "").ok()
+	if len(a.list("messages")) != 1 {
+		t.Fatalf("got %s, want one entry", a.raw)
+	}
+	for path, want := range map[string]any{"the list": a.get("messages", 0, "responseStatus"), "the entry": newClient(t, u).do("GET", "/v2/dlq/"+a.text("messages", 0, "dlqId"), "").ok().get("responseStatus")} {
+		if want != 0.0 {
+			t.Errorf("%s: got responseStatus %v, want 0", path, want)
+		}
+	}
+}
+
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
