@@ -119,6 +119,7 @@ func TestVectorIndexesRefuse(t *testing.T) {
 		{docs, "/range", `{"cursor":"x"}`, 400, []string{"cursor", "x", "nextCursor"}},
 		{docs, "/range", `{"limit":-1}`, 400, []string{"limit", "-1", "from 1"}},
 		{docs, "/fetch", `null`, 400, []string{"null", "object"}},
+		{docs, "/update", `{"id":"a","sparseVector":{"indices":[null],"values":[1]}}`, 400, []string{"index null", "32 bits"}},
 		{docs, "/query", `[null]`, 400, []string{"/0", "null", "object"}},
 		{docs, "/delete", "\xff\xfe", 400, []string{"UTF-8"}},
 		{docs, "/query", `null`, 400, []string{"null", "object"}},

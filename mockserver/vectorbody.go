@@ -23,9 +23,19 @@ func (n *numbers) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]float32)(n))
 }
 
+// indices are those of a sparse vector on the wire; a null is none.
+type indices []int32
+
+func (n *indices) UnmarshalJSON(raw []byte) error {
+	if bytes.Index(raw, []byte("null")) > 0 {
+		return errors.New("sparse vector index null: invalid value: must be an integer of 32 bits")
+	}
+	return json.Unmarshal(raw, (*[]int32)(n))
+}
+
 // sparseJSON is a sparse vector on the wire.
 type sparseJSON struct {
-	Indices []int32 `json:"indices"`
+	Indices indices `json:"indices"`
 	Values  numbers `json:"values"`
 }
 

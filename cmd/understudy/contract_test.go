@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,7 +46,10 @@ func TestContract(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		skipLoud(t, "python3 is not installed: the documents are NOT tested against the server")
 	}
-	const dir = "../../conformance/contract"
+	dir, err := filepath.Abs("../../conformance/contract")
+	if err != nil {
+		t.Fatal(err)
+	}
 	modules, binary := installPython(t, dir), build(t)
 	for _, c := range contracts {
 		t.Run(c.name, func(t *testing.T) {
@@ -99,12 +104,8 @@ func schemathesis(t *testing.T, modules, config string, env []string, args ...st
 	if os.Getenv("CONTRACT") != "" {
 		ctx = t.Context()
 	}
-	config, err := filepath.Abs(filepath.Join(config, "schemathesis.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	report := filepath.Join(t.TempDir(), "report.json")
-	args = append([]string{filepath.Join(modules, "bin", "schemathesis"), "--config-file", config}, args...)
+	args = append([]string{filepath.Join(modules, "bin", "schemathesis"), "--config-file", filepath.Join(config, "schemathesis.toml")}, args...)
 	run := exec.CommandContext(ctx, "python3", append(args, "--report", "json", "--report-json-path", report)...)
 	run.Dir, run.Env = t.TempDir(), append(os.Environ(), append(env, "PYTHONDONTWRITEBYTECODE=1")...)
 	out, err := run.CombinedOutput()
@@ -116,4 +117,88 @@ func schemathesis(t *testing.T, modules, config string, env []string, args ...st
 		t.Error(strings.TrimSpace(fmt.Sprintf("schemathesis: %v %v\n%s", err, unread, out)))
 	}
 	return found
+}
+
+// kvCommands are commands with meaning, in an order in which each finds what it
+// needs, and the result of each.
+var kvCommands = []struct{ command, result string }{
+	{`["SET","greeting","hello","EX",60]`, `"OK"`},
+	{`["GET","greeting"]`, `"hello"`},
+	{`["APPEND","greeting"," you"]`, `9`},
+	{`["STRLEN","greeting"]`, `9`},
+	{`["INCRBY","counter",41]`, `41`},
+	{`["INCR","counter"]`, `42`},
+	{`["TTL","counter"]`, `-1`},
+	{`["GET","none"]`, `null`},
+	{`["MSET","a",1,"b",true]`, `"OK"`},
+	{`["MGET","a","b","none"]`, `["1","true",null]`},
+	{`["HSET","user","name","Ada","age",36]`, `2`},
+	{`["HGET","user","name"]`, `"Ada"`},
+	{`["RPUSH","list","x","y","z"]`, `3`},
+	{`["LRANGE","list",0,-1]`, `["x","y","z"]`},
+	{`["SADD","set","m"]`, `1`},
+	{`["SISMEMBER","set","m"]`, `1`},
+	{`["ZADD","rank",1,"one",2,"two"]`, `2`},
+	{`["ZRANGE","rank",0,-1,"WITHSCORES"]`, `["one","1","two","2"]`},
+	{`["EVAL","return redis.call('INCR', KEYS[1])",1,"counter"]`, `43`},
+	{`["EXISTS","counter","none"]`, `1`},
+	{`["DEL","counter","none"]`, `1`},
+}
+
+// TestContractCommands sends commands with meaning to the key-value store, one
+// by one, in the path, as a pipeline and as a transaction, and holds every
+// answer to the document.
+func TestContractCommands(t *testing.T) {
+	t.Parallel()
+	doc, err := spec.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := serve(t, build(t), contractFlags...)
+	token := ""
+	for _, v := range server.env {
+		if value, ok := strings.CutPrefix(v, "UNDERSTUDY_KV_TOKEN="); ok {
+			token = value
+		}
+	}
+	send := func(t *testing.T, operation, method, path, body, want string) {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), method, server.url+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }()
+		got, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		op := doc.Operation(operation)
+		if problems := op.CheckResponse(response.StatusCode, response.Header, got); len(problems) > 0 || !op.Declares(response.StatusCode) {
+			t.Errorf("%s %s %s: status %d: %v", method, path, body, response.StatusCode, problems)
+		}
+		if string(got) != want {
+			t.Errorf("%s %s %s: got %s, want %s", method, path, body, got, want)
+		}
+	}
+	for _, form := range []struct{ operation, path string }{{"kvPipeline", "/kv/pipeline"}, {"kvTransaction", "/kv/multi-exec"}} {
+		var commands, results []string
+		for _, c := range kvCommands {
+			commands, results = append(commands, c.command), append(results, `{"result":`+c.result+`}`)
+		}
+		send(t, "kvCommand", http.MethodPost, "/kv", `["FLUSHALL"]`, `{"result":"OK"}`)
+		send(t, form.operation, http.MethodPost, form.path, "["+strings.Join(commands, ",")+"]", "["+strings.Join(results, ",")+"]")
+	}
+	send(t, "kvCommand", http.MethodPost, "/kv", `["FLUSHALL"]`, `{"result":"OK"}`)
+	for _, c := range kvCommands {
+		send(t, "kvCommand", http.MethodPost, "/kv", c.command, `{"result":`+c.result+`}`)
+	}
+	send(t, "kvPathGet", http.MethodGet, "/kv/set/path/value/ex/60", "", `{"result":"OK"}`)
+	send(t, "kvPathPost", http.MethodPost, "/kv/append/path", "d", `{"result":6}`)
+	send(t, "kvPathPut", http.MethodPut, "/kv/get/path", "", `{"result":"valued"}`)
+	send(t, "kvCommand", http.MethodPost, "/kv", `["HGET","path","x"]`, `{"error":"WRONGTYPE Operation against a key holding the wrong kind of value"}`)
 }

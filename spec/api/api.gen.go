@@ -1072,7 +1072,7 @@ type ResumableEnd struct {
 
 // ResumableNext defines model for ResumableNext.
 type ResumableNext struct {
-	AdditionalK int    `json:"additionalK"`
+	AdditionalK int64  `json:"additionalK"`
 	Uuid        string `json:"uuid"`
 }
 
@@ -1094,7 +1094,7 @@ type ResumableVectorDataQuery struct {
 	// MaxIdle seconds
 	MaxIdle           *float32                                   `json:"maxIdle,omitempty"`
 	QueryMode         *ResumableVectorDataQueryQueryMode         `json:"queryMode,omitempty"`
-	TopK              *int                                       `json:"topK,omitempty"`
+	TopK              *int64                                     `json:"topK,omitempty"`
 	WeightingStrategy *ResumableVectorDataQueryWeightingStrategy `json:"weightingStrategy,omitempty"`
 }
 
@@ -1119,7 +1119,7 @@ type ResumableVectorQuery struct {
 	MaxIdle           *float32                               `json:"maxIdle,omitempty"`
 	QueryMode         *ResumableVectorQueryQueryMode         `json:"queryMode,omitempty"`
 	SparseVector      *SparseVector                          `json:"sparseVector,omitempty"`
-	TopK              *int                                   `json:"topK,omitempty"`
+	TopK              *int64                                 `json:"topK,omitempty"`
 	Vector            *VectorValues                          `json:"vector,omitempty"`
 	WeightingStrategy *ResumableVectorQueryWeightingStrategy `json:"weightingStrategy,omitempty"`
 }
@@ -1415,7 +1415,7 @@ type VectorDataQuery struct {
 	IncludeMetadata   *bool                             `json:"includeMetadata,omitempty"`
 	IncludeVectors    *bool                             `json:"includeVectors,omitempty"`
 	QueryMode         *VectorDataQueryQueryMode         `json:"queryMode,omitempty"`
-	TopK              *int                              `json:"topK,omitempty"`
+	TopK              *int64                            `json:"topK,omitempty"`
 	WeightingStrategy *VectorDataQueryWeightingStrategy `json:"weightingStrategy,omitempty"`
 }
 
@@ -1502,7 +1502,7 @@ type VectorQuery struct {
 	IncludeVectors    *bool                         `json:"includeVectors,omitempty"`
 	QueryMode         *VectorQueryQueryMode         `json:"queryMode,omitempty"`
 	SparseVector      *SparseVector                 `json:"sparseVector,omitempty"`
-	TopK              *int                          `json:"topK,omitempty"`
+	TopK              *int64                        `json:"topK,omitempty"`
 	Vector            *VectorValues                 `json:"vector,omitempty"`
 	WeightingStrategy *VectorQueryWeightingStrategy `json:"weightingStrategy,omitempty"`
 }
@@ -1524,7 +1524,7 @@ type VectorRange struct {
 	IncludeVectors  *bool               `json:"includeVectors,omitempty"`
 
 	// Limit 0 is read as 1000.
-	Limit  *int    `json:"limit,omitempty"`
+	Limit  *int64  `json:"limit,omitempty"`
 	Prefix *string `json:"prefix,omitempty"`
 }
 
