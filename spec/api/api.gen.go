@@ -1532,7 +1532,7 @@ type VectorRange struct {
 type VectorRangeCursor0 = string
 
 // VectorRangeCursor1 defines model for VectorRange.Cursor.1.
-type VectorRangeCursor1 = int
+type VectorRangeCursor1 = int64
 
 // VectorRange_Cursor defines model for VectorRange.Cursor.
 type VectorRange_Cursor struct {
