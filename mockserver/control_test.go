@@ -161,6 +161,22 @@ func TestJournals(t *testing.T) {
 	}
 }
 
+func TestListsAreOfOneAccount(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	c := newClient(t, u)
+	for _, list := range []string{"requests", "deliveries", "messages", "messages/msg_1", "runs", "runs/wfr_1", "dlq", "log", "explain/msg_1", "events", "schedules", "flow", "waiters", "limits"} {
+		t.Run(list, func(t *testing.T) {
+			c.do("GET", "/_understudy/"+list+"?account=*", "").refused(400, "query account", "the id of one account")
+		})
+	}
+	t.Run("commands take all", func(t *testing.T) {
+		c.do("POST", "/_understudy/clock/advance?account=*", `{"by":"1h"}`).ok()
+		c.do("DELETE", "/_understudy/requests?account=*", "").ok()
+		c.do("POST", "/_understudy/reset?account=*", "").ok()
+	})
+}
+
 func TestJournalsAreBounded(t *testing.T) {
 	t.Parallel()
 	const bound = 8 << 20

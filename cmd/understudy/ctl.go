@@ -18,7 +18,7 @@ import (
 type remote struct {
 	URL     address `default:"http://127.0.0.1:8080" help:"Address of the stand-in."`
 	Token   string  `name:"control-token" aliases:"token" placeholder:"T" help:"Token of the control API."`
-	Account string  `placeholder:"ID" help:"Account to act on; * for all. Default: the first."`
+	Account string  `placeholder:"ID" help:"Account to act on; * for all, which lists do not take. Default: the first."`
 
 	header http.Header // of the next calls
 }
