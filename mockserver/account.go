@@ -88,7 +88,7 @@ func (s *Server) newWorld(a Account) *world {
 		Strict:          strict,
 	})
 	w.kvToken = derived(a.Token, "kv")
-	w.kv, _ = kv.New(kv.Config{Token: w.kvToken, URL: s.cfg.KVURL, Prefix: kvPrefix + a.ID + ":", Now: w.account.Now}) // New has tried the URL
+	w.kv, _ = kv.New(kv.Config{Token: w.kvToken, URL: s.cfg.KVURL, Prefix: kvPrefix + a.ID + ":", Capacity: s.kvCapacity, Now: w.account.Now}) // New has tried the URL
 	return w
 }
 

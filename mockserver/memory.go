@@ -31,6 +31,9 @@ type forgetful interface {
 // so that the process stays below one and a half times the bound.
 func ofMemory(bound int64) int64 { return bound / 8 * 5 }
 
+// ofKV is how much of the bound the key-value stores of all accounts may hold.
+func ofKV(bound int64) int64 { return bound / 4 }
+
 // relieve drops observations once they have grown beyond the bound, from
 // whichever store is the largest, until an eighth of their room is free. It is
 // called with no lock held.
@@ -98,6 +101,7 @@ func (m *metered) Read(p []byte) (int, error) {
 type memoryBody struct {
 	Observations int64       `json:"observations"` // journals, log, answers
 	Limit        int64       `json:"limit"`        // of --memory; what is counted stays below five eighths of it
+	KeyValue     int64       `json:"keyValue"`     // data of the embedded key-value stores; up to a quarter of the limit
 	Backlog      backlogBody `json:"backlog"`
 }
 
@@ -111,12 +115,12 @@ type backlogBody struct {
 
 func (s *Server) memoryBody() memoryBody {
 	bytes, messages := s.memory.Work()
-	return memoryBody{s.memory.Observed(), s.cfg.Memory, backlogBody{messages, s.cfg.MaxBacklog, bytes, s.cfg.MaxBacklogBytes}}
+	return memoryBody{s.memory.Observed(), s.cfg.Memory, s.kvCapacity.Used(), backlogBody{messages, s.cfg.MaxBacklog, bytes, s.cfg.MaxBacklogBytes}}
 }
 
 // MemoryBound is how many bytes the server may hold now: its bound for
-// observations, bodies in transit, and the backlog that there is.
+// observations, bodies in transit, and the data and the backlog that there are.
 func (s *Server) MemoryBound() int64 {
 	bytes, _ := s.memory.Work()
-	return ofMemory(s.cfg.Memory) + inTransit(s.cfg.Memory) + bytes
+	return ofMemory(s.cfg.Memory) + inTransit(s.cfg.Memory) + s.kvCapacity.Used() + bytes
 }

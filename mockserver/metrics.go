@@ -34,6 +34,9 @@ var gauges = []gauge{
 	{"understudy_backlog_messages", "Messages that are not delivered yet.", func(s *Server) float64 {
 		return float64(s.memoryBody().Backlog.Messages)
 	}},
+	{"understudy_key_value_bytes", "Bytes of the data of the embedded key-value stores.", func(s *Server) float64 {
+		return float64(s.kvCapacity.Used())
+	}},
 	{"understudy_observations_bytes", "Bytes of journals, log and answers.", func(s *Server) float64 {
 		return float64(s.memory.Observed())
 	}},

@@ -80,21 +80,22 @@ const defaultMaxBody = 1 << 20
 
 // Server is a stand-in. It is an http.Handler.
 type Server struct {
-	cfg      Config
-	dialects spec.Dialects // all that are known; the configured one first
-	neutral  *spec.Dialect // in which everything behind the edge speaks
-	doc      *spec.Document
-	control  *spec.Document
-	router   *mux.Router
-	wall     *engine.Real
-	delivery *deliverer
-	page     *ui.Page
-	sinks    sinks
-	memory   *engine.Memory
-	relief   relief
-	incoming *semaphore.Weighted // bytes of request bodies that are being handled
-	answers  *semaphore.Weighted // bytes of answers that are being read
-	started  time.Time
+	cfg        Config
+	dialects   spec.Dialects // all that are known; the configured one first
+	neutral    *spec.Dialect // in which everything behind the edge speaks
+	doc        *spec.Document
+	control    *spec.Document
+	router     *mux.Router
+	wall       *engine.Real
+	delivery   *deliverer
+	page       *ui.Page
+	sinks      sinks
+	memory     *engine.Memory
+	relief     relief
+	kvCapacity *kv.Capacity        // of the embedded stores of all accounts
+	incoming   *semaphore.Weighted // bytes of request bodies that are being handled
+	answers    *semaphore.Weighted // bytes of answers that are being read
+	started    time.Time
 
 	hostNames []string               // see knownHost
 	trouble   atomic.Pointer[string] // why the server is not ready; nil, "": it is
@@ -133,6 +134,7 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Dialect != nil {
 		s.dialects = s.dialects.With(cfg.Dialect)
 	}
+	s.kvCapacity = kv.NewCapacity(ofKV(cfg.Memory))
 	s.memory = &engine.Memory{MaxWork: cfg.MaxBacklogBytes, MaxMessages: cfg.MaxBacklog}
 	s.incoming, s.answers = semaphore.NewWeighted(max(inTransit(cfg.Memory), 2*cfg.MaxBody)), semaphore.NewWeighted(inTransit(cfg.Memory))
 	s.started = s.wall.Now()

@@ -41,6 +41,25 @@ var memoryLoads = map[string]func(l *loader, total int){
 		l.answer = bytes.Repeat([]byte("a"), 1<<20)
 		l.send(total>>20, func(int, *http.Request) {})
 	},
+	"key-value store": func(l *loader, total int) {
+		const size = 1 << 20
+		for i := range total / size {
+			r, err := http.NewRequestWithContext(l.t.Context(), http.MethodPost, l.url+"/kv/set/key"+strconv.Itoa(i), bytes.NewReader(bytes.Repeat([]byte("v"), size)))
+			if err != nil {
+				l.t.Fatal(err)
+			}
+			r.Header.Set("Authorization", "Bearer "+l.kvToken)
+			response, err := http.DefaultClient.Do(r)
+			if err != nil {
+				l.t.Fatal(err)
+			}
+			text, _ := io.ReadAll(response.Body)
+			_ = response.Body.Close()
+			if full := bytes.Contains(text, []byte("quota exceeded")); full == (response.StatusCode == http.StatusOK) {
+				l.t.Fatalf("status %d: %.300s", response.StatusCode, text)
+			}
+		}
+	},
 	"log": func(l *loader, total int) {
 		const messages, each = 1000, 3500 // of a message in all stores, as health counts it
 		item := fmt.Sprintf(`{"destination":%q},`, l.destination)
@@ -60,9 +79,9 @@ func setBody(r *http.Request, body []byte) {
 
 // loader publishes to a server, with a destination of its own.
 type loader struct {
-	t                       *testing.T
-	url, token, destination string
-	answer                  []byte
+	t                                *testing.T
+	url, token, kvToken, destination string
+	answer                           []byte
 }
 
 // settle waits until nothing is left to deliver.
@@ -124,7 +143,7 @@ func TestMemoryStaysBelowItsBound(t *testing.T) {
 	for name, load := range memoryLoads {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, binary, "--memory", strconv.Itoa(bound), "--log-level", "error")
-			l := &loader{t: t, url: server.url, token: server.variable("UNDERSTUDY_TOKEN"), answer: []byte("ok")}
+			l := &loader{t: t, url: server.url, token: server.variable("UNDERSTUDY_TOKEN"), kvToken: server.variable("UNDERSTUDY_KV_TOKEN"), answer: []byte("ok")}
 			destination := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(io.Discard, r.Body)
 				_, _ = w.Write(l.answer)

@@ -81,8 +81,10 @@ func blocks(t *testing.T, language string, files ...string) []string {
 		text = append(text, part...)
 	}
 	var list []string
-	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
-		list = append(list, m[1])
+	for _, m := range regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
+		if m[1] == language {
+			list = append(list, m[2])
+		}
 	}
 	if len(list) == 0 {
 		t.Fatalf("README.md has no block in %s", language)

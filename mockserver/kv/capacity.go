@@ -6,23 +6,40 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 // Bounds of the embedded store in bytes. Those of keys, values and requests are
 // the service's published ones; so is the capacity, which is that of its free
 // databases.
 const (
-	maxKey      = 32 << 10
-	maxRecord   = 100 << 20 // a value with all of its elements
-	maxCapacity = 256 << 20 // everything
-	maxReplies  = 32 << 20  // what one request may answer
-	maxRepeats  = 1_000_000 // members that one command may pick, the same one repeatedly
+	maxKey          = 32 << 10
+	maxRecord       = 100 << 20 // a value with all of its elements
+	defaultCapacity = 256 << 20 // everything
+	maxReplies      = 32 << 20  // what one request may answer
+	maxRepeats      = 1_000_000 // members that one command may pick, the same one repeatedly
 )
+
+// Capacity is what embedded stores may hold together.
+type Capacity struct {
+	limit int64
+	used  atomic.Int64
+}
+
+// NewCapacity is a capacity of so many bytes, for one store or for several.
+func NewCapacity(limit int64) *Capacity { return &Capacity{limit: limit} }
+
+// Used is how many bytes the stores hold at most.
+func (c *Capacity) Used() int64 { return c.used.Load() }
+
+// full is the refusal of a command for which there is no room.
+func (c *Capacity) full() string {
+	return fmt.Sprintf("ERR DB capacity quota exceeded. Limit: %d bytes", c.limit)
+}
 
 const (
 	errReplyTooLarge  = "ERR max request size exceeded. The reply is over 33554432 bytes; read it in parts"
 	errRecordTooLarge = "ERR max single record size exceeded. Limit: 104857600 bytes"
-	errFull           = "ERR DB capacity quota exceeded. Limit: 268435456 bytes"
 )
 
 // What is needed beside the bytes that a command brings.
@@ -68,14 +85,23 @@ func (e *embedded) admit(c *connection, name string, args []string) string {
 		return errRecordTooLarge
 	}
 	grows += keyOverhead + elementOverhead*int64(len(args))
-	if e.usage.used+grows > maxCapacity && e.usage.stale {
-		e.usage = usage{used: e.measure(c)}
+	if e.capacity.Used()+grows > e.capacity.limit && e.usage.stale {
+		e.count(usage{used: e.measure(c)})
 	}
-	if e.usage.used+grows > maxCapacity {
-		return errFull
+	if e.capacity.Used()+grows > e.capacity.limit {
+		return e.capacity.full()
 	}
-	e.usage = usage{e.usage.used + grows, true}
+	e.count(usage{e.usage.used + grows, true})
 	return ""
+}
+
+// count takes note of what the data need now.
+func (e *embedded) count(now usage) {
+	if e.stop.Err() == nil { // else all of it has been given back
+		e.counted.Add(now.used - e.usage.used)
+		e.capacity.used.Add(now.used - e.usage.used)
+	}
+	e.usage = now
 }
 
 // growth is by how much a command may enlarge the data, at most.

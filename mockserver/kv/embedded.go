@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -24,13 +25,15 @@ type embedded struct {
 	stop   context.Context // ends when the store closes
 	cancel context.CancelFunc
 
-	mu      sync.Mutex // one command, transaction or script at a time
-	told    time.Time  // the time that the store was given last
-	usage   usage
-	scripts scriptCache
+	mu       sync.Mutex // one command, transaction or script at a time
+	told     time.Time  // the time that the store was given last
+	usage    usage
+	capacity *Capacity
+	counted  atomic.Int64 // what it has taken of its capacity
+	scripts  scriptCache
 }
 
-func newEmbedded(now func() time.Time) (*embedded, error) {
+func newEmbedded(now func() time.Time, capacity *Capacity) (*embedded, error) {
 	redis := miniredis.NewMiniRedis()
 	conn, err := redis.Dial() // starts it without a listener
 	if err != nil {
@@ -39,7 +42,7 @@ func newEmbedded(now func() time.Time) (*embedded, error) {
 	if err := conn.Close(); err != nil {
 		return nil, err
 	}
-	e := &embedded{redis: redis, server: redis.Server(), now: now}
+	e := &embedded{redis: redis, server: redis.Server(), now: now, capacity: capacity}
 	e.stop, e.cancel = context.WithCancel(context.Background())
 	redis.SetTime(now().Truncate(time.Millisecond))
 	redis.ClockTTL(true)
@@ -50,6 +53,7 @@ func newEmbedded(now func() time.Time) (*embedded, error) {
 func (e *embedded) close() error {
 	e.cancel()
 	e.redis.Close()
+	e.capacity.used.Add(-e.counted.Swap(0))
 	return nil
 }
 

@@ -30,6 +30,7 @@ type Config struct {
 	ReadOnlyToken string           // opens reading commands only; "": there is none
 	URL           string           // redis://, rediss:// or unix:// of a real server; "": embedded
 	Prefix        string           // in front of all keys in a real server, which stores may share
+	Capacity      *Capacity        // of the embedded store; nil: 256 MiB of its own
 	Now           func() time.Time // moves TIME and expiry of the embedded store; nil: wall time
 }
 
@@ -65,6 +66,9 @@ func New(cfg Config) (*KV, error) {
 	}
 	if cfg.Now == nil {
 		cfg.Now = wall
+	}
+	if cfg.Capacity == nil {
+		cfg.Capacity = NewCapacity(defaultCapacity)
 	}
 	k := &KV{cfg: cfg}
 	if cfg.URL != "" {
@@ -132,7 +136,7 @@ func (k *KV) started() (backend, error) {
 		return nil, errors.New(errClosed)
 	}
 	if k.backend == nil {
-		b, err := newEmbedded(k.cfg.Now)
+		b, err := newEmbedded(k.cfg.Now, k.cfg.Capacity)
 		if err != nil {
 			return nil, fmt.Errorf("ERR the store does not start: %w", err)
 		}
