@@ -2,6 +2,7 @@ package engine
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -11,25 +12,17 @@ import (
 type Real struct {
 	mu    sync.Mutex
 	timer *time.Timer
-	ahead time.Duration
+	ahead atomic.Int64 // of the wall, a time.Duration
 }
 
 // NewReal returns wall time for one account.
 func NewReal() *Real { return &Real{} }
 
 // Now is the wall time.
-func (r *Real) Now() time.Time {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return time.Now().Add(r.ahead)
-}
+func (r *Real) Now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
 
 // from lets the clock go on from t, where that is ahead of the wall.
-func (r *Real) from(t time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ahead = max(0, time.Until(t))
-}
+func (r *Real) from(t time.Time) { r.ahead.Store(max(0, int64(time.Until(t)))) }
 
 // Alarm calls ring at the given time, in place of any alarm before.
 func (r *Real) Alarm(at time.Time, ring func()) {
@@ -40,7 +33,7 @@ func (r *Real) Alarm(at time.Time, ring func()) {
 		r.timer = nil
 	}
 	if !at.IsZero() {
-		r.timer = time.AfterFunc(time.Until(at)-r.ahead, ring)
+		r.timer = time.AfterFunc(time.Until(at)-time.Duration(r.ahead.Load()), ring)
 	}
 }
 

@@ -21,16 +21,27 @@ type conduct struct {
 	reportsFailed bool // to the failure callback: its DLQ entry learns of the end; it is no part of a run
 }
 
-// conducts is sorted by role.
-var conducts = map[Role]conduct{
-	RoleCall:            {callsOut: true},
-	RoleCallback:        {bringsAnswer: true},
-	RoleFailureCallback: {reportsFailed: true},
-	RoleMessage:         {},
-	RoleStep:            {carriesSteps: true},
+// conducts is sorted by role. It is asked several times for each message, and a
+// walk through five rows takes less time than a map.
+var conducts = []struct {
+	role Role
+	conduct
+}{
+	{RoleCall, conduct{callsOut: true}},
+	{RoleCallback, conduct{bringsAnswer: true}},
+	{RoleFailureCallback, conduct{reportsFailed: true}},
+	{RoleMessage, conduct{}},
+	{RoleStep, conduct{carriesSteps: true}},
 }
 
-func (r Role) does() conduct { return conducts[r] }
+func (r Role) does() conduct {
+	for i := range conducts {
+		if conducts[i].role == r {
+			return conducts[i].conduct
+		}
+	}
+	return conduct{}
+}
 
 // decidesRun reports whether the run of the message fails with it.
 func (m *Message) decidesRun() bool { return m.Role.does().carriesSteps || m.bearsAnswer() }
