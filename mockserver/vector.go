@@ -131,7 +131,15 @@ func (s *Server) updateVector(c *call) (reply, error) {
 	if err := oneOf("metadataUpdateMode", body.Mode, []string{"OVERWRITE", "PATCH"}); err != nil {
 		return reply{}, err
 	}
-	updated, err := c.account.UpdateVector(c.index, c.namespace(), body.vector(), body.Mode == "PATCH")
+	vector := body.vector()
+	if s.cfg.Embed != "" && body.Data != nil && vector.Values == nil && vector.Sparse == nil { // an index with a model makes the vector of the new text
+		embedded, err := s.embed(c, body.Data, false)
+		if err != nil {
+			return reply{}, err
+		}
+		vector.Values, vector.Sparse = embedded.Values, embedded.Sparse
+	}
+	updated, err := c.account.UpdateVector(c.index, c.namespace(), vector, body.Mode == "PATCH")
 	n := 0
 	if updated {
 		n = 1

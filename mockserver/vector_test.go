@@ -216,6 +216,14 @@ func TestVectorsOfTexts(t *testing.T) {
 			t.Errorf("%s", a.raw)
 		}
 	})
+	t.Run("an updated text has the vector of the new text", func(t *testing.T) {
+		c.do("POST", "/upsert-data", `{"id":"u","data":"green frogs"}`).ok()
+		c.do("POST", "/update", `{"id":"u","data":"grey elephants"}`).ok()
+		if a := c.do("POST", "/query-data", `{"data":"grey elephants","topK":1}`).ok(); a.text("result", 0, "id") != "u" || a.get("result", 0, "score") != 1.0 {
+			t.Errorf("%s", a.raw)
+		}
+		c.do("POST", "/delete", `["u"]`).ok()
+	})
 	t.Run("a text without words is a vector too", func(t *testing.T) {
 		c.do("POST", "/upsert-data", `{"id":"c","data":""}`).ok()
 	})
