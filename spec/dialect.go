@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/textproto"
 	"net/url"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -89,7 +92,7 @@ func BuiltInDialects() Dialects {
 const Auto = "auto"
 
 // LoadDialect finds a dialect: svc, upstash, or a YAML file whose keys are
-// those of Dialect. What a file leaves out is as in svc; what needs one dialect
+// those of Dialect. What a file leaves out is as in svc, but its name is that of the file; what needs one dialect
 // has the names of svc under auto.
 func LoadDialect(nameOrFile string) (*Dialect, error) {
 	switch nameOrFile {
@@ -107,14 +110,51 @@ func LoadDialect(nameOrFile string) (*Dialect, error) {
 	d := neutral
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)
-	if err := decoder.Decode(&d); err != nil {
+	if err := decoder.Decode(&d); errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("dialect %s: the file is empty", nameOrFile)
+	} else if err != nil {
 		return nil, fmt.Errorf("dialect %s: %w", nameOrFile, err)
 	}
-	if !strings.HasSuffix(d.HeaderPrefix, "-") || !strings.HasSuffix(d.QueryPrefix, "-") || d.TokenQuery == "" {
-		return nil, fmt.Errorf("dialect %s: %w", nameOrFile, errors.New("headerPrefix and queryPrefix end with a hyphen, tokenQuery is not empty"))
+	if d.Name == neutral.Name && d.HeaderPrefix != neutral.HeaderPrefix {
+		base := filepath.Base(nameOrFile)
+		d.Name = strings.TrimSuffix(base, filepath.Ext(base))
+	}
+	if err := d.check(); err != nil {
+		return nil, fmt.Errorf("dialect %s: %w", nameOrFile, err)
 	}
 	d.HeaderPrefix = textproto.CanonicalMIMEHeaderKey(d.HeaderPrefix + "x")[:len(d.HeaderPrefix)]
 	return &d, nil
+}
+
+// prefixes and names that a file may give.
+var (
+	prefixForm = regexp.MustCompile(`^[A-Za-z0-9]+(-[A-Za-z0-9]+)*-$`)
+	nameForm   = regexp.MustCompile(`^[\w.-]+$`)
+)
+
+// check refuses names that no request could have, or that belong to another
+// dialect.
+func (d *Dialect) check() error {
+	for _, field := range []struct {
+		name, value string
+		form        *regexp.Regexp
+		rule        string
+	}{
+		{"name", d.Name, nameForm, "letters, digits, _, . and -"},
+		{"headerPrefix", d.HeaderPrefix, prefixForm, "letters, digits and hyphens, with a hyphen at the end, such as Acme-"},
+		{"queryPrefix", d.QueryPrefix, prefixForm, "letters, digits and hyphens, with a hyphen at the end, such as acme-"},
+		{"tokenQuery", d.TokenQuery, nameForm, "letters, digits, _, . and -"},
+	} {
+		if !field.form.MatchString(field.value) {
+			return fmt.Errorf("%s %q: must be %s", field.name, field.value, field.rule)
+		}
+	}
+	for _, own := range BuiltInDialects() {
+		if own.Name == d.Name && !strings.EqualFold(own.HeaderPrefix, d.HeaderPrefix) || d.Name == Auto {
+			return fmt.Errorf("name %q: must not be that of a built-in dialect", d.Name)
+		}
+	}
+	return nil
 }
 
 // isNeutral reports whether names need no change.

@@ -106,7 +106,12 @@ func TestDialectFiles(t *testing.T) {
 	cases := []struct{ name, text, want string }{
 		{"a brand of one's own", "name: acme\nheaderPrefix: Acme-\nqueryPrefix: acme-\ntokenQuery: acme_token\n", ""},
 		{"an unknown key", "headerprefix: X-\n", "field headerprefix not found"},
-		{"a prefix without hyphen", "headerPrefix: Acme\n", "end with a hyphen"},
+		{"a prefix without hyphen", "headerPrefix: Acme\n", `headerPrefix "Acme": must be letters, digits and hyphens, with a hyphen at the end`},
+		{"a prefix that is no header name", "headerPrefix: Acme Inc-\n", `headerPrefix "Acme Inc-": must be`},
+		{"a query prefix without hyphen", "headerPrefix: Acme-\nqueryPrefix: acme\n", `queryPrefix "acme": must be`},
+		{"no name for the token", "headerPrefix: Acme-\ntokenQuery: ''\n", `tokenQuery "": must be`},
+		{"the name of a built-in dialect", "name: upstash\nheaderPrefix: Acme-\n", `name "upstash": must not be that of a built-in dialect`},
+		{"nothing", "", "the file is empty"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
