@@ -15,7 +15,7 @@ func (w *world) wait(id, state string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	for {
-		events, more := w.Follow(0)
+		events, more := w.Follow(0, 0)
 		for _, e := range events {
 			if e.Message != nil && e.Message.ID == id && e.State == state {
 				return
@@ -66,7 +66,7 @@ func TestTimeNeverRunsBackwards(t *testing.T) {
 		w.settle()
 		w.SetClock(engine.NewReal(), false)
 		w.wait(w.publish(engine.Options{}), "DELIVERED")
-		events, _ := w.Follow(0)
+		events, _ := w.Follow(0, 0)
 		for i, e := range events[1:] {
 			if e.Time.Before(events[i].Time) {
 				t.Errorf("event %d is of %s, the one before of %s", i+1, e.Time, events[i].Time)

@@ -186,21 +186,32 @@ func (a *Account) Events(f Filter) (Page[Event], error) {
 	return page(a, "log", f, maxLogPage, a.log.newest, f.event, (*event).view)
 }
 
-// Follow gives the events after a position and a channel that is closed when
-// there are more. A position that lies ahead, as after a Reset, means all.
-func (a *Account) Follow(after uint64) ([]Event, <-chan struct{}) {
+// Follow gives the events after a position, at most as many as asked for (0:
+// all), and a channel that is closed when there are more. A position that lies
+// ahead, as after a Reset, means all.
+func (a *Account) Follow(after uint64, most int) ([]Event, <-chan struct{}) {
 	a.lock()
 	defer a.unlock()
 	if after > a.log.issued {
 		after = 0
 	}
-	tail := a.log.events[a.log.start(after+1):]
+	tail, more := a.log.events[a.log.start(after+1):], a.changes()
+	if most > 0 && len(tail) > most {
+		tail, more = tail[:most], atOnce
+	}
 	events := make([]Event, len(tail))
 	for i, e := range tail {
 		events[i] = e.view()
 	}
-	return events, a.changes()
+	return events, more
 }
+
+// atOnce is for a follower that has not had all that there is.
+var atOnce = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // event matches a log event.
 func (f *Filter) event(e *event) bool {

@@ -127,10 +127,10 @@ func TestAFixtureAmongNewerThings(t *testing.T) {
 	w.advance(time.Hour)
 	w.publish(engine.Options{})
 	w.settle()
-	before, _ := w.Follow(0)
+	before, _ := w.Follow(0, 0)
 	last := before[len(before)-1].Seq
 	w.must(w.Seed(engine.Seed{DLQ: []engine.Failure{{ID: "old", At: epoch.Add(time.Minute), Last: engine.Outcome{Status: 500}, Request: engine.PublishRequest{URL: "https://app.test/"}}}}))
-	seeded, _ := w.Follow(last)
+	seeded, _ := w.Follow(last, 0)
 	for i, e := range seeded {
 		if e.Seq != last+1+uint64(i) || !e.Time.Equal(epoch.Add(time.Minute)) {
 			t.Errorf("event %d is %d of %s, want %d of the past", i, e.Seq, e.Time, last+1+uint64(i))
@@ -139,7 +139,7 @@ func TestAFixtureAmongNewerThings(t *testing.T) {
 	last += uint64(len(seeded))
 	w.publish(engine.Options{})
 	w.settle()
-	after, _ := w.Follow(last)
+	after, _ := w.Follow(last, 0)
 	if len(after) != 3 || after[0].Seq != last+1 || after[0].State != string(engine.Created) {
 		t.Errorf("after the fixture %d events come, want those of the new message: %+v", len(after), after)
 	}

@@ -50,7 +50,7 @@ var reading = map[string]func(*world){
 		}
 	},
 	"FlowKeys":          func(w *world) { w.FlowKeys() },
-	"Follow":            func(w *world) { w.Follow(0) },
+	"Follow":            func(w *world) { w.Follow(0, 0) },
 	"GlobalParallelism": func(w *world) { w.GlobalParallelism() },
 	"Group":             func(w *world) { _, _ = w.Group("g") },
 	"Groups":            func(w *world) { w.Groups() },

@@ -112,7 +112,7 @@ func (s *Server) matching(w *world, c *Condition) (entries []any, more <-chan st
 			entries = append(entries, x)
 		}
 	case "events":
-		events, wake := w.account.Follow(0)
+		events, wake := w.account.Follow(0, 0)
 		more = wake
 		for i := range events {
 			e := &events[i]

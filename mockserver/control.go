@@ -414,7 +414,7 @@ func (s *Server) controlClearRewrites(c *call) (reply, error) {
 func (s *Server) controlEvents(c *call) (reply, error) {
 	position := uint64(0)
 	return s.stream("log", 0, func() (list []sent, more <-chan struct{}) {
-		events, more := c.account.Follow(position)
+		events, more := c.account.Follow(position, followed)
 		for i := range events {
 			position = events[i].Seq
 			list = append(list, sent{position, s.streamed(c.world, &events[i])})

@@ -85,8 +85,10 @@ func (c *strictConn) Read(p []byte) (int, error) {
 }
 
 // CloseWrite lets net/http end a connection so that its last answer arrives.
-func (c *strictConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+func (c *strictConn) CloseWrite() error { return closeWrite(c.Conn) }
+
+func closeWrite(c net.Conn) error {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
 	return nil

@@ -270,14 +270,26 @@ func (j *journal[T, E]) clear() {
 	j.entries, j.first, j.bare, j.dropped = nil, 0, 0, 0
 }
 
-// since is what came after a position, and the position behind it. A position
-// counts all entries that there ever were.
+// end is the position behind all entries. A position counts all entries that
+// there ever were.
+func (j *journal[T, E]) end() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.dropped + len(j.entries) - j.first
+}
+
+// since is what came after a position, a part of it at most, and the position
+// behind that.
 func (j *journal[T, E]) since(position int) (entries []T, now int, more <-chan struct{}) {
 	more = j.next()
 	j.mu.Lock()
 	kept := j.entries[j.first:]
 	now = j.dropped + len(kept)
-	entries = slices.Clone(kept[len(kept)-min(max(now-position, 0), len(kept)):])
+	kept = kept[len(kept)-min(max(now-position, 0), len(kept)):]
+	if rest := len(kept) - followed; rest > 0 {
+		kept, now, more = kept[:followed], now-rest, atOnce
+	}
+	entries = slices.Clone(kept)
 	j.mu.Unlock()
 	return hidden[T, E](entries), now, more
 }
@@ -285,7 +297,7 @@ func (j *journal[T, E]) since(position int) (entries []T, now int, more <-chan s
 // follow streams the entries of a journal as they come. shown is nil for those
 // that nobody asked for.
 func follow[T any, E entry[T]](s *Server, j *journal[T, E], shown func(T) any) reply {
-	_, position, _ := j.since(0)
+	position := j.end()
 	return s.stream("entry", 0, func() (events []sent, more <-chan struct{}) {
 		entries, now, more := j.since(position)
 		position = now

@@ -89,7 +89,7 @@ func (s *Server) listen(addr string) error {
 // serveOn answers what comes in.
 func (s *Server) serveOn(srv *http.Server, l net.Listener) {
 	s.serving.Go(func() {
-		if err := srv.Serve(strictListener{plainListener{l, s.cfg.Log}}); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		if err := srv.Serve(strictListener{pacedListener{plainListener{l, s.cfg.Log}, s.cfg.pace.grace}}); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			s.cfg.Log.Error("listener ended", "address", l.Addr().String(), "error", err)
 		}
 	})

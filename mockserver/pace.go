@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"io"
+	"net"
 	"net/http"
 	"time"
 
@@ -11,9 +12,51 @@ import (
 // pace is how long a client may keep a connection busy.
 type pace struct {
 	idle  time.Duration // between two requests, and before the head of one is complete
-	grace time.Duration // for a body, beside what its length takes
+	grace time.Duration // for a body, beside what its length takes, and for a part of an answer
 	rate  int64         // bytes of a body per second, at least
 }
+
+// pacedListener ends connections whose clients do not read what is sent: an
+// answer, or an event stream. One that says nothing for a while stays.
+type pacedListener struct {
+	net.Listener
+	grace time.Duration
+}
+
+// Accept waits for a connection.
+func (l pacedListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &pacedConn{conn, l.grace, engine.NewReal()}, nil
+}
+
+// pacedConn is a connection whose client must read.
+type pacedConn struct {
+	net.Conn
+	grace time.Duration
+	clock *engine.Real
+}
+
+// maxPart is how much of an answer must be read within the grace, in bytes.
+const maxPart = 32 << 10
+
+// Write sends an answer in parts, each of which has a deadline of its own.
+func (c *pacedConn) Write(p []byte) (sent int, err error) {
+	for err == nil && sent < len(p) {
+		if err = c.SetWriteDeadline(c.clock.Now().Add(c.grace)); err != nil {
+			return sent, err
+		}
+		var n int
+		n, err = c.Conn.Write(p[sent:min(len(p), sent+maxPart)])
+		sent += n
+	}
+	return sent, err
+}
+
+// CloseWrite lets net/http end a connection so that its last answer arrives.
+func (c *pacedConn) CloseWrite() error { return closeWrite(c.Conn) }
 
 // defaultPace keeps everybody who makes progress: a body of 1 KiB/s, and
 // answers and event streams without end.

@@ -2,6 +2,7 @@ package mockserver_test
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -86,6 +87,33 @@ func TestConnectionsThatMakeNoProgressEnd(t *testing.T) {
 		write(t, conn, fmt.Sprintf(head+"Transfer-Encoding: chunked\r\n\r\n5\r\nabc", u.Token()))
 		if text := closed(t, conn); !strings.HasPrefix(text, "HTTP/1.1 408 ") {
 			t.Errorf("%s", text)
+		}
+	})
+	t.Run("one whose client does not read an event stream", func(t *testing.T) {
+		t.Parallel()
+		u := setup(t)
+		conn := dialed(t, u)
+		write(t, conn, "GET /_understudy/deliveries?follow=true HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		c := newClient(t, u)
+		for range 12 { // more than the buffers of a connection hold
+			u.Publish("https://e.test/", bytes.Repeat([]byte("x"), 1<<20))
+		}
+		c.do("GET", "/_understudy/sink/slow/600ms", "").ok()
+		closed(t, conn)
+	})
+	t.Run("one whose client does not read its answer", func(t *testing.T) {
+		t.Parallel()
+		u := setup(t)
+		c := newClient(t, u)
+		for range 12 {
+			u.Publish("https://e.test/", bytes.Repeat([]byte("x"), 1<<20))
+		}
+		u.Settle()
+		conn := dialed(t, u)
+		write(t, conn, "GET /_understudy/deliveries HTTP/1.1\r\nHost: localhost\r\n\r\nGET /_understudy/livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		c.do("GET", "/_understudy/sink/slow/1s", "").ok()
+		if text := closed(t, conn); strings.HasSuffix(text, `"}`) || strings.Count(text, "HTTP/1.1 200") != 1 {
+			t.Errorf("%d bytes, which end with %.80q", len(text), text[max(0, len(text)-80):])
 		}
 	})
 	t.Run("one with a part of a body that nobody wants", func(t *testing.T) {

@@ -13,6 +13,17 @@ type sent struct {
 	v  any
 }
 
+// followed is how many entries a follower has in hand at once: one who reads
+// slowly must not keep what the bound of memory has dropped.
+const followed = 64
+
+// atOnce is for a follower that has not had all that there is.
+var atOnce = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
 // stream sends what next gives, and asks again whenever there is more, until the
 // client or the server goes. Nothing polls. Two answers are so far apart at least.
 func (s *Server) stream(name string, apart time.Duration, next func() (events []sent, more <-chan struct{})) reply {
