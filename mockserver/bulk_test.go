@@ -294,3 +294,25 @@ func TestTheHostOfAFilterMayBeAnIPv6Address(t *testing.T) {
 		}
 	}
 }
+
+// A list answers all the same, since other clients may send names of their own,
+// and says what it has ignored.
+func TestAnIgnoredFilterOfAListIsNamed(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, mockserver.RunT(t))
+	for path, want := range map[string]string{
+		"/v2/dlq?labeel=a":                  "query labeel: unknown filter, ignored; did you mean label?",
+		"/v2/logs?mesageId=a":               "query mesageId: unknown filter, ignored; did you mean messageId?",
+		"/v2/events?labl=a":                 "query labl: unknown filter, ignored; did you mean label?",
+		"/v2/logs?label=a&count=1":          "",
+		"/_understudy/messages?stat=FAILED": "query stat: unknown filter, ignored; did you mean state?",
+		"/v2/logs?svc_token=" + c.token:     "",
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			if got := c.do("GET", path, "").ok().header.Get("Svc-Warning"); got != want {
+				t.Errorf("warning %q, want %q", got, want)
+			}
+		})
+	}
+}

@@ -103,6 +103,9 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out reply,
 	if problems := c.op.CheckRequest(c.request, c.vars, c.body); len(problems) > 0 {
 		return reply{}, refused(problems)
 	}
+	for _, p := range c.op.IgnoredFilters(c.query) {
+		c.warnings = append(c.warnings, brandNames(c.dialect).Replace(p.String()))
+	}
 	return found.handler(s, c)
 }
 

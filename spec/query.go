@@ -1,6 +1,8 @@
 package spec
 
 import (
+	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -30,6 +32,25 @@ func (o *Operation) CheckFilters(query url.Values) (problems []Problem) {
 		}
 	}
 	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Name, b.Name) })
+	return problems
+}
+
+// IgnoredFilters says which names in the query of a reading operation mean
+// nothing to it: a list is then longer than was wanted. A bulk operation refuses them.
+func (o *Operation) IgnoredFilters(query url.Values) (problems []Problem) {
+	if o.Bulk || o.Method != http.MethodGet || len(query) == 0 || slices.ContainsFunc(o.parameters, func(p *parameter) bool { return p.greedy }) {
+		return nil
+	}
+	known := o.QueryParameters()
+	if len(known) == 0 {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !slices.Contains(known, name) && name != neutral.TokenQuery {
+			near, _ := Nearest(name, known)
+			problems = append(problems, Problem{In: "query", Name: name, Rule: "known", Message: "unknown filter, ignored; did you mean " + near + "?"})
+		}
+	}
 	return problems
 }
 
