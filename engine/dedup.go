@@ -46,19 +46,24 @@ func dedupKeys(r *PublishRequest, e Endpoint, opts *Options, forward Header) []s
 
 // seen is the id of the first message under any of the keys.
 func (a *Account) seen(keys []string) (string, bool) {
-	d := &a.dedup
-	for d.order.len() > 0 && !d.order.items[d.order.head].until.After(a.now) {
-		old := d.order.pop()
-		if d.first[old.key].until.Equal(old.until) {
-			delete(d.first, old.key)
-		}
-	}
 	for _, key := range keys {
-		if m, ok := d.first[key]; ok {
+		if m, ok := a.dedup.first[key]; ok && m.until.After(a.now) {
 			return m.id, true
 		}
 	}
 	return "", false
+}
+
+// forgetMarks lets go of what was published before the window.
+func (a *Account) forgetMarks() {
+	d := &a.dedup
+	for d.order.len() > 0 && !d.order.items[d.order.head].until.After(a.now) {
+		old := d.order.pop()
+		a.addWork(-old.weight())
+		if d.first[old.key].until.Equal(old.until) {
+			delete(d.first, old.key)
+		}
+	}
 }
 
 // remember makes id the first message under the keys.
@@ -71,5 +76,6 @@ func (a *Account) remember(keys []string, id string) {
 		m := mark{key, id, a.now.Add(dedupWindow)}
 		d.first[key] = m
 		d.order.push(m)
+		a.addWork(m.weight())
 	}
 }

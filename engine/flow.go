@@ -47,6 +47,7 @@ func (a *Account) key(name string) *flowKey {
 	if k == nil {
 		k = &flowKey{FlowKey: FlowKey{Key: name, Period: time.Second}}
 		a.flows[name] = k
+		a.addWork(flowCost + int64(len(name)))
 	}
 	return k
 }

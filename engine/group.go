@@ -43,10 +43,24 @@ func (a *Account) group(name string) (Group, error) {
 	return Group{Name: name, CreatedAt: a.now}, nil
 }
 
-func (a *Account) putGroup(g Group) Group {
+// putGroup refuses a group that needs more room than there is.
+func (a *Account) putGroup(g Group) (Group, error) {
 	g.UpdatedAt = a.now
-	a.groups[g.Name] = &g
-	return g
+	if err := a.roomForBytes(g.weight() - a.groups[g.Name].weight()); err != nil {
+		return Group{}, err
+	}
+	a.setGroup(&g)
+	return g, nil
+}
+
+func (a *Account) setGroup(g *Group) {
+	a.addWork(g.weight() - a.groups[g.Name].weight())
+	a.groups[g.Name] = g
+}
+
+func (a *Account) dropGroup(name string) {
+	a.addWork(-a.groups[name].weight())
+	delete(a.groups, name)
 }
 
 // UpdateGroup sets the default headers of a group and creates it when it is
@@ -59,7 +73,7 @@ func (a *Account) UpdateGroup(name string, headers, forward Header, opts Options
 		return Group{}, err
 	}
 	g.Headers, g.Forward, g.Options = headers, forward, opts
-	return a.putGroup(g), nil
+	return a.putGroup(g)
 }
 
 // AddEndpoints adds endpoints, or replaces those with the same name or URL. It
@@ -83,7 +97,7 @@ func (a *Account) AddEndpoints(name string, endpoints []Endpoint) (Group, error)
 		}
 	}
 	g.Endpoints = list
-	return a.putGroup(g), nil
+	return a.putGroup(g)
 }
 
 // RemoveEndpoints removes endpoints by name or URL; removing the last removes
@@ -102,11 +116,11 @@ func (a *Account) RemoveEndpoints(name string, endpoints []Endpoint) error {
 		})
 	})
 	if len(changed.Endpoints) == 0 {
-		delete(a.groups, name)
+		a.dropGroup(name)
 		return nil
 	}
-	a.putGroup(changed)
-	return nil
+	_, err = a.putGroup(changed)
+	return err
 }
 
 func (a *Account) knownGroup(name string) (*Group, error) {
@@ -144,5 +158,5 @@ func (a *Account) Groups() []Group {
 func (a *Account) DeleteGroup(name string) {
 	a.lock()
 	defer a.unlock()
-	delete(a.groups, name)
+	a.dropGroup(name)
 }

@@ -9,7 +9,8 @@ import (
 
 // Memory counts, in bytes, what the accounts of a process keep. Work is what
 // they still need: messages that have not ended, DLQ entries, runs that have not
-// ended or that a DLQ entry can bring back, schedules, vectors. It is never dropped;
+// ended or that a DLQ entry can bring back, schedules, vectors, URL groups, queues,
+// flow-control keys and deduplication ids. It is never dropped;
 // beyond its bounds new work is refused with ErrFull. Observations are what only
 // readers want: the log, with the messages and runs that have ended. Forget
 // drops them. A shared body counts once for each that holds it, so the sums are
@@ -41,6 +42,10 @@ const (
 	runCost     = 1200
 	entryCost   = 900
 	vectorCost  = 300
+	groupCost   = 600
+	queueCost   = 600
+	flowCost    = 900
+	markCost    = 400
 )
 
 // ledger is an account's share of its Memory.
@@ -71,6 +76,16 @@ func (a *Account) weigh() {
 	for _, s := range a.schedules {
 		a.addWork(int64(s.weight()))
 	}
+	for _, g := range a.groups {
+		a.addWork(g.weight())
+	}
+	for name := range a.queues {
+		a.addWork(queueCost + int64(len(name)))
+	}
+	for name := range a.flows {
+		a.addWork(flowCost + int64(len(name)))
+	}
+	a.dedup.order.all(func(m mark) { a.addWork(m.weight()) })
 	for _, x := range a.vectors {
 		for _, n := range x.namespaces {
 			a.addWork(n.weight())
@@ -115,6 +130,7 @@ func (a *Account) Observed() int64 { return a.observed.Load() }
 
 // roomFor says why requests cannot be accepted now: the bounds of Memory.
 func (a *Account) roomFor(rs ...PublishRequest) error {
+	a.forgetMarks()
 	memory := a.cfg.Memory
 	if memory.MaxWork == 0 && memory.MaxMessages == 0 {
 		return nil
@@ -144,8 +160,14 @@ func (a *Account) roomForVectors(vectors []Vector) error {
 	for i := range vectors {
 		bytes += vectorCost + vectors[i].size()
 	}
-	if held, _ := a.cfg.Memory.Work(); a.cfg.Memory.MaxWork > 0 && held+bytes > a.cfg.Memory.MaxWork {
-		return fmt.Errorf("backlog: vectors, messages, the DLQ and open workflow runs hold %d bytes, the limit is %d (--max-backlog): delete some: %w", held, a.cfg.Memory.MaxWork, ErrFull)
+	return a.roomForBytes(bytes)
+}
+
+// roomForBytes says why what clients keep here, such as vectors and URL groups,
+// cannot grow now.
+func (a *Account) roomForBytes(bytes int64) error {
+	if held, _ := a.cfg.Memory.Work(); bytes > 0 && a.cfg.Memory.MaxWork > 0 && held+bytes > a.cfg.Memory.MaxWork {
+		return fmt.Errorf("backlog: vectors, URL groups, messages, the DLQ and open workflow runs hold %d bytes, the limit is %d (--max-backlog): delete some: %w", held, a.cfg.Memory.MaxWork, ErrFull)
 	}
 	return nil
 }
@@ -251,6 +273,20 @@ func (s *Schedule) weight() int {
 	r := &s.Request
 	return messageCost + len(r.Body) + int(headerBytes(r.Header)+headerBytes(r.Forward)+headerBytes(r.All)+r.Options.size())
 }
+
+// weight is 0 of a group that does not exist.
+func (g *Group) weight() int64 {
+	if g == nil {
+		return 0
+	}
+	n := groupCost + int64(len(g.Name)) + headerBytes(g.Headers) + headerBytes(g.Forward) + g.Options.size()
+	for _, e := range g.Endpoints {
+		n += int64(64 + len(e.Name) + len(e.URL))
+	}
+	return n
+}
+
+func (m *mark) weight() int64 { return markCost + int64(len(m.key)) }
 
 // weight leaves the run out, which counts for itself.
 func (e *DLQEntry) weight() int64 {

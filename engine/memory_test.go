@@ -3,6 +3,7 @@ package engine_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -35,8 +36,13 @@ func TestAnyLifeEndsWithNothingCounted(t *testing.T) {
 		}
 		w.settle()
 		w.clear()
-		if bytes, messages := memory.Work(); bytes != 0 || messages != 0 {
-			t.Fatalf("work: %d bytes and %d messages are counted, and there are none", bytes, messages)
+		bytes, messages := memory.Work()
+		w.load(w.document()) // counts anew
+		if again, _ := memory.Work(); bytes != again || messages != 0 {
+			t.Fatalf("work: %d bytes and %d messages are counted, and there are %d and none", bytes, messages, again)
+		}
+		if len(w.FlowKeys()) == 0 && bytes != 0 {
+			t.Fatalf("work: %d bytes are counted, and there are none", bytes)
 		}
 		if got := memory.Observed(); got != w.Observed() || got < 0 {
 			t.Fatalf("observed: the process says %d, its only account %d", got, w.Observed())
@@ -54,6 +60,12 @@ func (w *world) clear() {
 	for _, s := range w.Schedules() {
 		w.must(w.DeleteSchedule(s.ID))
 	}
+	for _, g := range w.Groups() {
+		w.DeleteGroup(g.Name)
+	}
+	for _, q := range w.Queues() {
+		w.must(w.DeleteQueue(q.Name))
+	}
 	w.must(w.ResetVectors("v", "", true))
 	_, err := w.CancelRuns(engine.Filter{})
 	w.must(err)
@@ -61,7 +73,9 @@ func (w *world) clear() {
 	_, err = w.CancelMessages(engine.Filter{})
 	w.must(err)
 	w.settle()
-	w.advance(100 * 24 * time.Hour) // failure callbacks of runs
+	w.advance(100 * 24 * time.Hour)          // failure callbacks of runs
+	w.send(engine.PublishRequest{URL: sink}) // which forgets old deduplication ids
+	w.advance(100 * 24 * time.Hour)
 	for {
 		n, _, err := w.DeleteDLQs(engine.Filter{})
 		w.must(err)
@@ -155,6 +169,59 @@ func TestABacklogIsBounded(t *testing.T) {
 			}
 			w.advance(time.Hour)
 			w.send(one)
+		})
+	}
+}
+
+// What accounts keep beside messages counts as well.
+func TestSettingsAreBounded(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 1000)
+	for name, keep := range map[string]func(w *world, i int) error{
+		"URL groups": func(w *world, i int) error {
+			_, err := w.AddEndpoints(fmt.Sprint("g", i), []engine.Endpoint{{URL: sink + long}})
+			return err
+		},
+		"endpoints of one URL group": func(w *world, i int) error {
+			_, err := w.AddEndpoints("g", []engine.Endpoint{{URL: fmt.Sprint(sink, long, i)}})
+			return err
+		},
+		"headers of URL groups": func(w *world, i int) error {
+			_, err := w.UpdateGroup(fmt.Sprint("g", i), engine.Header{"X-Long": {long}}, nil, engine.Options{})
+			return err
+		},
+		"queues": func(w *world, i int) error {
+			_, err := w.UpsertQueue(fmt.Sprint("q", i, long), engine.QueueSettings{})
+			return err
+		},
+		"deduplication ids": func(w *world, i int) error {
+			_, err := w.Publish(engine.PublishRequest{URL: sink, Options: engine.Options{DedupID: fmt.Sprint(i, long)}})
+			w.settle()
+			return err
+		},
+		"flow-control keys": func(w *world, i int) error {
+			_, err := w.Publish(engine.PublishRequest{URL: sink, Options: engine.Options{Flow: &engine.FlowControl{Key: fmt.Sprint(i, long[:200]), Parallelism: 1}}})
+			w.settle()
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t, func(c *engine.Config) { c.Memory = &engine.Memory{MaxWork: 50_000} })
+			var err error
+			for i := 0; i < 200 && err == nil; i++ {
+				err = keep(w, i)
+			}
+			if !errors.Is(err, engine.ErrFull) {
+				t.Errorf("got %v, want ErrFull", err)
+			}
+			if name != "deduplication ids" {
+				return
+			}
+			w.advance(11 * time.Minute)
+			if err := keep(w, 1000); err != nil {
+				t.Errorf("after their window: %v", err)
+			}
 		})
 	}
 }

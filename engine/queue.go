@@ -35,6 +35,7 @@ func (a *Account) queue(name string) *queue {
 	if q == nil {
 		q = &queue{Queue: Queue{Name: name, CreatedAt: a.now, UpdatedAt: a.now, Parallelism: 1}}
 		a.queues[name] = q
+		a.addWork(queueCost + int64(len(name)))
 	}
 	return q
 }
@@ -88,6 +89,11 @@ func (a *Account) UpsertQueue(name string, set QueueSettings) (Queue, error) {
 	if set.Parallelism != nil && *set.Parallelism < 1 {
 		return Queue{}, fmt.Errorf("queue %q: invalid parallelism %d: must be 1 or more: %w", name, *set.Parallelism, ErrInvalid)
 	}
+	if a.queues[name] == nil {
+		if err := a.roomForBytes(queueCost); err != nil {
+			return Queue{}, err
+		}
+	}
 	q := a.queue(name)
 	if set.Parallelism != nil {
 		q.Parallelism = *set.Parallelism
@@ -139,6 +145,7 @@ func (a *Account) DeleteQueue(name string) error {
 		return err
 	}
 	delete(a.queues, name)
+	a.addWork(-queueCost - int64(len(name)))
 	q.waiting.all(func(m *Message) {
 		if a.messages[m.ID] == m {
 			a.cancel(m)

@@ -269,7 +269,7 @@ func (a *Account) sow(s *checkedSeed) {
 		if old := a.groups[g.Name]; old != nil {
 			g.CreatedAt = old.CreatedAt
 		}
-		a.groups[g.Name] = &g
+		a.setGroup(&g)
 	}
 	for _, q := range s.Queues {
 		known := a.queue(q.Name)
