@@ -417,7 +417,7 @@ func (s *Server) controlEvents(c *call) (reply, error) {
 		events, more := c.account.Follow(position, followed)
 		for i := range events {
 			position = events[i].Seq
-			list = append(list, sent{position, s.streamed(c.world, &events[i])})
+			list = append(list, sent{position, func() any { return s.streamed(c.world, &events[i]) }})
 		}
 		return list, more
 	}), nil

@@ -280,18 +280,18 @@ func (j *journal[T, E]) end() int {
 
 // since is what came after a position, a part of it at most, and the position
 // behind that.
-func (j *journal[T, E]) since(position int) (entries []T, now int, more <-chan struct{}) {
+func (j *journal[T, E]) since(position int) (entries []T, end int, more <-chan struct{}) {
 	more = j.next()
 	j.mu.Lock()
 	kept := j.entries[j.first:]
-	now = j.dropped + len(kept)
-	kept = kept[len(kept)-min(max(now-position, 0), len(kept)):]
+	end = j.dropped + len(kept)
+	kept = kept[len(kept)-min(max(end-position, 0), len(kept)):]
 	if rest := len(kept) - followed; rest > 0 {
-		kept, now, more = kept[:followed], now-rest, atOnce
+		kept, end, more = kept[:followed], end-rest, now
 	}
 	entries = slices.Clone(kept)
 	j.mu.Unlock()
-	return hidden[T, E](entries), now, more
+	return hidden[T, E](entries), end, more
 }
 
 // follow streams the entries of a journal as they come. shown is nil for those
@@ -302,9 +302,7 @@ func follow[T any, E entry[T]](s *Server, j *journal[T, E], shown func(T) any) r
 		entries, now, more := j.since(position)
 		position = now
 		for _, e := range entries {
-			if v := shown(e); v != nil {
-				events = append(events, sent{0, v})
-			}
+			events = append(events, sent{0, func() any { return shown(e) }})
 		}
 		return events, more
 	})

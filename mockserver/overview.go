@@ -87,7 +87,7 @@ func (s *Server) controlOverview(c *call) (reply, error) {
 		if body.PerSecond > 0 {
 			more = now // the rate falls although nothing happens
 		}
-		return []sent{{0, body}}, more
+		return []sent{{0, func() any { return body }}}, more
 	}), nil
 }
 

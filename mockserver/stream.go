@@ -7,22 +7,16 @@ import (
 	"time"
 )
 
-// sent is one server-sent event; id 0 is not sent.
+// sent is one server-sent event; id 0 is not sent. What it shows is made when
+// its turn comes, so that a client who does not read keeps one; nil: nothing.
 type sent struct {
-	id uint64
-	v  any
+	id   uint64
+	show func() any
 }
 
 // followed is how many entries a follower has in hand at once: one who reads
 // slowly must not keep what the bound of memory has dropped.
-const followed = 64
-
-// atOnce is for a follower that has not had all that there is.
-var atOnce = func() <-chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
+const followed = 8
 
 // stream sends what next gives, and asks again whenever there is more, until the
 // client or the server goes. Nothing polls. Two answers are so far apart at least.
@@ -34,7 +28,11 @@ func (s *Server) stream(name string, apart time.Duration, next func() (events []
 		for {
 			events, more := next()
 			for _, e := range events {
-				b, err := json.Marshal(e.v)
+				v := e.show()
+				if v == nil {
+					continue
+				}
+				b, err := json.Marshal(v)
 				if err != nil {
 					return
 				}
