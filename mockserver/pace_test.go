@@ -111,7 +111,7 @@ func TestConnectionsThatMakeNoProgressEnd(t *testing.T) {
 		u.Settle()
 		conn := dialed(t, u)
 		write(t, conn, "GET /_understudy/deliveries HTTP/1.1\r\nHost: localhost\r\n\r\nGET /_understudy/livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
-		c.do("GET", "/_understudy/sink/slow/1s", "").ok()
+		c.do("GET", "/_understudy/sink/slow/6s", "").ok() // the answer takes a while to be made
 		if text := closed(t, conn); strings.HasSuffix(text, `"}`) || strings.Count(text, "HTTP/1.1 200") != 1 {
 			t.Errorf("%d bytes, which end with %.80q", len(text), text[max(0, len(text)-80):])
 		}
