@@ -28,6 +28,7 @@ type call struct {
 	hops     int      // deliveries to this server that led here, see admitDelivery
 	head     bool     // HEAD: answered as GET, without the body
 	nothing  bool     // an empty list of ids or of values asks for nothing
+	turn     bool     // it has taken its turn as a list
 	taken    int64    // bytes of the server's room for bodies on their way in
 	warnings []string // for the answer and the log, such as names that nobody knows
 

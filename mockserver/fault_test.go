@@ -117,6 +117,7 @@ func TestOutboundPolicy(t *testing.T) {
 	} {
 		u := mockserver.RunT(t, mockserver.Config{Outbound: policy})
 		u.Publish("http://app.invalid/", []byte("x"), "Svc-Retries: 0")
+		u.Settle() // in this order
 		u.Publish(u.URL()+"/_understudy/sink/status/200", []byte("x"), "Svc-Retries: 0")
 		list := u.Deliveries()
 		for i := range want {

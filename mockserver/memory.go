@@ -1,9 +1,12 @@
 package mockserver
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -74,6 +77,37 @@ const smallBody = 64 << 10
 // inTransit is how many bytes the larger bodies on their way in may take at
 // once, and how many those of answers.
 func inTransit(bound int64) int64 { return max(bound/8, 4*smallBody) }
+
+// largeAnswers is how many answers of lists may be made or sent at once while
+// they are large, and listPatience how long one more waits for its turn. Without
+// a bound, clients that ask for the whole log and never read would hold a copy of
+// it each.
+const (
+	largeAnswers = 8
+	listPatience = 5 * time.Second
+)
+
+// takeTurn waits until the answer of a list may be made.
+func (s *Server) takeTurn(c *call) error {
+	if c.op.Method != http.MethodGet || !c.op.List {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(c.request.Context(), listPatience)
+	defer cancel()
+	if s.turns.Acquire(ctx, 1) != nil {
+		return fmt.Errorf("%s: %d large answers are being read by other clients; try again: %w", c.op.ID, largeAnswers, engine.ErrFull)
+	}
+	c.turn = true
+	return nil
+}
+
+// endTurn lets the next list be answered.
+func (s *Server) endTurn(c *call) {
+	if c.turn {
+		c.turn = false
+		s.turns.Release(1)
+	}
+}
 
 // metered takes room for what it reads, beyond the first free bytes. It never
 // waits for room: who sends slowly must not keep out everybody else.

@@ -126,6 +126,37 @@ func TestConnectionsThatMakeNoProgressEnd(t *testing.T) {
 	})
 }
 
+// TestLargeListsWaitForEachOther: clients that ask for much and read nothing hold
+// a bounded number of answers; others get theirs afterwards.
+func TestLargeListsWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	u.Stub("*", 200)
+	for range 12 {
+		u.Publish("https://e.test/", bytes.Repeat([]byte("x"), 1<<20))
+	}
+	u.Settle()
+	c := newClient(t, u)
+	unread := make([]net.Conn, 8)
+	for i := range unread {
+		unread[i] = dialed(t, u)
+		if _, err := io.WriteString(unread[i], "GET /_understudy/deliveries HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, conn := range unread { // each has its turn once the first byte is there
+		if _, err := conn.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.do("GET", "/_understudy/deliveries?limit=1", "").refused(429, "large answers")
+	c.do("GET", "/_understudy/health", "").ok()
+	for _, conn := range unread {
+		_ = conn.Close()
+	}
+	c.do("GET", "/_understudy/deliveries?limit=1", "").ok()
+}
+
 // TestConnectionsThatMakeProgressStay: what takes longer than the deadlines.
 func TestConnectionsThatMakeProgressStay(t *testing.T) {
 	t.Parallel()

@@ -28,6 +28,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		out = s.failed(c, err, x)
 	}
 	defer func() { s.incoming.Release(c.taken) }() // by now the body is counted by whoever keeps it
+	defer s.endTurn(c)
 	s.touch(c)
 	s.write(w, c, out, x)
 	s.record(c, x)
@@ -105,6 +106,9 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out reply,
 	}
 	for _, p := range c.op.IgnoredFilters(c.query) {
 		c.warnings = append(c.warnings, brandNames(c.dialect).Replace(p.String()))
+	}
+	if err := s.takeTurn(c); err != nil {
+		return reply{}, err
 	}
 	return found.handler(s, c)
 }
@@ -214,6 +218,7 @@ func (s *Server) failed(c *call, err error, x *Exchange) reply {
 // write sends the answer, in the dialect's names, after holding it to the document.
 func (s *Server) write(w http.ResponseWriter, c *call, out reply, x *Exchange) {
 	if out.stream != nil {
+		s.endTurn(c)
 		x.Response.Status = http.StatusOK
 		ctx, cancel := context.WithCancel(c.request.Context())
 		defer cancel()
@@ -254,6 +259,9 @@ func (s *Server) write(w http.ResponseWriter, c *call, out reply, x *Exchange) {
 	}
 	if c.op != nil && c.op.Area == "control_url" && !slices.Contains(whole, c.op.ID) {
 		body = mask.JSON(body)
+	}
+	if len(body) <= smallBody {
+		s.endTurn(c)
 	}
 	x.Response = Message{Status: out.status, Header: h, Body: body}
 	w.WriteHeader(out.status)

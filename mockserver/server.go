@@ -94,6 +94,7 @@ type Server struct {
 	relief     relief
 	kvCapacity *kv.Capacity        // of the embedded stores of all accounts
 	incoming   *semaphore.Weighted // bytes of request bodies that are being handled
+	turns      *semaphore.Weighted // of lists, see takeTurn
 	answers    *semaphore.Weighted // bytes of answers that are being read
 	started    time.Time
 
@@ -135,6 +136,7 @@ func New(cfg Config) (*Server, error) {
 		s.dialects = s.dialects.With(cfg.Dialect)
 	}
 	s.kvCapacity = kv.NewCapacity(ofKV(cfg.Memory))
+	s.turns = semaphore.NewWeighted(largeAnswers)
 	s.memory = &engine.Memory{MaxWork: cfg.MaxBacklogBytes, MaxMessages: cfg.MaxBacklog}
 	s.incoming, s.answers = semaphore.NewWeighted(max(inTransit(cfg.Memory), 2*cfg.MaxBody)), semaphore.NewWeighted(inTransit(cfg.Memory))
 	s.started = s.wall.Now()

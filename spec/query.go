@@ -74,3 +74,9 @@ func (o *Operation) unreadable(raw string) (problems []Problem) {
 	}
 	return problems
 }
+
+// isList reports whether an operation answers with many things at once.
+func (o *Operation) isList() bool {
+	known := o.QueryParameters()
+	return slices.Contains(known, "cursor") || slices.Contains(known, "limit")
+}

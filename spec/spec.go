@@ -113,6 +113,8 @@ type Operation struct {
 	Large    bool // takes a body beyond the limit for messages
 	Bulk     bool // does something to all that its filters match, so it takes none that it does not know
 
+	List bool // answers with many things at once
+
 	parameters []*parameter
 	greedy     map[string]bool
 	path       *regexp.Regexp   // see pattern
@@ -151,6 +153,7 @@ func newOperation(doc *openapi3.T, path string, item *openapi3.PathItem, method 
 		o.parameters = append(o.parameters, p)
 		o.greedy[p.name] = p.greedy
 	}
+	o.List = o.isList()
 	o.path, o.vars = o.pattern(), o.variables()
 	if op.RequestBody != nil && op.RequestBody.Value != nil && !checkedByHandler(op.RequestBody.Value.Extensions) {
 		if media := op.RequestBody.Value.Content["application/json"]; media != nil {
