@@ -40,17 +40,18 @@ var restart = []Mutant{
 		})
 	}},
 	{"M267", "DLQ-013", "a restart takes another entry than the one it is given", nil, func(hit func()) Parts {
-		newest := ""
 		return wrap(restarting, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			list := r.Clone(r.Context())
 			list.Method, list.URL.Path, list.URL.RawQuery = http.MethodGet, "/v2/workflows/dlq", ""
 			setBody(list, nil)
 			v, _ := decoded(call(next, list).body).(map[string]any)
 			items, _ := v["messages"].([]any)
-			if len(items) > 1 {
-				first, _ := items[0].(map[string]any)
-				newest, _ = first["dlqId"].(string)
-				r.URL.Path = "/v2/dlq/restart/" + newest
+			for _, item := range items { // runs that fail at once are in any order
+				entry, _ := item.(map[string]any)
+				if other, _ := entry["dlqId"].(string); !strings.HasSuffix(r.URL.Path, "/"+other) {
+					r.URL.Path = "/v2/dlq/restart/" + other
+					break
+				}
 			}
 			next.ServeHTTP(w, r)
 		})
