@@ -38,7 +38,7 @@ func ceiling(held int64) int64 {
 	if held > math.MaxInt64/2 {
 		return math.MaxInt64
 	}
-	return restOfMemory + held + held/8
+	return restOfMemory + held + held/16
 }
 
 // keepLean sets the growth and the ceiling of the heap after each collection,
