@@ -22,7 +22,7 @@ func dialed(t *testing.T, u *mockserver.TestServer) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	return conn
@@ -43,7 +43,7 @@ const head = "POST /v2/publish/https://e.test/ HTTP/1.1\r\nHost: localhost\r\nAu
 func TestConnectionsThatMakeNoProgressEnd(t *testing.T) {
 	t.Parallel()
 	setup := func(t *testing.T) *mockserver.TestServer {
-		u := mockserver.RunT(t, mockserver.Paced(mockserver.Config{}, 200*time.Millisecond, 200*time.Millisecond))
+		u := mockserver.RunT(t, mockserver.Paced(mockserver.Config{}, time.Second, time.Second))
 		u.Stub("*", 200)
 		return u
 	}
@@ -98,7 +98,7 @@ func TestConnectionsThatMakeNoProgressEnd(t *testing.T) {
 		for range 12 { // more than the buffers of a connection hold
 			u.Publish("https://e.test/", bytes.Repeat([]byte("x"), 1<<20))
 		}
-		c.do("GET", "/_understudy/sink/slow/600ms", "").ok()
+		c.do("GET", "/_understudy/sink/slow/3s", "").ok()
 		closed(t, conn)
 	})
 	t.Run("one whose client does not read its answer", func(t *testing.T) {
@@ -160,10 +160,10 @@ func TestLargeListsWaitForEachOther(t *testing.T) {
 // TestConnectionsThatMakeProgressStay: what takes longer than the deadlines.
 func TestConnectionsThatMakeProgressStay(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t, mockserver.Paced(mockserver.Config{}, 100*time.Millisecond, 100*time.Millisecond))
+	u := mockserver.RunT(t, mockserver.Paced(mockserver.Config{}, time.Second, time.Second))
 	u.Stub("*", 200)
 	c := newClient(t, u)
-	wait := func() { c.do("GET", "/_understudy/sink/slow/300ms", "").ok() } // longer than each of them
+	wait := func() { c.do("GET", "/_understudy/sink/slow/2500ms", "").ok() } // longer than each of them
 	t.Run("a long body", func(t *testing.T) {
 		conn := dialed(t, u)
 		const parts, part = 5, 4 << 10 // each buys 4 s
@@ -195,7 +195,7 @@ func TestConnectionsThatMakeProgressStay(t *testing.T) {
 		}
 	})
 	t.Run("an answer that takes its time after a body", func(t *testing.T) {
-		c.do("POST", "/_understudy/sink/slow/400ms", "a body").ok()
+		c.do("POST", "/_understudy/sink/slow/2500ms", "a body").ok()
 	})
 	t.Run("await", func(t *testing.T) {
 		done := make(chan answer)
