@@ -62,8 +62,8 @@ func (s *shares) hold(h *share, t turn) {
 	}
 }
 
-// next gives back a held turn whose destination may start with so many places
-// free. It costs the same however many turns and destinations wait.
+// next gives back a held turn whose destination may start while free places are
+// left. It costs the same however many turns and destinations wait.
 func (s *shares) next(free int) (turn, bool) {
 	if len(s.waiting) == 0 || s.waiting[0].running >= free {
 		return turn{}, false

@@ -56,7 +56,7 @@ func (p *places) Deliver(ctx context.Context, at engine.Attempt) engine.Outcome 
 	return engine.Outcome{Status: 200}
 }
 
-// wait returns when so many attempts to a host are in flight.
+// wait returns when n attempts to a host are in flight.
 func (p *places) wait(host string, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,7 +65,7 @@ func (p *places) wait(host string, n int) {
 	}
 }
 
-// reach returns when so many attempts to a host have ever begun.
+// reach returns when n attempts to a host have ever begun.
 func (p *places) reach(host string, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,37 +1,24 @@
 package mockserver_test
 
 import (
-	"bytes"
 	"crypto/tls"
 	"encoding/json"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// logBook keeps log lines.
-type logBook struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *logBook) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
+// logBook keeps log lines, which are JSON.
+type logBook struct{ text lines }
 
 // lines are those with the text, as JSON.
 func (b *logBook) lines(t *testing.T, text string) []map[string]any {
 	t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	var list []map[string]any
 	for line := range strings.Lines(b.text.String()) {
 		var one map[string]any
@@ -62,7 +49,7 @@ func (b *logBook) want(t *testing.T, text string, attrs map[string]any) {
 func withLog(t *testing.T) (*mockserver.TestServer, *client, *logBook) {
 	t.Helper()
 	book := &logBook{}
-	u := mockserver.RunT(t, mockserver.Config{Log: slog.New(slog.NewJSONHandler(book, nil))})
+	u := mockserver.RunT(t, mockserver.Config{Log: slog.New(slog.NewJSONHandler(&book.text, nil))})
 	return u, newClient(t, u), book
 }
 

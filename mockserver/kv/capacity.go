@@ -26,7 +26,7 @@ type Capacity struct {
 	used  atomic.Int64
 }
 
-// NewCapacity is a capacity of so many bytes, for one store or for several.
+// NewCapacity is a capacity of limit bytes, for one store or for several.
 func NewCapacity(limit int64) *Capacity { return &Capacity{limit: limit} }
 
 // Used is how many bytes the stores hold at most.

@@ -68,6 +68,12 @@ func centre(low, limit float64) float64 {
 
 // geoPositions is GEOPOS, with all digits.
 func geoPositions(_ *embedded, c *connection, args []string) any {
+	return eachPlace(c, args, func(long, lat float64) any { return []any{digits(long), digits(lat)} })
+}
+
+// eachPlace replies with what shown makes of the place of each member, null for
+// an unknown one.
+func eachPlace(c *connection, args []string, shown func(long, lat float64) any) any {
 	replies := make([]any, len(args)-1)
 	for i, member := range args[1:] {
 		long, lat, reply := position(c, args[0], member)
@@ -75,7 +81,7 @@ func geoPositions(_ *embedded, c *connection, args []string) any {
 		case failure:
 			return reply
 		case string:
-			replies[i] = []any{digits(long), digits(lat)}
+			replies[i] = shown(long, lat)
 		}
 	}
 	return replies
@@ -112,17 +118,9 @@ func distance(long, lat, long2, lat2 float64) float64 {
 
 // geoHash names places in the 11 letters of geohash.org, whose latitudes end at 90.
 func geoHash(_ *embedded, c *connection, args []string) any {
-	replies := make([]any, len(args)-1)
-	for i, member := range args[1:] {
-		long, lat, reply := position(c, args[0], member)
-		switch reply := reply.(type) {
-		case failure:
-			return reply
-		case string:
-			replies[i] = geohash.EncodeWithPrecision(lat*mercator/90, long, 10) + "0" // 52 bits fill no eleventh letter
-		}
-	}
-	return replies
+	return eachPlace(c, args, func(long, lat float64) any {
+		return geohash.EncodeWithPrecision(lat*mercator/90, long, 10) + "0" // 52 bits fill no eleventh letter
+	})
 }
 
 // geoSearch is GEOSEARCH, whose coordinates have all digits.
