@@ -93,12 +93,11 @@ check: ## Fail if a generated file is stale
 generate: ## Write all generated files anew
 	$(GO) generate ./...
 	$(GO) test -count=1 -run '^TestReadmeOperations$$' ./cmd/understudy -update
-	$(GO) test -count=1 -run '^TestReadmeOperations$$' ./cmd/understudy -update
 
 .PHONY: house
 house: ## The house rules: imports, locks, goroutines, clock, names, sizes
 	@echo '== house rules'
-	$(GO) test -run '^TestHouse' ./cmd/understudy
+	$(GO) test ./internal/house
 
 .PHONY: unit
 unit: ## Go tests without the race detector and without the real clients

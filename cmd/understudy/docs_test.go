@@ -146,28 +146,3 @@ func TestDocumentedValidation(t *testing.T) {
 		}
 	}
 }
-
-// TestSecurityPageNamesTests: the tests that the page on security refers to are
-// there.
-func TestSecurityPageNamesTests(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("../../docs/security.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	there := map[string]bool{}
-	for _, s := range readTree(t, os.DirFS("../..")) {
-		for _, found := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`).FindAllStringSubmatch(s.text, -1) {
-			there[found[1]] = true
-		}
-	}
-	named := regexp.MustCompile("`((?:Test|Fuzz)\\w+)`").FindAllStringSubmatch(string(text), -1)
-	for _, name := range named {
-		if !there[name[1]] {
-			t.Errorf("%s: no such test", name[1])
-		}
-	}
-	if len(named) < 15 {
-		t.Errorf("%d tests are named", len(named))
-	}
-}

@@ -1,0 +1,53 @@
+package house
+
+import (
+	"go/ast"
+	"slices"
+)
+
+// goFiles are the files that may start goroutines; each says who waits.
+var goFiles = []string{
+	"cmd/understudy/logging.go",
+	"cmd/understudy/run.go",
+	"conformance/receiver.go",
+	"conformance/relay.go",
+	"conformance/tunnel.go",
+	"engine/account.go",
+	"engine/advance.go",
+	"mockserver/listen.go",
+}
+
+var goroutineRules = []rule{
+	{
+		"goroutines start in few files", goroutineProblems,
+		"mockserver/publish.go", "package mockserver\nfunc f() {\n go f()\n}",
+		"mockserver/publish.go:3: a goroutine starts here",
+	},
+	{
+		"goroutines of a wait group start in few files", goroutineProblems,
+		"mockserver/publish.go", "package mockserver\nfunc f(s *Server) {\n s.serving.Go(f)\n}",
+		"mockserver/publish.go:3: a goroutine starts here",
+	},
+}
+
+// goroutineProblems finds goroutines that start elsewhere.
+func goroutineProblems(tree []source) []string {
+	var problems []string
+	for _, s := range tree {
+		if !s.product() || slices.Contains(goFiles, s.path) {
+			continue
+		}
+		ast.Inspect(s.syntax, func(n ast.Node) bool {
+			_, starts := n.(*ast.GoStmt)
+			if call, ok := n.(*ast.CallExpr); ok {
+				_, name := method(call)
+				starts = name == "Go" // of a sync.WaitGroup
+			}
+			if starts {
+				problems = append(problems, s.at(n)+": a goroutine starts here; goFiles lists where they may, and each needs an owner that waits")
+			}
+			return true
+		})
+	}
+	return problems
+}

@@ -1,0 +1,92 @@
+package house
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// root is the folder of the repository.
+const root = "../.."
+
+// TestHouse holds the source to the rules.
+func TestHouse(t *testing.T) {
+	t.Parallel()
+	tree, err := readTree(os.DirFS(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rule := range allRules {
+		t.Run(rule.name, func(t *testing.T) {
+			t.Parallel()
+			for _, problem := range rule.check(tree) {
+				t.Error(problem)
+			}
+		})
+	}
+	t.Run("imports point one way", func(t *testing.T) {
+		t.Parallel()
+		for _, problem := range importProblems(listPackages(t), importRules) {
+			t.Error(problem)
+		}
+	})
+}
+
+// TestHouseRules shows that each rule can fail.
+func TestHouseRules(t *testing.T) {
+	t.Parallel()
+	for _, rule := range allRules {
+		t.Run(rule.name, func(t *testing.T) {
+			t.Parallel()
+			tree, err := readTree(fstest.MapFS{rule.path: {Data: []byte(rule.text)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := rule.check(tree); !slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, rule.want) }) {
+				t.Errorf("problems %q, want %q", got, rule.want)
+			}
+		})
+	}
+	t.Run("imports point one way", func(t *testing.T) {
+		t.Parallel()
+		packages := []listed{
+			{ImportPath: module + "/engine", Deps: []string{"fmt", "net/http"}},
+			{ImportPath: module + "/spec", Deps: []string{module + "/engine"}},
+			{ImportPath: module + "/stray"},
+		}
+		got := importProblems(packages, []importRule{{"engine", []string{"net/http"}}, {"spec", []string{"engine"}}, {"moved", nil}})
+		want := []string{
+			"engine reaches net/http",
+			"spec reaches engine",
+			"a rule names moved, which is no package",
+			"stray has no rule in importRules",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("problems %q, want %q", got, want)
+		}
+	})
+}
+
+// listPackages lists the packages of the module with all that they reach.
+func listPackages(t *testing.T) []listed {
+	t.Helper()
+	list := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Deps", "./...")
+	list.Dir = root
+	out, err := list.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var packages []listed
+	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
+		var p listed
+		if err := d.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+	return packages
+}

@@ -1,0 +1,74 @@
+package house
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// module is the import path of the repository.
+const module = "github.com/understudy-mock/understudy"
+
+// importRule says what a package must never reach, directly or not.
+type importRule struct {
+	pkg    string   // below the module
+	banned []string // below the module, or of the standard library
+}
+
+// importRules are the table "Who may import whom". Sorted by package.
+var importRules = []importRule{
+	{"cmd/understudy", nil},
+	{"conformance", []string{"engine", "mockserver"}},
+	{"conformance/mutant", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"docs/outage", []string{"conformance", "features", "fixtures"}},
+	{"engine", []string{"net/http", "spec", "spec/api", "mockserver", "conformance", "fixtures", "features", "engine/ratelimit"}},
+	{"engine/ratelimit", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
+	{"features", []string{"spec", "engine", "mockserver", "conformance", "fixtures"}},
+	{"fixtures", []string{"engine", "mockserver", "conformance", "features"}},
+	{"internal/house", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"mockserver", []string{"conformance", "features", "fixtures"}},
+	{"mockserver/kv", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
+	{"mockserver/ratelimit", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"mockserver/ui", []string{"engine", "spec", "mockserver", "mockserver/kv", "conformance", "features", "fixtures"}},
+	{"spec", []string{"spec/api", "engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"spec/api", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"spec/compact", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"spec/mask", []string{"spec", "spec/api", "engine", "mockserver", "conformance", "features", "fixtures"}},
+}
+
+// listed is what go list says of a package.
+type listed struct {
+	ImportPath string
+	Deps       []string
+}
+
+// importProblems holds packages to the rules: nothing banned is reached, every
+// rule names a package, every package has a rule.
+func importProblems(packages []listed, rules []importRule) []string {
+	var problems []string
+	seen := map[string]bool{}
+	for _, p := range packages {
+		seen[strings.TrimPrefix(p.ImportPath, module+"/")] = true
+	}
+	for _, rule := range rules {
+		if !seen[rule.pkg] {
+			problems = append(problems, fmt.Sprintf("a rule names %s, which is no package", rule.pkg))
+		}
+		delete(seen, rule.pkg)
+		for _, p := range packages {
+			if p.ImportPath != module+"/"+rule.pkg {
+				continue
+			}
+			for _, banned := range append(rule.banned, "cmd/understudy") {
+				if slices.Contains(p.Deps, banned) || slices.Contains(p.Deps, module+"/"+banned) {
+					problems = append(problems, fmt.Sprintf("%s reaches %s", rule.pkg, banned))
+				}
+			}
+		}
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(seen)) {
+		problems = append(problems, fmt.Sprintf("%s has no rule in importRules", pkg))
+	}
+	return problems
+}

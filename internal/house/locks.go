@@ -1,0 +1,117 @@
+package house
+
+import (
+	"fmt"
+	"go/ast"
+	"path"
+)
+
+// lockExceptions are exported methods of *Account that do not begin with lock
+// and defer unlock, with the reason.
+var lockExceptions = map[string]string{
+	"Close":    "must not start anything any more, and waits outside the lock",
+	"Observed": "reads one atomic value, for whoever looks for the largest account",
+}
+
+// lockers are unexported methods of *Account that do lock.
+var lockers = map[string]string{
+	"attempt": "body of an attempt's goroutine",
+	"lock":    "is the lock",
+	"free":    "gives the lock back, and does without it what is left to do",
+	"skipTo":  "body of the auto clock's goroutine",
+	"tick":    "called by the alarm",
+	"unlock":  "is the unlock",
+	"wakeOn":  "its function is called by the context",
+}
+
+var lockRules = []rule{
+	{
+		"an exported method of the account locks first", lockProblems,
+		"engine/queue.go", "package engine\nfunc (a *Account) Queues() int { return a.queues() }",
+		"engine/queue.go:2: Queues is exported: it begins with a.lock() and defer a.unlock()",
+	},
+	{
+		"an unexported method of the account never locks", lockProblems,
+		"engine/queue.go", "package engine\nfunc (a *Account) queues() { a.lock(); defer a.unlock() }",
+		"engine/queue.go:2: queues is unexported: it never calls lock",
+	},
+	{
+		"an exported method of the account calls no other", lockProblems,
+		"engine/queue.go", "package engine\nfunc (a *Account) Now() {\n a.lock()\n defer a.unlock()\n}\nfunc (a *Account) Queues() {\n a.lock()\n defer a.unlock()\n a.Now()\n}",
+		"engine/queue.go:9: Queues calls the exported Now while it holds the lock",
+	},
+}
+
+// lockProblems holds the methods of *engine.Account to the lock discipline.
+func lockProblems(tree []source) []string {
+	var problems []string
+	for _, s := range tree {
+		if path.Dir(s.path) != "engine" || !s.product() {
+			continue
+		}
+		for _, d := range s.syntax.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || receiver(f) != "*Account" {
+				continue
+			}
+			problems = append(problems, methodProblems(&s, f)...)
+		}
+	}
+	return problems
+}
+
+func methodProblems(s *source, f *ast.FuncDecl) []string {
+	name := f.Name.Name
+	if !f.Name.IsExported() {
+		if _, ok := lockers[name]; !ok && (calls(f.Body, "lock") || calls(f.Body, "Lock")) {
+			return []string{fmt.Sprintf("%s: %s is unexported: it never calls lock", s.at(f), name)}
+		}
+		return nil
+	}
+	if lockExceptions[name] == "" && !locksFirst(f.Body) {
+		return []string{fmt.Sprintf("%s: %s is exported: it begins with a.lock() and defer a.unlock()", s.at(f), name)}
+	}
+	var problems []string
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if on, called := method(call); on == f.Recv.List[0].Names[0].Name && ast.IsExported(called) {
+				problems = append(problems, fmt.Sprintf("%s: %s calls the exported %s while it holds the lock", s.at(n), name, called))
+			}
+		}
+		return true
+	})
+	return problems
+}
+
+// locksFirst reports whether a body begins with lock and defer unlock.
+func locksFirst(body *ast.BlockStmt) bool {
+	if len(body.List) < 2 {
+		return false
+	}
+	first, ok1 := body.List[0].(*ast.ExprStmt)
+	second, ok2 := body.List[1].(*ast.DeferStmt)
+	if !ok1 || !ok2 {
+		return false
+	}
+	call, ok := first.X.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	_, locks := method(call)
+	_, unlocks := method(second.Call)
+	return locks == "lock" && unlocks == "unlock"
+}
+
+// calls reports whether a method of that name is called in the body.
+func calls(body *ast.BlockStmt, name string) bool {
+	found := false
+	ast.Inspect(body, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if _, called := method(call); called == name {
+				found = true
+			}
+		}
+		return !found
+	})
+	return found
+}

@@ -1,0 +1,50 @@
+package house
+
+import (
+	"go/ast"
+	"go/token"
+	"path"
+	"regexp"
+)
+
+var roleRules = []rule{
+	{
+		"roles are compared in their table", roleProblems,
+		"engine/queue.go", "package engine\nfunc (m *Message) f() bool { return m.Role == RoleStep }",
+		"engine/queue.go:2: compares roles, which is for engine/role.go",
+	},
+}
+
+// roleProblems keeps what follows from the role of a message in one table.
+func roleProblems(tree []source) []string {
+	var problems []string
+	role := regexp.MustCompile(`^Role([A-Z]|$)`)
+	names := func(e ast.Expr) bool {
+		switch e := e.(type) {
+		case *ast.Ident:
+			return role.MatchString(e.Name)
+		case *ast.SelectorExpr:
+			return role.MatchString(e.Sel.Name)
+		}
+		return false
+	}
+	for _, s := range tree {
+		if path.Dir(s.path) != "engine" || !s.product() || s.path == "engine/role.go" {
+			continue
+		}
+		ast.Inspect(s.syntax, func(n ast.Node) bool {
+			compares := false
+			switch n := n.(type) {
+			case *ast.BinaryExpr:
+				compares = (n.Op == token.EQL || n.Op == token.NEQ) && (names(n.X) || names(n.Y))
+			case *ast.SwitchStmt:
+				compares = names(n.Tag)
+			}
+			if compares {
+				problems = append(problems, s.at(n)+": compares roles, which is for engine/role.go")
+			}
+			return true
+		})
+	}
+	return problems
+}

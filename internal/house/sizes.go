@@ -1,0 +1,44 @@
+package house
+
+import (
+	"fmt"
+	"go/ast"
+	"strings"
+)
+
+const (
+	maxFunction = 80  // lines
+	maxFile     = 500 // lines
+)
+
+var sizeRules = []rule{
+	{
+		"functions fit a screen", sizeProblems,
+		"engine/flow.go", "package engine\nfunc f() {" + strings.Repeat("\n", maxFunction) + "}",
+		"engine/flow.go:2: f has 81 lines: must be at most 80",
+	},
+	{
+		"files are short", sizeProblems,
+		"engine/flow.go", "package engine" + strings.Repeat("\n", maxFile+1),
+		"engine/flow.go: 501 lines: must be at most 500",
+	},
+}
+
+// sizeProblems finds files and functions that are too long.
+func sizeProblems(tree []source) []string {
+	var problems []string
+	for _, s := range tree {
+		if !s.product() {
+			continue
+		}
+		if n := s.positions.File(s.syntax.FileStart).LineCount(); n > maxFile {
+			problems = append(problems, fmt.Sprintf("%s: %d lines: must be at most %d", s.path, n, maxFile))
+		}
+		for _, d := range s.syntax.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && s.lines(f) > maxFunction {
+				problems = append(problems, fmt.Sprintf("%s: %s has %d lines: must be at most %d", s.at(f), f.Name.Name, s.lines(f), maxFunction))
+			}
+		}
+	}
+	return problems
+}

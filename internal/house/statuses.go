@@ -1,0 +1,45 @@
+package house
+
+import (
+	"fmt"
+	"go/ast"
+	"path"
+	"slices"
+	"strings"
+)
+
+// statusFiles of mockserver may name failing statuses: the only place that
+// chooses one, and what plays somebody: the sink a destination, faults a service.
+var statusFiles = []string{"mockserver/error.go", "mockserver/fault.go", "mockserver/sink.go"}
+
+// successes are statuses that a handler may name.
+var successes = []string{"StatusOK", "StatusCreated", "StatusAccepted", "StatusNoContent", "StatusText"}
+
+var statusRules = []rule{
+	{
+		"one place chooses a status", statusProblems,
+		"mockserver/flow.go", "package mockserver\nimport \"net/http\"\nvar s = http.StatusConflict",
+		"mockserver/flow.go:3: http.StatusConflict is for mockserver/error.go",
+	},
+}
+
+// statusProblems finds handlers that choose a failing status themselves.
+func statusProblems(tree []source) []string {
+	var problems []string
+	for _, s := range tree {
+		if !s.product() || path.Dir(s.path) != "mockserver" || slices.Contains(statusFiles, s.path) {
+			continue
+		}
+		ast.Inspect(s.syntax, func(n ast.Node) bool {
+			x, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if on, ok := x.X.(*ast.Ident); ok && on.Name == "http" && strings.HasPrefix(x.Sel.Name, "Status") && !slices.Contains(successes, x.Sel.Name) {
+				problems = append(problems, fmt.Sprintf("%s: http.%s is for %s", s.at(n), x.Sel.Name, statusFiles[0]))
+			}
+			return true
+		})
+	}
+	return problems
+}

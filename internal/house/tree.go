@@ -1,0 +1,101 @@
+package house
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// source is one file of the repository.
+type source struct {
+	path      string
+	text      string
+	syntax    *ast.File // nil when it is not Go
+	positions *token.FileSet
+	generated bool
+	test      bool
+}
+
+// at is file and line of a node.
+func (s *source) at(n ast.Node) string {
+	return fmt.Sprintf("%s:%d", s.path, s.positions.Position(n.Pos()).Line)
+}
+
+// lines is how many lines a node takes.
+func (s *source) lines(n ast.Node) int {
+	return s.positions.Position(n.End()).Line - s.positions.Position(n.Pos()).Line + 1
+}
+
+// product reports whether a file is part of the product: Go, not generated, no test.
+func (s *source) product() bool { return s.syntax != nil && !s.generated && !s.test }
+
+// textFiles are read beside Go, for the names in them.
+var textFiles = []string{".go", ".md", ".yaml", ".json", ".feature", ".html", ".css", ".js", ".mjs"}
+
+// readTree reads and parses the source files below a folder.
+func readTree(root fs.FS) ([]source, error) {
+	var tree []source
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || d.Name() == "bin") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !slices.Contains(textFiles, path.Ext(name)) {
+			return nil
+		}
+		text, err := fs.ReadFile(root, name)
+		if err != nil {
+			return err
+		}
+		s := source{path: name, text: string(text), test: strings.HasSuffix(name, "_test.go")}
+		if path.Ext(name) == ".go" && !strings.Contains(name, "testdata/") {
+			s.positions = token.NewFileSet()
+			if s.syntax, err = parser.ParseFile(s.positions, name, text, parser.ParseComments); err != nil {
+				return err
+			}
+			s.generated = ast.IsGenerated(s.syntax)
+		}
+		tree = append(tree, s)
+		return nil
+	})
+	if err == nil && len(tree) == 0 {
+		err = errors.New("no source file found")
+	}
+	return tree, err
+}
+
+// receiver is the type of a method's receiver, as written.
+func receiver(f *ast.FuncDecl) string {
+	if f.Recv == nil || len(f.Recv.List) != 1 {
+		return ""
+	}
+	if star, ok := f.Recv.List[0].Type.(*ast.StarExpr); ok {
+		if name, ok := star.X.(*ast.Ident); ok {
+			return "*" + name.Name
+		}
+	}
+	return ""
+}
+
+// method is receiver and name of x.name().
+func method(call *ast.CallExpr) (on, name string) {
+	selector, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return "", ""
+	}
+	if x, ok := selector.X.(*ast.Ident); ok {
+		on = x.Name
+	}
+	return on, selector.Sel.Name
+}
