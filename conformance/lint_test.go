@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cucumber/godog"
+	messages "github.com/cucumber/messages/go/v21"
 
 	"github.com/understudy-mock/understudy/features"
 	"github.com/understudy-mock/understudy/spec"
@@ -28,80 +29,109 @@ func TestFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	covered := map[string]bool{}
-	names := map[string]string{}
-	used := map[int]bool{}
+	l := linter{t: t, register: register, covered: map[string]bool{}, titles: map[string]string{}, used: map[int]bool{}}
 	for _, f := range parsed {
 		for _, pickle := range f.Pickles {
-			p := pick(f.Feature, f.Uri, pickle)
-			where := p.result.Location
-			bases := 0
-			for _, tag := range p.result.Tags {
-				if !tagFamilies.MatchString(tag) {
-					t.Errorf("%s: unknown tag %s", where, tag)
-				}
-				if slices.Contains([]string{"@stated", "@implied", "@open", "@extension"}, tag) {
-					bases++
-				}
-			}
-			if bases != 1 {
-				t.Errorf("%s: %d bases; a scenario has one", where, bases)
-			}
-			if len(p.result.Requirements) == 0 || p.area == "" {
-				t.Errorf("%s: no requirement, or no area", where)
-			}
-			for _, id := range p.result.Requirements {
-				covered[id] = true
-				switch q := register.ByID(id); {
-				case q == nil:
-					t.Errorf("%s: no requirement %s in the register", where, id)
-				case q.Basis == spec.Implied && p.result.Basis == spec.Stated, q.Basis == spec.Extension && p.result.Basis != spec.Extension:
-					t.Errorf("%s: the scenario is %s, its requirement %s only %s", where, p.result.Basis, id, q.Basis)
-				}
-			}
-			if other := names[pickle.Name]; other != "" {
-				t.Errorf("%s: the title %q is that of %s as well", where, pickle.Name, other)
-			}
-			names[pickle.Name] = where
-			if len(pickle.Name) > 110 || strings.Contains(pickle.Name, " should ") {
-				t.Errorf("%s: the title is too long, or says should: %s", where, pickle.Name)
-			}
-			if n := len(pickle.Steps); n < 2 || n > 9 {
-				t.Errorf("%s: %d steps; 2 to 9 are accepted", where, n)
-			}
-			whens := 0
-			for _, s := range pickle.Steps {
-				var matches []string
-				for i, st := range stepTable() {
-					if st.expression.MatchString(s.Text) {
-						matches = append(matches, st.pattern)
-						used[i] = true
-						if st.keyword == "When" {
-							whens++
-						}
-						if got := string(s.Type); got != map[string]string{"Given": "Context", "When": "Action", "Then": "Outcome"}[st.keyword] {
-							t.Errorf("%s: %q stands as %s, its step is a %s", where, s.Text, got, st.keyword)
-						}
-					}
-				}
-				if len(matches) != 1 {
-					t.Errorf("%s: %q matches %d steps: %q", where, s.Text, len(matches), matches)
-				}
-			}
-			if whens != 1 {
-				t.Errorf("%s: %d When steps; a scenario has one", where, whens)
-			}
+			picked := pick(f.Feature, f.Uri, pickle)
+			l.tags(&picked.result, picked.area)
+			l.title(picked.result.Location, pickle.Name)
+			l.steps(picked.result.Location, pickle.Steps)
 		}
 	}
 	for _, q := range register.Requirements {
-		if q.Excluded == "" && q.Basis != spec.Open && !covered[q.ID] {
+		if q.Excluded == "" && q.Basis != spec.Open && !l.covered[q.ID] {
 			t.Errorf("no scenario is about %s, and nothing says why: %s", q.ID, q.Text)
 		}
 	}
 	for i, st := range stepTable() {
-		if !used[i] {
+		if !l.used[i] {
 			t.Errorf("no scenario uses the step %q", st.pattern)
 		}
+	}
+}
+
+// linter checks one scenario after the other.
+type linter struct {
+	t        *testing.T
+	register *spec.Register
+	covered  map[string]bool   // requirements
+	titles   map[string]string // title -> location
+	used     map[int]bool      // rows of the step table
+}
+
+// tags checks the tags of a scenario: all known, one basis, requirements that
+// exist and are no weaker than the scenario says.
+func (l *linter) tags(r *Result, area string) {
+	bases := 0
+	for _, tag := range r.Tags {
+		if !tagFamilies.MatchString(tag) {
+			l.t.Errorf("%s: unknown tag %s", r.Location, tag)
+		}
+		if slices.Contains([]string{"@stated", "@implied", "@open", "@extension"}, tag) {
+			bases++
+		}
+	}
+	if bases != 1 {
+		l.t.Errorf("%s: %d bases, want 1", r.Location, bases)
+	}
+	if len(r.Requirements) == 0 {
+		l.t.Errorf("%s: no requirement", r.Location)
+	}
+	if area == "" {
+		l.t.Errorf("%s: no area", r.Location)
+	}
+	for _, id := range r.Requirements {
+		l.covered[id] = true
+		switch q := l.register.ByID(id); {
+		case q == nil:
+			l.t.Errorf("%s: no requirement %s in the register", r.Location, id)
+		case q.Basis == spec.Implied && r.Basis == spec.Stated, q.Basis == spec.Extension && r.Basis != spec.Extension:
+			l.t.Errorf("%s: the scenario is %s, its requirement %s only %s", r.Location, r.Basis, id, q.Basis)
+		}
+	}
+}
+
+// title checks that a title is short, states a fact, and names one scenario.
+func (l *linter) title(where, title string) {
+	if other := l.titles[title]; other != "" {
+		l.t.Errorf("%s: the title %q is that of %s as well", where, title, other)
+	}
+	l.titles[title] = where
+	if n := len(title); n > 110 {
+		l.t.Errorf("%s: the title has %d characters: must be at most 110", where, n)
+	}
+	if strings.Contains(title, " should ") {
+		l.t.Errorf("%s: the title says should: %s", where, title)
+	}
+}
+
+// steps checks that each step is one of the table, in its place.
+func (l *linter) steps(where string, steps []*messages.PickleStep) {
+	if n := len(steps); n < 2 || n > 9 {
+		l.t.Errorf("%s: %d steps: must be 2 to 9", where, n)
+	}
+	whens := 0
+	for _, s := range steps {
+		var matches []string
+		for i, st := range stepTable() {
+			if !st.expression.MatchString(s.Text) {
+				continue
+			}
+			matches = append(matches, st.pattern)
+			l.used[i] = true
+			if st.keyword == "When" {
+				whens++
+			}
+			if got := string(s.Type); got != map[string]string{"Given": "Context", "When": "Action", "Then": "Outcome"}[st.keyword] {
+				l.t.Errorf("%s: %q stands as %s, its step is a %s", where, s.Text, got, st.keyword)
+			}
+		}
+		if len(matches) != 1 {
+			l.t.Errorf("%s: %q matches %d steps: %q", where, s.Text, len(matches), matches)
+		}
+	}
+	if whens != 1 {
+		l.t.Errorf("%s: %d When steps, want 1", where, whens)
 	}
 }
 

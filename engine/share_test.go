@@ -135,6 +135,10 @@ func TestASlowDestinationLeavesPlaces(t *testing.T) {
 		w.sendAll("https://quick.test/", 20, engine.Options{})
 		p.reach("quick.test", 20)
 	})
+}
+
+func TestWhatWaitsForAPlaceIsKept(t *testing.T) {
+	t.Parallel()
 	t.Run("what is held is delivered in order", func(t *testing.T) {
 		t.Parallel()
 		w, p := eightPlaces(t, "slow.test")
@@ -181,6 +185,10 @@ func TestASlowDestinationLeavesPlaces(t *testing.T) {
 			t.Errorf("attempts %v", got)
 		}
 	})
+}
+
+func TestWhatWaitsForAPlaceIsCounted(t *testing.T) {
+	t.Parallel()
 	t.Run("a snapshot keeps what is held", func(t *testing.T) {
 		t.Parallel()
 		w, p := eightPlaces(t, "slow.test")

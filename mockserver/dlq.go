@@ -31,7 +31,7 @@ func (s *Server) listDLQ(c *call) (reply, error) {
 	out := listBody[api.DLQMessage]{Cursor: p.Cursor, Messages: []api.DLQMessage{}}
 	for i := range p.Items {
 		var e api.DLQMessage
-		fill(entryBody(&p.Items[i]), &e)
+		copyFields(&e, entryBody(&p.Items[i]))
 		out.Messages = append(out.Messages, e)
 	}
 	return reply{body: out}, err
@@ -54,7 +54,7 @@ func (s *Server) getDLQMessage(c *call) (reply, error) {
 		return reply{}, err
 	}
 	var out api.DLQMessage
-	fill(entryBody(&e), &out)
+	copyFields(&out, entryBody(&e))
 	return reply{body: out}, nil
 }
 
@@ -162,7 +162,7 @@ var overriding = []string{"Svc-Flow-Control-Key", "Svc-Flow-Control-Value", "Svc
 // entryBody is a DLQ entry on the wire ("DLQ entry"; names decided: open point 2).
 func entryBody(e *engine.DLQEntry) api.WorkflowDLQEntry {
 	out := api.WorkflowDLQEntry{DlqId: e.ID}
-	fill(messageFields(&e.Message), &out)
+	copyFields(&out, messageFields(&e.Message))
 	out.Header = api.HeaderMap(notNil(e.Message.Header))
 	if e.Run == nil {
 		out.Header = api.HeaderMap(notNil(e.Message.Forward))

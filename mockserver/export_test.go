@@ -101,3 +101,6 @@ func NotBuilt() (left []string) {
 	}
 	return left
 }
+
+// CopyFields copies what two response bodies share.
+func CopyFields(to, from any) { copyFields(to, from) }

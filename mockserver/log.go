@@ -80,7 +80,7 @@ func messageLog(c *call) (cursor string, events []api.LogEvent, err error) {
 func logBody(e *engine.Event) api.LogEvent {
 	m := e.Message
 	var out api.LogEvent
-	fill(messageFields(m), &out)
+	copyFields(&out, messageFields(m))
 	out.Time = e.Time.UnixMilli()
 	out.State = api.MessageState(e.State)
 	out.NextDeliveryTime = ms(e.NextAt)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -30,7 +31,7 @@ func (s *Server) getMessage(c *call) (reply, error) {
 	}
 	state := api.MessageState(m.State)
 	out := api.Message{State: &state, Retried: some(m.Retried), NextDeliveryTime: ms(m.NextAt)}
-	fill(messageFields(&m), &out)
+	copyFields(&out, messageFields(&m))
 	return reply{body: out}, nil
 }
 
@@ -154,12 +155,25 @@ func plain(v any) (text string, ok bool) {
 	return "", false
 }
 
-// fill copies fields into an answer by their names on the wire, so that what
-// messages, DLQ entries and logs share is mapped once.
-func fill(from, to any) {
-	b, err := json.Marshal(from)
-	if err == nil {
-		_ = json.Unmarshal(b, to) // both are ours; a mismatch shows as a missing field
+// copyFields copies the fields of one response body into another by name, so
+// that what messages, DLQ entries and logs share is mapped once. A field may be
+// optional in one of the two; what only one has stays as it is.
+func copyFields(to, from any) {
+	source, target := reflect.ValueOf(from), reflect.ValueOf(to).Elem()
+	for i := range source.NumField() {
+		value, field := source.Field(i), target.FieldByName(source.Type().Field(i).Name)
+		optional := value.Kind() == reflect.Pointer
+		switch {
+		case !field.IsValid(), optional && value.IsNil():
+		case value.CanConvert(field.Type()):
+			field.Set(value.Convert(field.Type()))
+		case optional:
+			field.Set(value.Elem().Convert(field.Type()))
+		default:
+			pointer := reflect.New(field.Type().Elem())
+			pointer.Elem().Set(value.Convert(field.Type().Elem()))
+			field.Set(pointer)
+		}
 	}
 }
 

@@ -148,6 +148,18 @@ func TestPagesOfOtherSites(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRequestsOfBrowsers: what a browser says of a request decides beside its
+// origin.
+func TestRequestsOfBrowsers(t *testing.T) {
+	t.Parallel()
+	dialect, err := spec.LoadDialect("svc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	public := quiet(t, mockserver.Config{ControlToken: "secret", Outbound: "stub-only"})
+	bearer := "Authorization: Bearer " + dialect.Token
 	for name, c := range map[string]struct {
 		header []string
 		want   int

@@ -40,32 +40,36 @@ func closed(t *testing.T, conn net.Conn) string {
 
 const head = "POST /v2/publish/https://e.test/ HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n"
 
+// impatient is a server that waits a second for progress.
+func impatient(t *testing.T) *mockserver.TestServer {
+	t.Helper()
+	u := mockserver.RunT(t, mockserver.Paced(mockserver.Config{}, time.Second, time.Second))
+	u.Stub("*", 200)
+	return u
+}
+
+func write(t *testing.T, conn net.Conn, text string) {
+	t.Helper()
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestConnectionsThatMakeNoProgressEnd(t *testing.T) {
 	t.Parallel()
-	setup := func(t *testing.T) *mockserver.TestServer {
-		u := mockserver.RunT(t, mockserver.Paced(mockserver.Config{}, time.Second, time.Second))
-		u.Stub("*", 200)
-		return u
-	}
-	write := func(t *testing.T, conn net.Conn, text string) {
-		t.Helper()
-		if _, err := io.WriteString(conn, text); err != nil {
-			t.Fatal(err)
-		}
-	}
 	t.Run("one that says nothing", func(t *testing.T) {
 		t.Parallel()
-		closed(t, dialed(t, setup(t)))
+		closed(t, dialed(t, impatient(t)))
 	})
 	t.Run("one with a part of a head", func(t *testing.T) {
 		t.Parallel()
-		conn := dialed(t, setup(t))
+		conn := dialed(t, impatient(t))
 		write(t, conn, "GET / HTTP/1.1\r\nHost: lo")
 		closed(t, conn)
 	})
 	t.Run("one that is idle after a request", func(t *testing.T) {
 		t.Parallel()
-		conn := dialed(t, setup(t))
+		conn := dialed(t, impatient(t))
 		write(t, conn, "GET /_understudy/livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		if text := closed(t, conn); !strings.HasPrefix(text, "HTTP/1.1 200 ") {
 			t.Errorf("%s", text)
@@ -73,7 +77,7 @@ func TestConnectionsThatMakeNoProgressEnd(t *testing.T) {
 	})
 	t.Run("one with a part of a body", func(t *testing.T) {
 		t.Parallel()
-		u := setup(t)
+		u := impatient(t)
 		conn := dialed(t, u)
 		write(t, conn, fmt.Sprintf(head+"Content-Length: 10\r\n\r\nabc", u.Token()))
 		if text := closed(t, conn); !strings.HasPrefix(text, "HTTP/1.1 408 ") || !strings.Contains(text, "too slowly") {
@@ -82,7 +86,7 @@ func TestConnectionsThatMakeNoProgressEnd(t *testing.T) {
 	})
 	t.Run("one with a part of a chunked body", func(t *testing.T) {
 		t.Parallel()
-		u := setup(t)
+		u := impatient(t)
 		conn := dialed(t, u)
 		write(t, conn, fmt.Sprintf(head+"Transfer-Encoding: chunked\r\n\r\n5\r\nabc", u.Token()))
 		if text := closed(t, conn); !strings.HasPrefix(text, "HTTP/1.1 408 ") {
@@ -91,7 +95,7 @@ func TestConnectionsThatMakeNoProgressEnd(t *testing.T) {
 	})
 	t.Run("one whose client does not read an event stream", func(t *testing.T) {
 		t.Parallel()
-		u := setup(t)
+		u := impatient(t)
 		conn := dialed(t, u)
 		write(t, conn, "GET /_understudy/deliveries?follow=true HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		c := newClient(t, u)
@@ -103,7 +107,7 @@ func TestConnectionsThatMakeNoProgressEnd(t *testing.T) {
 	})
 	t.Run("one whose client does not read its answer", func(t *testing.T) {
 		t.Parallel()
-		u := setup(t)
+		u := impatient(t)
 		c := newClient(t, u)
 		for range 12 {
 			u.Publish("https://e.test/", bytes.Repeat([]byte("x"), 1<<20))
@@ -118,7 +122,7 @@ func TestConnectionsThatMakeNoProgressEnd(t *testing.T) {
 	})
 	t.Run("one with a part of a body that nobody wants", func(t *testing.T) {
 		t.Parallel()
-		conn := dialed(t, setup(t))
+		conn := dialed(t, impatient(t))
 		write(t, conn, fmt.Sprintf(head+"Content-Length: 10\r\n\r\nabc", "wrong"))
 		if text := closed(t, conn); !strings.HasPrefix(text, "HTTP/1.1 401 ") {
 			t.Errorf("%s", text)

@@ -161,7 +161,7 @@ func runBody(v *engine.RunView) api.WorkflowRun {
 
 func runStepBody(v *engine.StepView) api.RunStep {
 	var out api.RunStep
-	fill(stepBody(&v.Step), &out)
+	copyFields(&out, stepBody(&v.Step))
 	out.State = some(v.State)
 	out.Headers = headerMap(v.Header)
 	out.Retries = &v.Retries

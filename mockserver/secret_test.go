@@ -90,66 +90,9 @@ func TestNothingShowsACredential(t *testing.T) {
 	u.Stub("https://user*", 503)
 	u.Stub("https://down.test/*", 500)
 	c := newClient(t, u)
-	streams := map[string]*outputText{}
-	ctx, stop := context.WithCancel(t.Context())
-	var following sync.WaitGroup
-	for _, path := range []string{"/_understudy/events", "/_understudy/requests?follow=true", "/_understudy/deliveries?follow=true"} {
-		r, err := http.NewRequestWithContext(ctx, "GET", u.URL()+path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := c.http.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		to := &outputText{}
-		streams[path] = to
-		following.Go(func() {
-			defer response.Body.Close()
-			for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-				_, _ = to.Write(lines.Bytes())
-			}
-		})
-	}
-	plant(t, u, c, echo.URL)
-	ended := time.Now().Add(10 * time.Second)
-	for path, to := range streams {
-		for to.String() == "" && time.Now().Before(ended) {
-			c.do("GET", "/_understudy/health", "").ok()
-		}
-		if to.String() == "" {
-			t.Errorf("nothing followed %s", path)
-		}
-	}
-	stop()
-	following.Wait()
-	shown := map[string]string{"the log": log.String()}
-	for path, to := range streams {
-		shown[path] = to.String()
-	}
-	read := func(path string) answer {
-		t.Helper()
-		a := c.do("GET", path, "").ok()
-		shown[path] = string(a.raw)
-		return a
-	}
-	for _, path := range []string{"requests", "deliveries", "messages", "log", "schedules", "runs", "waiters", "flow", "overview", "ui/overview", "ui/messages", "ui/requests", "ui/dlq", "ui/log", "ui/runs", "ui/schedules", "ui/groups", "ui/stubs"} {
-		a := c.do("GET", "/_understudy/"+path, "")
-		if a.status == http.StatusOK && path != "overview" {
-			shown[path] = string(a.raw)
-		}
-	}
-	for i := range read("/_understudy/messages?count=1000").list("messages") {
-		id := c.do("GET", "/_understudy/messages?count=1000", "").ok().text("messages", i, "messageId")
-		read("/_understudy/messages/" + id)
-		read("/_understudy/explain/" + id)
-		read("/_understudy/ui/messages/" + id)
-	}
-	for i := range read("/_understudy/dlq").list("entries") {
-		read("/_understudy/ui/dlq/" + c.do("GET", "/_understudy/dlq", "").ok().text("entries", i, "dlqId"))
-	}
-	shown["await"] = string(c.do("POST", "/_understudy/await", `{"on":"events","count":3}`).ok().raw) + string(c.do("POST", "/_understudy/await", `{"on":"requests"}`).ok().raw) +
-		string(c.do("POST", "/_understudy/await", `{"on":"deliveries"}`).ok().raw)
+	shown := followed(t, u, c, func() { plant(t, u, c, echo.URL) })
+	shown["the log"] = log.String()
+	readEverywhere(t, c, shown)
 	for name, text := range shown {
 		if at := strings.Index(text, planted); at >= 0 {
 			t.Errorf("%s shows it: ...%s...", name, text[max(0, at-200):at+20])
@@ -192,4 +135,75 @@ func TestNothingShowsACredential(t *testing.T) {
 			t.Errorf("%s", got)
 		}
 	})
+}
+
+// followed is what each event stream of the control API sends while do runs.
+func followed(t *testing.T, u *mockserver.TestServer, c *client, do func()) map[string]string {
+	t.Helper()
+	streams := map[string]*outputText{}
+	ctx, stop := context.WithCancel(t.Context())
+	var following sync.WaitGroup
+	for _, path := range []string{"/_understudy/events", "/_understudy/requests?follow=true", "/_understudy/deliveries?follow=true"} {
+		r, err := http.NewRequestWithContext(ctx, "GET", u.URL()+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := c.http.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := &outputText{}
+		streams[path] = to
+		following.Go(func() {
+			defer response.Body.Close()
+			for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+				_, _ = to.Write(lines.Bytes())
+			}
+		})
+	}
+	do()
+	ended := time.Now().Add(10 * time.Second)
+	for path, to := range streams {
+		for to.String() == "" && time.Now().Before(ended) {
+			c.do("GET", "/_understudy/health", "").ok()
+		}
+		if to.String() == "" {
+			t.Errorf("nothing followed %s", path)
+		}
+	}
+	stop()
+	following.Wait()
+	shown := map[string]string{}
+	for path, to := range streams {
+		shown[path] = to.String()
+	}
+	return shown
+}
+
+// readEverywhere adds what the control API and the page show.
+func readEverywhere(t *testing.T, c *client, shown map[string]string) {
+	t.Helper()
+	read := func(path string) answer {
+		t.Helper()
+		a := c.do("GET", path, "").ok()
+		shown[path] = string(a.raw)
+		return a
+	}
+	for _, path := range []string{"requests", "deliveries", "messages", "log", "schedules", "runs", "waiters", "flow", "overview", "ui/overview", "ui/messages", "ui/requests", "ui/dlq", "ui/log", "ui/runs", "ui/schedules", "ui/groups", "ui/stubs"} {
+		a := c.do("GET", "/_understudy/"+path, "")
+		if a.status == http.StatusOK && path != "overview" {
+			shown[path] = string(a.raw)
+		}
+	}
+	for i := range read("/_understudy/messages?count=1000").list("messages") {
+		id := c.do("GET", "/_understudy/messages?count=1000", "").ok().text("messages", i, "messageId")
+		read("/_understudy/messages/" + id)
+		read("/_understudy/explain/" + id)
+		read("/_understudy/ui/messages/" + id)
+	}
+	for i := range read("/_understudy/dlq").list("entries") {
+		read("/_understudy/ui/dlq/" + c.do("GET", "/_understudy/dlq", "").ok().text("entries", i, "dlqId"))
+	}
+	shown["await"] = string(c.do("POST", "/_understudy/await", `{"on":"events","count":3}`).ok().raw) + string(c.do("POST", "/_understudy/await", `{"on":"requests"}`).ok().raw) +
+		string(c.do("POST", "/_understudy/await", `{"on":"deliveries"}`).ok().raw)
 }

@@ -121,7 +121,7 @@ func (s *Server) controlMessage(c *call) (reply, error) {
 	content.clip(most)
 	row := rowOf(&t.Message)
 	t.Message.Body = content.Body
-	fill(messageFields(&t.Message), &m)
+	copyFields(&m, messageFields(&t.Message))
 	m.NextDeliveryTime = ms(t.Message.NextAt)
 	d := s.dialectOf(c.world, t.Message.Options.Dialect)
 	return reply{body: map[string]any{

@@ -76,11 +76,24 @@ func TestButtons(t *testing.T) {
 	for _, found := range regexp.MustCompile(`"dlqId":"([^"]+)"`).FindAllStringSubmatch(request(t, u, http.MethodGet, "/_understudy/dlq", ""), -1) {
 		failed = append(failed, found[1])
 	}
-	for _, c := range []struct {
-		action string
-		fields []string
-		want   string
-	}{
+	for _, c := range buttonPresses(early, waits, failed) {
+		if page := press(t, u, c.action, c.fields...); !strings.Contains(page, c.want) {
+			said := regexp.MustCompile(`(?s)<div id="said".*?</div>`).FindString(page)
+			t.Errorf("%s %v says %s, want %q", c.action, c.fields, said, c.want)
+		}
+	}
+}
+
+// buttonPress is one press of a button, and what the page then shows.
+type buttonPress struct {
+	action string
+	fields []string
+	want   string
+}
+
+// buttonPresses are presses in their order: two messages wait, three have failed.
+func buttonPresses(early, waits string, failed []string) []buttonPress {
+	return []buttonPress{
 		{"message.publish", []string{"destination", "https://app.test/a?b=1&c=2", "body", "hello", "headers", "Svc-Label: by-hand"}, "https://app.test/a?b=1&c=2"},
 		{"message.publish", []string{"destination", "https://app.test/a", "headers", "no header"}, "must be Name: value"},
 		{"message.publish", []string{"destination", "https://app.test/a", "headers", "Svc-Retries: many"}, `Svc-Retries "many"`},
@@ -145,11 +158,6 @@ func TestButtons(t *testing.T) {
 		{"reset", nil, "of the DLQ and all journals of the account"},
 		{"reset", []string{"sure", "yes"}, "The account is as new."},
 		{"unheard-of", nil, "unheard-of: not found"},
-	} {
-		if page := press(t, u, c.action, c.fields...); !strings.Contains(page, c.want) {
-			said := regexp.MustCompile(`(?s)<div id="said".*?</div>`).FindString(page)
-			t.Errorf("%s %v says %s, want %q", c.action, c.fields, said, c.want)
-		}
 	}
 }
 

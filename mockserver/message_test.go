@@ -1,0 +1,77 @@
+package mockserver_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/spec/api"
+)
+
+// TestCopiedFieldsAreThoseOfTheWire: what two bodies share is copied as a trip
+// over the wire would.
+func TestCopiedFieldsAreThoseOfTheWire(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ from, to any }{
+		"a message to a log event":      {api.Message{}, &api.LogEvent{}},
+		"a message to a DLQ entry":      {api.Message{}, &api.WorkflowDLQEntry{}},
+		"a DLQ entry to a list of them": {api.WorkflowDLQEntry{}, &api.DLQMessage{}},
+		"a step to a step of a run":     {api.StepInfo{}, &api.RunStep{}},
+	} {
+		for fill, value := range map[string]bool{"full": true, "empty": false} {
+			t.Run(name+", "+fill, func(t *testing.T) {
+				t.Parallel()
+				from := reflect.New(reflect.TypeOf(c.from)).Elem()
+				if value {
+					populate(from)
+				}
+				got := reflect.New(reflect.TypeOf(c.to).Elem()).Interface()
+				mockserver.CopyFields(got, from.Interface())
+				wire, err := json.Marshal(from.Interface())
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := reflect.New(reflect.TypeOf(c.to).Elem()).Interface()
+				if err := json.Unmarshal(wire, want); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("want -, got +:\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// populate gives every field a value that is not zero.
+func populate(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		populate(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			populate(v.Field(i))
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		populate(key)
+		populate(value)
+		v.SetMapIndex(key, value)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		populate(v.Index(0))
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(7)
+	case reflect.Float64:
+		v.SetFloat(0.5)
+	}
+}
