@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/vector"
 )
 
 // DefaultParallel is how many attempts an account makes at once.
@@ -35,7 +37,7 @@ type Config struct {
 
 	PricePerMessage float64       // billing, decided: open point 30
 	VectorLag       time.Duration // decided: open point 33
-	VectorIndexes   []VectorConfig
+	VectorIndexes   []vector.Config
 
 	Memory *Memory // shared by the accounts of a process; nil: without bounds
 	Strict bool    // for tests: panic where a promise of the engine breaks, in place of logging it

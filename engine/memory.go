@@ -41,7 +41,6 @@ const (
 	itemCost    = 600
 	runCost     = 1200
 	entryCost   = 900
-	vectorCost  = 300
 	groupCost   = 600
 	queueCost   = 600
 	flowCost    = 900
@@ -87,9 +86,7 @@ func (a *Account) weigh() {
 	}
 	a.dedup.order.all(func(m mark) { a.addWork(m.weight()) })
 	for _, x := range a.vectors {
-		for _, n := range x.namespaces {
-			a.addWork(n.weight())
-		}
+		a.addWork(x.Bytes())
 	}
 	for _, e := range a.dlq.items {
 		if e != nil {
@@ -154,15 +151,6 @@ func (a *Account) roomFor(rs ...PublishRequest) error {
 	return nil
 }
 
-// roomForVectors says why vectors cannot be stored now.
-func (a *Account) roomForVectors(vectors []Vector) error {
-	bytes := int64(0)
-	for i := range vectors {
-		bytes += vectorCost + vectors[i].size()
-	}
-	return a.roomForBytes(bytes)
-}
-
 // roomForBytes says why what clients keep here, such as vectors and URL groups,
 // cannot grow now.
 func (a *Account) roomForBytes(bytes int64) error {
@@ -171,12 +159,6 @@ func (a *Account) roomForBytes(bytes int64) error {
 	}
 	return nil
 }
-
-// weight is the bytes of the vectors of a namespace.
-func (n *namespace) weight() int64 { return n.size + vectorCost*int64(len(n.vectors)) }
-
-// addChange counts what a namespace has gained since it weighed was.
-func (a *Account) addChange(n *namespace, was int64) { a.addWork(n.weight() - was) }
 
 // headerBytes is about what a header takes.
 func headerBytes(h Header) int64 {

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/vector"
 )
 
 // reading is every exported method of an account that only reads, writing every
@@ -67,7 +68,7 @@ var reading = map[string]func(*world){
 	"Overview": func(w *world) { w.Overview() },
 	"QueryVectors": func(w *world) {
 		eachSpace(func(index, ns string) {
-			_, _ = w.QueryVectors(index, ns, engine.VectorQuery{Values: []float32{1, 2}, TopK: 3})
+			_, _ = w.QueryVectors(index, ns, vector.Query{Values: []float32{1, 2}, TopK: 3})
 		})
 	},
 	"Queue":        func(w *world) { _, _ = w.Queue("q1"); _, _ = w.Queue("none") },
@@ -127,7 +128,7 @@ func eachSpace(read func(index, ns string)) {
 }
 
 func unused(c *engine.Config) {
-	c.VectorIndexes = append(c.VectorIndexes, engine.VectorConfig{Name: "unused", Type: engine.Dense, Similarity: engine.Cosine})
+	c.VectorIndexes = append(c.VectorIndexes, vector.Config{Name: "unused", Type: vector.Dense, Similarity: vector.Cosine})
 }
 
 func TestEveryMethodReadsOrWrites(t *testing.T) {
@@ -176,28 +177,28 @@ func TestReadingChangesNothing(t *testing.T) {
 func TestVectorsAreReadyAtTheirTime(t *testing.T) {
 	t.Parallel()
 	w := setup(t, stored)
-	count := func() engine.VectorCount {
+	count := func() vector.Count {
 		info, err := w.VectorInfo("v")
 		w.must(err)
-		return info.VectorCount
+		return info.Count
 	}
-	vector := func(id string) []engine.Vector {
-		return []engine.Vector{{ID: id, Values: []float32{1, 2}, Metadata: json.RawMessage(`{}`)}}
+	one := func(id string) []vector.Vector {
+		return []vector.Vector{{ID: id, Values: []float32{1, 2}, Metadata: json.RawMessage(`{}`)}}
 	}
-	w.must(w.UpsertVectors("v", "", vector("a")))
+	w.must(w.UpsertVectors("v", "", one("a")))
 	w.advance(30 * time.Second)
-	w.must(w.UpsertVectors("v", "", vector("b")))
-	w.must(w.UpsertVectors("v", "", vector("b")))
-	if got := count(); got != (engine.VectorCount{Pending: 2}) {
+	w.must(w.UpsertVectors("v", "", one("b")))
+	w.must(w.UpsertVectors("v", "", one("b")))
+	if got := count(); got != (vector.Count{Pending: 2}) {
 		t.Errorf("after 30 s: %+v", got)
 	}
 	w.advance(30 * time.Second)
-	if got := count(); got != (engine.VectorCount{Ready: 1, Pending: 1}) {
+	if got := count(); got != (vector.Count{Ready: 1, Pending: 1}) {
 		t.Errorf("after 60 s: %+v", got)
 	}
 	_, err := w.DeleteVectors("v", "", []string{"b"}, "")
 	w.must(err)
-	if got := count(); got != (engine.VectorCount{Ready: 1}) {
+	if got := count(); got != (vector.Count{Ready: 1}) {
 		t.Errorf("after a deletion: %+v", got)
 	}
 	w.Forget(math.MaxInt64)

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/vector"
 )
 
 // unreadable submits to a run what is no step.
@@ -48,7 +49,7 @@ var refusals = map[string]func(*world) error{
 		return err
 	},
 	"vectors of two dimensions": func(w *world) error {
-		return w.UpsertVectors("unused", "new", []engine.Vector{{ID: "a", Values: []float32{1}}, {ID: "b", Values: []float32{1, 2}}})
+		return w.UpsertVectors("unused", "new", []vector.Vector{{ID: "a", Values: []float32{1}}, {ID: "b", Values: []float32{1, 2}}})
 	},
 	"a wait that is no step": func(w *world) error {
 		return w.Wait(engine.WaitRequest{RunID: "run0", EventID: "e", Step: []byte("no step")})
@@ -93,7 +94,7 @@ func TestARefusedCommandChangesNothing(t *testing.T) {
 func TestVectorsBeyondTheBoundLeaveTheDimensionOpen(t *testing.T) {
 	t.Parallel()
 	w := setup(t, stored, func(c *engine.Config) { c.Memory = &engine.Memory{MaxWork: 1} })
-	if err := w.UpsertVectors("v", "", []engine.Vector{{ID: "a", Values: []float32{1, 2}}}); !errors.Is(err, engine.ErrFull) {
+	if err := w.UpsertVectors("v", "", []vector.Vector{{ID: "a", Values: []float32{1, 2}}}); !errors.Is(err, engine.ErrFull) {
 		t.Fatalf("upsert: %v, want ErrFull", err)
 	}
 	if info, err := w.VectorInfo("v"); err != nil || info.Dimension != 0 {

@@ -1,100 +1,51 @@
 package engine
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-	"time"
+	"github.com/understudy-mock/understudy/engine/search"
 )
 
-// SearchIndex is an index of the management API (decided: open point 11).
-type SearchIndex struct {
-	ID            string
-	Name          string
-	Region        string
-	Type          string
-	CreatedAt     time.Time
-	Token         string
-	ReadOnlyToken string
-}
+// newID draws an id at the account's time.
+func (a *Account) newID(prefix string) string { return a.ids.id(prefix, a.now) }
 
-// CreateSearchIndex makes an index (extension). An id may be given by a
-// fixture; otherwise it is "".
-func (a *Account) CreateSearchIndex(s SearchIndex) (SearchIndex, error) {
+// CreateSearchIndex makes an index (extension). An id and a time of creation are
+// drawn unless they are given.
+func (a *Account) CreateSearchIndex(x search.Index) (search.Index, error) {
 	a.lock()
 	defer a.unlock()
-	if s.ID == "" {
-		s.ID = a.ids.id("", a.now)
-	}
-	if a.search[s.ID] != nil {
-		return SearchIndex{}, fmt.Errorf("search index %q: %w", s.ID, ErrExists)
-	}
-	s.CreatedAt = a.now
-	s.Token, s.ReadOnlyToken = a.ids.id("srt_", a.now), a.ids.id("srr_", a.now)
-	a.search[s.ID] = &s
-	return s, nil
+	return a.search.Create(x, a.newID, a.now)
 }
 
 // SearchIndexes lists all indexes by id.
-func (a *Account) SearchIndexes() []SearchIndex {
+func (a *Account) SearchIndexes() []search.Index {
 	a.lock()
 	defer a.unlock()
-	list := make([]SearchIndex, 0, len(a.search))
-	for _, s := range a.search {
-		list = append(list, *s)
-	}
-	slices.SortFunc(list, func(x, y SearchIndex) int { return strings.Compare(x.ID, y.ID) })
-	return list
+	return a.search.List()
 }
 
 // SearchIndex is one index.
-func (a *Account) SearchIndex(id string) (SearchIndex, error) {
+func (a *Account) SearchIndex(id string) (search.Index, error) {
 	a.lock()
 	defer a.unlock()
-	s, err := a.searchIndex(id)
-	if err != nil {
-		return SearchIndex{}, err
-	}
-	return *s, nil
-}
-
-func (a *Account) searchIndex(id string) (*SearchIndex, error) {
-	if s := a.search[id]; s != nil {
-		return s, nil
-	}
-	return nil, fmt.Errorf("search index %q: no such index; it may have been deleted: %w", id, ErrNotFound)
+	return a.search.Get(id)
 }
 
 // RenameSearchIndex changes the name of an index.
 func (a *Account) RenameSearchIndex(id, name string) error {
 	a.lock()
 	defer a.unlock()
-	s, err := a.searchIndex(id)
-	if err == nil {
-		s.Name = name
-	}
-	return err
+	return a.search.Rename(id, name)
 }
 
 // ResetSearchIndexTokens draws new tokens for an index.
 func (a *Account) ResetSearchIndexTokens(id string) error {
 	a.lock()
 	defer a.unlock()
-	s, err := a.searchIndex(id)
-	if err == nil {
-		s.Token, s.ReadOnlyToken = a.ids.id("srt_", a.now), a.ids.id("srr_", a.now)
-	}
-	return err
+	return a.search.ResetTokens(id, a.newID)
 }
 
-// DeleteSearchIndex removes an index and all its data for good ("Delete a
-// search index").
+// DeleteSearchIndex removes an index for good ("Delete a search index").
 func (a *Account) DeleteSearchIndex(id string) error {
 	a.lock()
 	defer a.unlock()
-	if _, err := a.searchIndex(id); err != nil {
-		return err
-	}
-	delete(a.search, id)
-	return nil
+	return a.search.Delete(id)
 }

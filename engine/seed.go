@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/engine/vector"
 )
 
 // Seed is what a fixture puts into an account: things as if they had happened.
@@ -19,7 +22,7 @@ type Seed struct {
 	DLQ       []Failure
 	Runs      []PastRun
 	Usage     []Point
-	Search    []SearchIndex
+	Search    []search.Index
 	Vectors   []VectorSeed
 }
 
@@ -52,9 +55,9 @@ type PastRun struct {
 // VectorSeed is vectors of one namespace. The index is made if it is missing
 // and Type is set.
 type VectorSeed struct {
-	VectorConfig
+	vector.Config
 	Namespace string
-	Vectors   []Vector
+	Vectors   []vector.Vector
 }
 
 // Seed puts all of a fixture into the account, or nothing.
@@ -227,18 +230,18 @@ func (a *Account) checkRun(r *PastRun) (waits []waitStep, err error) {
 }
 
 // indexFor is the index of a seed: known, configured, or made by it.
-func (a *Account) indexFor(s *VectorSeed) (*vectorIndex, error) {
+func (a *Account) indexFor(s *VectorSeed) (*vector.Index, error) {
 	if x := a.vectors[s.Name]; x != nil {
 		return x, nil
 	}
-	i := slices.IndexFunc(a.cfg.VectorIndexes, func(c VectorConfig) bool { return c.Name == s.Name })
+	i := slices.IndexFunc(a.cfg.VectorIndexes, func(c vector.Config) bool { return c.Name == s.Name })
 	switch {
 	case i >= 0:
-		return newVectorIndex(a.cfg.VectorIndexes[i]), nil
+		return vector.New(a.cfg.VectorIndexes[i]), nil
 	case s.Type != "":
-		return newVectorIndex(s.VectorConfig), nil
+		return vector.New(s.Config), nil
 	}
-	return nil, fmt.Errorf("vector index %q: no such index; a type makes it: %w", s.Name, ErrNotFound)
+	return nil, fmt.Errorf("vector index %q: not found; a type creates it: %w", s.Name, ErrNotFound)
 }
 
 func (a *Account) checkVectors(s *VectorSeed) error {
@@ -249,16 +252,7 @@ func (a *Account) checkVectors(s *VectorSeed) error {
 	if s.Type != "" && s.Type != x.Type || s.Dimension != 0 && x.Dimension != 0 && s.Dimension != x.Dimension {
 		return fmt.Errorf("index %q is there with type %s and dimension %d: %w", s.Name, x.Type, x.Dimension, ErrExists)
 	}
-	dimension := x.Dimension
-	for i := range s.Vectors {
-		if dimension == 0 && x.Type != Sparse {
-			dimension = len(s.Vectors[i].Values)
-		}
-		if err := x.fits(&s.Vectors[i], dimension); err != nil {
-			return err
-		}
-	}
-	return nil
+	return x.Check(s.Vectors)
 }
 
 // sow puts in what checkSeed has looked at. Histories come in the order of
@@ -280,14 +274,7 @@ func (a *Account) sow(s *checkedSeed) {
 		a.sowFlow(&s.FlowKeys[i])
 	}
 	for _, x := range s.Search {
-		if x.ID == "" {
-			x.ID = a.ids.id("", a.now)
-		}
-		if x.CreatedAt.IsZero() {
-			x.CreatedAt = a.now
-		}
-		x.Token, x.ReadOnlyToken = a.ids.id("srt_", a.now), a.ids.id("srr_", a.now)
-		a.search[x.ID] = &x
+		_, _ = a.search.Create(x, a.newID, a.now) // checkSeed looked at it
 	}
 	for i := range s.Vectors {
 		a.sowVectors(&s.Vectors[i])
@@ -330,19 +317,10 @@ func (a *Account) sowVectors(s *VectorSeed) {
 	if err != nil {
 		return // checkSeed looked at it
 	}
+	was := x.Bytes()
+	x.Upsert(s.Namespace, s.Vectors, a.now, 0)
 	a.vectors[s.Name] = x
-	if x.namespaces[s.Namespace] == nil {
-		x.namespaces[s.Namespace] = &namespace{vectors: map[string]*Vector{}}
-		x.order = append(x.order, s.Namespace)
-	}
-	n := x.namespaces[s.Namespace]
-	defer a.addChange(n, n.weight())
-	for i := range s.Vectors {
-		if x.Dimension == 0 && x.Type != Sparse {
-			x.Dimension = len(s.Vectors[i].Values)
-		}
-		n.put(&s.Vectors[i], a.now, a.now)
-	}
+	a.addWork(x.Bytes() - was)
 }
 
 func (a *Account) sowHistory(s *checkedSeed) {

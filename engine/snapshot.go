@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/engine/vector"
 )
 
 // SnapshotVersion is the form of snapshots that this package writes and reads.
@@ -47,8 +50,8 @@ type Snapshot struct {
 	Reports    []savedReport
 	Log        savedLog
 	Usage      []savedMinute
-	Search     []SearchIndex
-	Vectors    []savedIndex
+	Search     []search.Index
+	Vectors    []vector.Saved
 }
 
 type (
@@ -167,19 +170,6 @@ type (
 	savedMinute struct {
 		At int64 // minutes since 1970
 		Counts
-	}
-	savedIndex struct {
-		VectorConfig
-		Namespaces []savedSpace // in the order of their first upsert
-	}
-	savedSpace struct {
-		Name    string
-		Vectors []savedVector // in the order of insertion
-		Pending []string      // ids, in the order of their change
-	}
-	savedVector struct {
-		Vector
-		Ready time.Time
 	}
 )
 
@@ -412,24 +402,8 @@ func (w *saver) stores() {
 		w.Search = append(w.Search, *a.search[id])
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.vectors)) {
-		x := a.vectors[name]
-		s := savedIndex{VectorConfig: x.VectorConfig}
-		for _, space := range x.order {
-			s.Namespaces = append(s.Namespaces, x.namespaces[space].saved(space, a.now))
-		}
-		w.Vectors = append(w.Vectors, s)
+		w.Vectors = append(w.Vectors, a.vectors[name].Save(a.now))
 	}
-}
-
-func (n *namespace) saved(name string, now time.Time) savedSpace {
-	s := savedSpace{Name: name}
-	for _, id := range n.order {
-		if v := n.vectors[id]; v != nil {
-			s.Vectors = append(s.Vectors, savedVector{*v, v.ready})
-		}
-	}
-	n.pending(now, func(v *Vector) { s.Pending = append(s.Pending, v.ID) })
-	return s
 }
 
 // Restore replaces the state by that of a snapshot; a manual clock goes to its

@@ -3,6 +3,8 @@ package engine
 import (
 	"encoding/base64"
 	"slices"
+
+	"github.com/understudy-mock/understudy/engine/vector"
 )
 
 // loader makes a state of a snapshot. The first contradiction that it finds is
@@ -356,31 +358,9 @@ func (l *loader) fillStores() {
 		l.search[one.ID] = &one
 	}
 	for _, s := range l.from.Vectors {
-		x := &vectorIndex{VectorConfig: s.VectorConfig, namespaces: map[string]*namespace{}}
-		for _, space := range s.Namespaces {
-			l.want(x.namespaces[space.Name] == nil, "vector index %q: namespace %q is there twice", x.Name, space.Name)
-			x.namespaces[space.Name] = l.namespace(x, space)
-			x.order = append(x.order, space.Name)
-		}
-		l.want(x.namespaces[""] != nil, "vector index %q: the default namespace is missing", x.Name)
-		l.vectors[x.Name] = x
-	}
-}
-
-func (l *loader) namespace(x *vectorIndex, s savedSpace) *namespace {
-	n := &namespace{vectors: map[string]*Vector{}}
-	for i := range s.Vectors {
-		v := s.Vectors[i].Vector
-		v.ready = s.Vectors[i].Ready
-		err := x.fits(&v, x.Dimension)
-		l.want(err == nil && n.vectors[v.ID] == nil, "vector %q: there twice, or %v", v.ID, err)
-		n.vectors[v.ID], n.order = &v, append(n.order, v.ID)
-		n.size += v.size()
-	}
-	for _, id := range s.Pending {
-		if v := n.vectors[id]; l.want(v != nil, "vector %q is pending, but not there", id) {
-			n.waiting.push(v)
+		x, err := vector.Load(s)
+		if l.want(err == nil, "%v", err) {
+			l.vectors[x.Name] = x
 		}
 	}
-	return n
 }

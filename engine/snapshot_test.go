@@ -18,6 +18,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/engine/vector"
 )
 
 // command is one of the things that happen in a life that is snapshotted. It
@@ -100,10 +102,10 @@ func (w *world) later(c command) error {
 		_, err := w.CancelMessages(engine.Filter{Count: c.B%3 + 1})
 		return err
 	case 2:
-		return w.UpsertVectors("v", fmt.Sprint("ns", c.B%2), []engine.Vector{
+		return w.UpsertVectors("v", fmt.Sprint("ns", c.B%2), []vector.Vector{
 			{ID: fmt.Sprint("id", c.C), Values: []float32{0.1, float32(c.B)}, Metadata: json.RawMessage(`{ "a" : 1 }`)}})
 	case 3:
-		_, err := w.CreateSearchIndex(engine.SearchIndex{Name: "s", Region: "r", Type: "t"})
+		_, err := w.CreateSearchIndex(search.Index{Name: "s", Region: "r", Type: "t"})
 		return err
 	case 4:
 		return w.CancelRun(fmt.Sprint("run", c.B%4))
@@ -142,7 +144,7 @@ func commands() *rapid.Generator[[]command] {
 
 func stored(c *engine.Config) {
 	c.Seed, c.VectorLag = 7, time.Minute
-	c.VectorIndexes = []engine.VectorConfig{{Name: "v", Type: engine.Dense, Similarity: engine.Cosine}}
+	c.VectorIndexes = []vector.Config{{Name: "v", Type: vector.Dense, Similarity: vector.Cosine}}
 }
 
 // document is the snapshot as it lies on a disk.

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
+
+	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/engine/vector"
 )
 
 // state is everything that an account knows: plain values, no locks, no
@@ -30,8 +33,8 @@ type state struct {
 	waiters       map[string]*waiter
 	usage         usage
 	tally         Tally
-	search        map[string]*SearchIndex
-	vectors       map[string]*vectorIndex
+	search        search.Indexes
+	vectors       map[string]*vector.Index
 	headers       interner
 	options       optionInterner
 	current, next string // signing keys
@@ -48,8 +51,8 @@ func newState(cfg Config) state {
 		reports:   map[string]string{},
 		runs:      map[string]*Run{},
 		waiters:   map[string]*waiter{},
-		search:    map[string]*SearchIndex{},
-		vectors:   map[string]*vectorIndex{},
+		search:    search.Indexes{},
+		vectors:   map[string]*vector.Index{},
 		tally:     newTally(),
 		current:   cfg.CurrentKey,
 		next:      cfg.NextKey,

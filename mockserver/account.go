@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -152,7 +153,7 @@ func sameSecret(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a),
 
 // defaultIndex is the vector index that every account has unless others are
 // configured; the first vector decides on its dimension.
-var defaultIndex = engine.VectorConfig{Name: "default", Type: engine.Dense, Similarity: engine.Cosine}
+var defaultIndex = vector.Config{Name: "default", Type: vector.Dense, Similarity: vector.Cosine}
 
 // vectorAccess is a vector index and the token that opens it.
 type vectorAccess struct{ name, token string }

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/vector"
 )
 
 // EmbedHash is the value of Config.Embed that turns texts into vectors by
@@ -34,8 +35,8 @@ func checkEmbed(name string) error {
 func takesData(c *call) bool { return strings.Contains(c.op.ID, "Data") }
 
 // embed makes the vectors of a text, as the index needs them.
-func (s *Server) embed(c *call, text *string, vectors bool) (engine.Vector, error) {
-	var v engine.Vector
+func (s *Server) embed(c *call, text *string, vectors bool) (vector.Vector, error) {
+	var v vector.Vector
 	switch {
 	case s.cfg.Embed == "":
 		return v, fmt.Errorf("Embedding data for this index is not allowed. The index must be created with an embedding model to use it. "+ //nolint:staticcheck // the service's own words
@@ -53,10 +54,10 @@ func (s *Server) embed(c *call, text *string, vectors bool) (engine.Vector, erro
 	if dimension == 0 {
 		dimension = undecidedDimension
 	}
-	if info.Type != engine.Sparse {
+	if info.Type != vector.Sparse {
 		v.Values = hashDense(*text, dimension)
 	}
-	if info.Type != engine.Dense {
+	if info.Type != vector.Dense {
 		v.Sparse = hashSparse(*text)
 	}
 	return v, nil
@@ -115,7 +116,7 @@ const (
 )
 
 // hashSparse has a value for each word, by BM25.
-func hashSparse(text string) *engine.SparseVector {
+func hashSparse(text string) *vector.SparseVector {
 	words := textWords(text)
 	count, order := map[int32]float64{}, []int32{}
 	for _, word := range words {
@@ -124,7 +125,7 @@ func hashSparse(text string) *engine.SparseVector {
 			order = append(order, index)
 		}
 	}
-	v := &engine.SparseVector{Indices: []int32{}, Values: []float32{}}
+	v := &vector.SparseVector{Indices: []int32{}, Values: []float32{}}
 	for _, index := range order[:min(len(order), maxTerms)] {
 		f := count[index]
 		v.Indices = append(v.Indices, index)

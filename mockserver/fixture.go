@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/engine/vector"
 )
 
 var _ = register(map[string]handler{
@@ -166,7 +168,7 @@ func (s *Server) seedOf(f *fixtureFile, pointer string, now time.Time, t *fixtur
 	}
 	for i, x := range t.Search {
 		r.pointer = fmt.Sprint(pointer, "/search/", i)
-		seed.Search = append(seed.Search, engine.SearchIndex{ID: x.ID, Name: x.Name, Region: cmp.Or(x.Region, "eu-west-1"), Type: cmp.Or(x.Type, "free"), CreatedAt: r.time("createdAt", x.CreatedAt)})
+		seed.Search = append(seed.Search, search.Index{ID: x.ID, Name: x.Name, Region: cmp.Or(x.Region, "eu-west-1"), Type: cmp.Or(x.Type, "free"), CreatedAt: r.time("createdAt", x.CreatedAt)})
 	}
 	for i := range t.Stubs {
 		r.pointer = fmt.Sprint(pointer, "/stubs/", i)
@@ -370,14 +372,14 @@ func (r *fixtureReader) usage(u *fixtureUsage) []engine.Point {
 }
 
 func vectorSeed(x *fixtureVectors) engine.VectorSeed {
-	out := engine.VectorSeed{Namespace: x.Namespace, VectorConfig: engine.VectorConfig{Name: cmp.Or(x.Index, defaultIndex.Name), Type: x.Type, Dimension: x.Dimension,
-		Similarity: cmp.Or(x.Similarity, engine.Cosine), EmbeddingModel: x.EmbeddingModel}}
+	out := engine.VectorSeed{Namespace: x.Namespace, Config: vector.Config{Name: cmp.Or(x.Index, defaultIndex.Name), Type: x.Type, Dimension: x.Dimension,
+		Similarity: cmp.Or(x.Similarity, vector.Cosine), EmbeddingModel: x.EmbeddingModel}}
 	for _, v := range x.Vectors {
 		metadata := v.Metadata
 		if bytes.Equal(metadata, []byte("null")) {
 			metadata = nil
 		}
-		out.Vectors = append(out.Vectors, engine.Vector{ID: v.ID, Values: v.Vector, Sparse: v.Sparse, Metadata: metadata, Data: v.Data})
+		out.Vectors = append(out.Vectors, vector.Vector{ID: v.ID, Values: v.Vector, Sparse: v.Sparse, Metadata: metadata, Data: v.Data})
 	}
 	return out
 }

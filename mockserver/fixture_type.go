@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/vector"
 )
 
 // fixture is a fixture file (spec/fixture.schema.json): things for the account
@@ -151,7 +152,7 @@ type (
 		Vectors        []struct {
 			ID       string               `json:"id"`
 			Vector   []float32            `json:"vector"`
-			Sparse   *engine.SparseVector `json:"sparse"`
+			Sparse   *vector.SparseVector `json:"sparse"`
 			Metadata json.RawMessage      `json:"metadata"`
 			Data     *string              `json:"data"`
 		} `json:"vectors"`

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/vector"
 )
 
 // Bounds of maxIdle in seconds.
@@ -29,9 +29,9 @@ func (s *Server) startResumableQuery(c *call) (reply, error) {
 	if idle <= 0 || idle > longestMaxIdle {
 		return reply{}, invalid(fmt.Sprintf("body /maxIdle: invalid value %g: must be a number of seconds above 0, at most %d", idle, longestMaxIdle))
 	}
-	id, found, err := c.account.StartResumable(c.index, c.namespace(), engine.ResumableQuery{
-		VectorQuery: query, MaxIdle: time.Duration(idle * float64(time.Second)),
-		VectorParts: engine.VectorParts{Vector: q.IncludeVectors, Metadata: q.IncludeMetadata, Data: q.IncludeData},
+	id, found, err := c.account.StartResumable(c.index, c.namespace(), vector.ResumableQuery{
+		Query: query, MaxIdle: time.Duration(idle * float64(time.Second)),
+		Parts: vector.Parts{Vector: q.IncludeVectors, Metadata: q.IncludeMetadata, Data: q.IncludeData},
 	})
 	if err != nil {
 		return reply{}, err

@@ -3,7 +3,7 @@ package mockserver
 import (
 	"encoding/json"
 
-	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -25,7 +25,7 @@ func (s *Server) createSearchIndex(c *call) (reply, error) {
 	if err := json.Unmarshal(c.body, &body); err != nil {
 		return reply{}, invalid("body: " + err.Error())
 	}
-	index, err := c.account.CreateSearchIndex(engine.SearchIndex{Name: body.Name, Region: string(body.Region), Type: string(body.Type)})
+	index, err := c.account.CreateSearchIndex(search.Index{Name: body.Name, Region: string(body.Region), Type: string(body.Type)})
 	return reply{body: s.searchBody(c, index)}, err
 }
 
@@ -59,7 +59,7 @@ func (s *Server) deleteSearchIndex(c *call) (reply, error) {
 	return done, c.account.DeleteSearchIndex(c.vars["id"])
 }
 
-func (s *Server) searchBody(c *call, i engine.SearchIndex) api.SearchIndex {
+func (s *Server) searchBody(c *call, i search.Index) api.SearchIndex {
 	created := int(i.CreatedAt.Unix())
 	customer := c.world.username()
 	return api.SearchIndex{

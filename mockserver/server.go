@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/ui"
 	"github.com/understudy-mock/understudy/spec"
@@ -66,10 +67,10 @@ type Config struct {
 	SkipResponseCheck bool   // do not hold our own answers to the document
 	StrictOptions     bool   // unknown configuration names are errors
 	ControlToken      string
-	PricePerMessage   float64               // 0: 0.00001
-	VectorLag         time.Duration         // see engine.Config
-	VectorIndexes     []engine.VectorConfig // empty: one, named default
-	Embed             string                // EmbedHash: texts become vectors for tests; "": they are refused
+	PricePerMessage   float64         // 0: 0.00001
+	VectorLag         time.Duration   // see engine.Config
+	VectorIndexes     []vector.Config // empty: one, named default
+	Embed             string          // EmbedHash: texts become vectors for tests; "": they are refused
 	Log               *slog.Logger
 
 	pace pace // of connections; zero: defaultPace
@@ -199,7 +200,7 @@ func (c *Config) complete() error {
 		return fmt.Errorf("vector lag %s, price per message %g: accepted are values from 0 up", c.VectorLag, c.PricePerMessage)
 	}
 	if len(c.VectorIndexes) == 0 {
-		c.VectorIndexes = []engine.VectorConfig{defaultIndex}
+		c.VectorIndexes = []vector.Config{defaultIndex}
 	}
 	if err := checkEmbed(c.Embed); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/vector"
 )
 
 var _ = register(vectorHandlers())
@@ -65,7 +65,7 @@ func (s *Server) getVectorInfo(c *call) (reply, error) {
 }
 
 // infoBody is the table "Vector index information".
-func infoBody(v *engine.VectorInfo) map[string]any {
+func infoBody(v *vector.Info) map[string]any {
 	namespaces := map[string]any{}
 	for name, n := range v.Namespaces {
 		namespaces[name] = map[string]int{"vectorCount": n.Ready, "pendingVectorCount": n.Pending}
@@ -74,10 +74,10 @@ func infoBody(v *engine.VectorInfo) map[string]any {
 		"vectorCount": v.Ready, "pendingVectorCount": v.Pending, "indexSize": v.Size,
 		"dimension": v.Dimension, "similarityFunction": v.Similarity, "indexType": v.Type, "namespaces": namespaces,
 	}
-	if v.Type != engine.Sparse {
+	if v.Type != vector.Sparse {
 		out["denseIndex"] = map[string]any{"dimension": v.Dimension, "similarityFunction": v.Similarity, "embeddingModel": v.EmbeddingModel}
 	}
-	if v.Type != engine.Dense {
+	if v.Type != vector.Dense {
 		out["sparseIndex"] = map[string]any{"embeddingModel": v.EmbeddingModel}
 	}
 	return out
@@ -91,7 +91,7 @@ func (s *Server) upsertVectors(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	vectors := make([]engine.Vector, len(list))
+	vectors := make([]vector.Vector, len(list))
 	for i := range list {
 		vectors[i] = list[i].vector()
 	}
@@ -107,7 +107,7 @@ func (s *Server) upsertVectorData(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	vectors := make([]engine.Vector, len(list))
+	vectors := make([]vector.Vector, len(list))
 	for i := range list {
 		embedded, err := s.embed(c, list[i].Data, list[i].Vector != nil || list[i].Sparse != nil)
 		if err != nil {
@@ -176,7 +176,7 @@ func (q *selection) ids() []string {
 }
 
 // shown is a vector as an answer has it: absent rather than empty.
-func (q *selection) shown(v *engine.Vector) map[string]any {
+func (q *selection) shown(v *vector.Vector) map[string]any {
 	out := map[string]any{"id": v.ID}
 	if q.IncludeVectors {
 		if v.Values != nil {
@@ -229,7 +229,7 @@ func (s *Server) deleteVectors(c *call) (reply, error) {
 		return reply{}, err
 	}
 	if q.Filter != "" {
-		filter, err := engine.ParseVectorFilter(q.Filter)
+		filter, err := vector.ParseFilter(q.Filter)
 		if err != nil {
 			return reply{}, err
 		}
@@ -280,7 +280,7 @@ func (q *selection) askable() error {
 	if err := oneOf("fusionAlgorithm", q.Fusion, []string{"RRF", "DBSF"}); err != nil {
 		return err
 	}
-	if err := oneOf("queryMode", q.Mode, []string{engine.Hybrid, engine.Dense, engine.Sparse}); err != nil {
+	if err := oneOf("queryMode", q.Mode, []string{vector.Hybrid, vector.Dense, vector.Sparse}); err != nil {
 		return err
 	}
 	return nil
@@ -310,16 +310,16 @@ func (s *Server) queryVectors(c *call) (reply, error) {
 }
 
 // vectorQuery is a query as the engine takes it; a text becomes vectors.
-func (s *Server) vectorQuery(c *call, q *selection) (engine.VectorQuery, error) {
-	var query engine.VectorQuery
+func (s *Server) vectorQuery(c *call, q *selection) (vector.Query, error) {
+	var query vector.Query
 	if err := q.askable(); err != nil {
 		return query, err
 	}
-	filter, err := engine.ParseVectorFilter(q.Filter)
+	filter, err := vector.ParseFilter(q.Filter)
 	if err != nil {
 		return query, err
 	}
-	query = engine.VectorQuery{Values: q.Vector, Sparse: q.Sparse.vector(), TopK: *q.TopK, Mode: q.Mode, Fusion: q.Fusion, IDF: q.Weighting == "IDF", Filter: filter}
+	query = vector.Query{Values: q.Vector, Sparse: q.Sparse.vector(), TopK: *q.TopK, Mode: q.Mode, Fusion: q.Fusion, IDF: q.Weighting == "IDF", Filter: filter}
 	if !takesData(c) {
 		if q.Data != nil {
 			return query, invalid("body /data: not allowed in a query by vector; the path of a query by text ends with -data")
@@ -332,7 +332,7 @@ func (s *Server) vectorQuery(c *call, q *selection) (engine.VectorQuery, error) 
 }
 
 // scored are the vectors that a query has found.
-func (q *selection) scored(found []engine.Scored) []any {
+func (q *selection) scored(found []vector.Scored) []any {
 	list := make([]any, len(found))
 	for i, f := range found {
 		shown := q.shown(f.Vector)

@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
 // three are a dense, a sparse and a hybrid index, with a lag of two seconds.
-var three = mockserver.Config{VectorLag: 2 * time.Second, VectorIndexes: []engine.VectorConfig{
-	{Name: "docs", Type: engine.Dense, Dimension: 3, Similarity: engine.Cosine},
-	{Name: "words", Type: engine.Sparse},
-	{Name: "both", Type: engine.Hybrid, Dimension: 2, Similarity: engine.DotProduct},
+var three = mockserver.Config{VectorLag: 2 * time.Second, VectorIndexes: []vector.Config{
+	{Name: "docs", Type: vector.Dense, Dimension: 3, Similarity: vector.Cosine},
+	{Name: "words", Type: vector.Sparse},
+	{Name: "both", Type: vector.Hybrid, Dimension: 2, Similarity: vector.DotProduct},
 }}
 
 // opened is a client of one vector index.
@@ -69,7 +69,7 @@ func TestVectorIndexes(t *testing.T) {
 // TestVectorScores has the scores that a client's suite asserts, to the last digit.
 func TestVectorScores(t *testing.T) {
 	t.Parallel()
-	u := mockserver.RunT(t, mockserver.Config{VectorIndexes: []engine.VectorConfig{{Name: "both", Type: engine.Hybrid, Dimension: 2, Similarity: engine.Cosine}, {Name: "other", Type: engine.Sparse}}})
+	u := mockserver.RunT(t, mockserver.Config{VectorIndexes: []vector.Config{{Name: "both", Type: vector.Hybrid, Dimension: 2, Similarity: vector.Cosine}, {Name: "other", Type: vector.Sparse}}})
 	both := opened(t, u, "BOTH")
 	both.do("POST", "/upsert", `[{"id":"id0","vector":[0.1,0.2],"sparseVector":{"indices":[0,1],"values":[0.1,0.2]}},
 		{"id":"id1","vector":[0.2,0.3],"sparseVector":{"indices":[1,2],"values":[0.2,0.3]}},
@@ -170,7 +170,7 @@ func TestVectorIndexesRefuse(t *testing.T) {
 
 func TestVectorIndexFlag(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]engine.VectorConfig{
+	for text, want := range map[string]vector.Config{
 		"docs=DENSE:1536:COSINE":    {Name: "docs", Type: "DENSE", Dimension: 1536, Similarity: "COSINE"},
 		"docs=DENSE":                {Name: "docs", Type: "DENSE", Similarity: "COSINE"},
 		"both=HYBRID:384:EUCLIDEAN": {Name: "both", Type: "HYBRID", Dimension: 384, Similarity: "EUCLIDEAN"},

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/vector"
 )
 
 // numbers are components on the wire. A null, which is how JavaScript writes
@@ -39,11 +39,11 @@ type sparseJSON struct {
 	Values  numbers `json:"values"`
 }
 
-func (v *sparseJSON) vector() *engine.SparseVector {
+func (v *sparseJSON) vector() *vector.SparseVector {
 	if v == nil {
 		return nil
 	}
-	return &engine.SparseVector{Indices: v.Indices, Values: v.Values}
+	return &vector.SparseVector{Indices: v.Indices, Values: v.Values}
 }
 
 // vectorJSON is a vector on the wire. An id may be a number; it comes back as
@@ -57,11 +57,11 @@ type vectorJSON struct {
 	Mode     string          `json:"metadataUpdateMode"`
 }
 
-func (v *vectorJSON) vector() engine.Vector {
+func (v *vectorJSON) vector() vector.Vector {
 	if bytes.Equal(v.Metadata, []byte("null")) {
 		v.Metadata = nil
 	}
-	return engine.Vector{ID: string(v.ID), Values: v.Vector, Sparse: v.Sparse.vector(), Metadata: v.Metadata, Data: v.Data}
+	return vector.Vector{ID: string(v.ID), Values: v.Vector, Sparse: v.Sparse.vector(), Metadata: v.Metadata, Data: v.Data}
 }
 
 // vectorID is an id on the wire, which may be a number.

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/vector"
 )
 
 // indexRoot is where vector indexes have URLs of their own: /index/NAME takes
@@ -61,12 +62,12 @@ func (s *Server) vectorEnv(w *world) (vars []EnvVar) {
 
 // ParseVectorIndex reads NAME=TYPE[:DIMENSION[:FUNCTION]], such as
 // docs=DENSE:1536:COSINE, words=SPARSE or both=HYBRID:384:DOT_PRODUCT.
-func ParseVectorIndex(text string) (engine.VectorConfig, error) {
+func ParseVectorIndex(text string) (vector.Config, error) {
 	const accepted = "accepted is NAME=TYPE[:DIMENSION[:FUNCTION]], TYPE one of DENSE, SPARSE and HYBRID, FUNCTION one of COSINE, EUCLIDEAN and DOT_PRODUCT"
 	name, kind, ok := strings.Cut(text, "=")
 	parts := strings.Split(kind, ":")
-	x := engine.VectorConfig{Name: name, Type: parts[0], Similarity: engine.Cosine}
-	if !ok || !plainName.MatchString(name) || len(parts) > 3 || !slices.Contains([]string{engine.Dense, engine.Sparse, engine.Hybrid}, x.Type) {
+	x := vector.Config{Name: name, Type: parts[0], Similarity: vector.Cosine}
+	if !ok || !plainName.MatchString(name) || len(parts) > 3 || !slices.Contains([]string{vector.Dense, vector.Sparse, vector.Hybrid}, x.Type) {
 		return x, fmt.Errorf("vector index %q: %s", text, accepted)
 	}
 	if len(parts) > 1 {
@@ -77,11 +78,11 @@ func ParseVectorIndex(text string) (engine.VectorConfig, error) {
 		x.Dimension = n
 	}
 	if len(parts) > 2 {
-		if x.Similarity = parts[2]; !slices.Contains([]string{engine.Cosine, engine.Euclidean, engine.DotProduct}, x.Similarity) {
+		if x.Similarity = parts[2]; !slices.Contains([]string{vector.Cosine, vector.Euclidean, vector.DotProduct}, x.Similarity) {
 			return x, fmt.Errorf("vector index %q: function %q: %s", text, parts[2], accepted)
 		}
 	}
-	if x.Type == engine.Sparse && len(parts) > 1 {
+	if x.Type == vector.Sparse && len(parts) > 1 {
 		return x, fmt.Errorf("vector index %q: a SPARSE index has neither dimension nor function", text)
 	}
 	return x, nil

@@ -1,4 +1,4 @@
-package engine
+package vector
 
 import (
 	"cmp"
@@ -10,17 +10,29 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// VectorFilter is a condition on the metadata of a vector. The zero value holds
-// for all.
-type VectorFilter struct {
-	holds func(metadata any) bool
+// Filter is a condition on the metadata of a vector. The zero value holds
+// for all. As JSON it is its text.
+type Filter struct {
+	text  string
+	holds condition
+}
+
+// MarshalText is the text of the filter.
+func (f Filter) MarshalText() ([]byte, error) { return []byte(f.text), nil }
+
+// UnmarshalText reads a filter as ParseFilter does.
+func (f *Filter) UnmarshalText(text []byte) (err error) {
+	*f, err = ParseFilter(string(text))
+	return err
 }
 
 // Holds reports whether the metadata of a vector fulfil the condition. A field
 // that is not there fulfils HAS NOT FIELD only; no metadata fulfil nothing.
-func (f VectorFilter) Holds(metadata json.RawMessage) bool {
+func (f Filter) Holds(metadata json.RawMessage) bool {
 	if f.holds == nil {
 		return true
 	}
@@ -31,30 +43,30 @@ func (f VectorFilter) Holds(metadata json.RawMessage) bool {
 // maxFilter is how long a filter may be, in bytes: its parts nest.
 const maxFilter = 8 << 10
 
-// filterAccepted is the whole language, for errors.
-const filterAccepted = "FIELD = != < <= > >= VALUE, FIELD [NOT] GLOB 'a*', FIELD [NOT] IN (VALUE, ...), FIELD [NOT] CONTAINS VALUE, HAS [NOT] FIELD NAME, joined by AND, OR and parentheses"
+// filterSyntax is the whole language, for errors.
+const filterSyntax = "FIELD = != < <= > >= VALUE, FIELD [NOT] GLOB 'a*', FIELD [NOT] IN (VALUE, ...), FIELD [NOT] CONTAINS VALUE, HAS [NOT] FIELD NAME, joined by AND, OR and parentheses"
 
-// ParseVectorFilter reads a filter such as
+// ParseFilter reads a filter such as
 // `population >= 1000 AND (geography.continent = 'Asia' OR tags CONTAINS 'x')`.
-func ParseVectorFilter(text string) (VectorFilter, error) {
+func ParseFilter(text string) (Filter, error) {
 	if text == "" {
-		return VectorFilter{}, nil
+		return Filter{}, nil
 	}
 	if len(text) > maxFilter {
-		return VectorFilter{}, fmt.Errorf("filter of %d bytes: accepted are %d: %w", len(text), maxFilter, ErrInvalid)
+		return Filter{}, fmt.Errorf("filter: %d bytes; must be at most %d: %w", len(text), maxFilter, refusal.Invalid)
 	}
 	p := filterParser{rest: filterToken.FindAllString(text, -1)}
 	if strings.Join(strings.Fields(strings.Join(p.rest, "")), "") != strings.Join(strings.Fields(text), "") {
-		return VectorFilter{}, fmt.Errorf("filter %.80q: cannot be read; accepted is %s: %w", text, filterAccepted, ErrInvalid)
+		return Filter{}, fmt.Errorf("filter %.80q: invalid value: must be %s: %w", text, filterSyntax, refusal.Invalid)
 	}
 	holds, err := p.either()
 	if err == nil && len(p.rest) > 0 {
-		err = fmt.Errorf("something follows: %q", p.rest[0])
+		err = fmt.Errorf("unexpected %q", p.rest[0])
 	}
 	if err != nil {
-		return VectorFilter{}, fmt.Errorf("filter %.80q: %w; accepted is %s: %w", text, err, filterAccepted, ErrInvalid)
+		return Filter{}, fmt.Errorf("filter %.80q: %w; must be %s: %w", text, err, filterSyntax, refusal.Invalid)
 	}
-	return VectorFilter{holds}, nil
+	return Filter{text, holds}, nil
 }
 
 // filterToken is a text, a number, a field or word, or a sign.
@@ -129,7 +141,7 @@ func (p *filterParser) one() (condition, error) {
 	operator := strings.ToUpper(p.next())
 	test := filterTests[operator]
 	if test == nil || negated && !slices.Contains([]string{"GLOB", "IN", "CONTAINS"}, operator) {
-		return nil, fmt.Errorf("%q is no operator", operator)
+		return nil, fmt.Errorf("%q is not an operator", operator)
 	}
 	values, err := p.values(operator == "IN")
 	return func(m any) bool {
@@ -146,7 +158,7 @@ var fieldName = regexp.MustCompile(`^[\pL_]`)
 func (p *filterParser) field() ([]string, error) {
 	token := p.next()
 	if !fieldName.MatchString(token) {
-		return nil, fmt.Errorf("%q is no field", token)
+		return nil, fmt.Errorf("%q is not a field", token)
 	}
 	return fieldStep.FindAllString(token, -1), nil
 }
@@ -167,7 +179,7 @@ func (p *filterParser) values(many bool) (list []any, err error) {
 		case notNumber == nil:
 			list = append(list, n)
 		default:
-			return nil, fmt.Errorf("%q is no value: texts stand in quotes", token)
+			return nil, fmt.Errorf("%q is not a value: put text in quotes", token)
 		}
 		if !many || p.word(")") {
 			return list, nil

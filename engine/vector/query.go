@@ -1,4 +1,4 @@
-package engine
+package vector
 
 import (
 	"cmp"
@@ -8,17 +8,19 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// VectorQuery asks for the nearest vectors.
-type VectorQuery struct {
+// Query asks for the nearest vectors.
+type Query struct {
 	Values []float32
 	Sparse *SparseVector
 	TopK   int
 	Mode   string // of a hybrid index: HYBRID (default), DENSE, SPARSE
 	Fusion string // RRF (default) or DBSF
 	IDF    bool   // weight the sparse part by how rare its indices are
-	Filter VectorFilter
+	Filter Filter
 }
 
 // Scored is a vector and its score, best first: 0 to 1 for dense vectors.
@@ -27,18 +29,8 @@ type Scored struct {
 	Score float64
 }
 
-// QueryVectors compares with every ready vector: exact, no approximation.
-func (a *Account) QueryVectors(index, ns string, q VectorQuery) ([]Scored, error) {
-	a.lock()
-	defer a.unlock()
-	return a.queryVectors(index, ns, q)
-}
-
-func (a *Account) queryVectors(index, ns string, q VectorQuery) ([]Scored, error) {
-	x, err := a.index(index)
-	if err != nil {
-		return nil, err
-	}
+// Query compares with every ready vector: exact, no approximation.
+func (x *Index) Query(ns string, q Query, now time.Time) ([]Scored, error) {
 	mode, err := x.mode(&q)
 	if err != nil {
 		return nil, err
@@ -48,9 +40,9 @@ func (a *Account) queryVectors(index, ns string, q VectorQuery) ([]Scored, error
 	if n == nil {
 		return nil, nil
 	}
-	found := n.candidates(a.now, q.Filter)
+	found := n.candidates(now, q.Filter)
 	if q.IDF {
-		q.Sparse = q.Sparse.weighted(n.candidates(a.now, VectorFilter{}))
+		q.Sparse = q.Sparse.weighted(n.candidates(now, Filter{}))
 	}
 	var dense, sparse []Scored
 	for _, v := range found {
@@ -72,7 +64,7 @@ func (a *Account) queryVectors(index, ns string, q VectorQuery) ([]Scored, error
 
 // mode is which parts of the vectors a query is about. A hybrid index answers a
 // query with one of its parts as an index of that kind does.
-func (x *vectorIndex) mode(q *VectorQuery) (string, error) {
+func (x *Index) mode(q *Query) (string, error) {
 	mode := x.Type
 	if x.Type == Hybrid && q.Mode != "" {
 		mode = q.Mode
@@ -85,17 +77,17 @@ func (x *vectorIndex) mode(q *VectorQuery) (string, error) {
 	}
 	switch {
 	case mode == Hybrid && q.Values == nil:
-		return mode, fmt.Errorf("This index requires dense or sparse vectors; the query has none: %w", ErrUnfit) //nolint:staticcheck // the service's own words
+		return mode, fmt.Errorf("This index requires dense or sparse vectors; the query has none: %w", refusal.Unfit) //nolint:staticcheck // the service's own words
 	case mode != Sparse && x.Dimension != 0 && len(q.Values) != x.Dimension:
-		return mode, fmt.Errorf("Invalid vector dimension: %d, expected: %d: %w", len(q.Values), x.Dimension, ErrUnfit) //nolint:staticcheck // the service's own words
+		return mode, fmt.Errorf("Invalid vector dimension: %d, expected: %d: %w", len(q.Values), x.Dimension, refusal.Unfit) //nolint:staticcheck // the service's own words
 	case mode == Sparse && q.Sparse == nil:
-		return mode, fmt.Errorf("This index requires sparse vectors: %w", ErrUnfit) //nolint:staticcheck // the service's own words
+		return mode, fmt.Errorf("This index requires sparse vectors: %w", refusal.Unfit) //nolint:staticcheck // the service's own words
 	}
 	return mode, q.Sparse.check()
 }
 
 // candidates are the vectors that a query may find, in the order of insertion.
-func (n *namespace) candidates(now time.Time, filter VectorFilter) []*Vector {
+func (n *namespace) candidates(now time.Time, filter Filter) []*Vector {
 	var list []*Vector
 	for _, id := range n.order {
 		if v := n.vectors[id]; v != nil && !v.ready.After(now) && filter.Holds(v.Metadata) {

@@ -1,0 +1,99 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
+)
+
+// Index is an index of the management API (decided: open point 11).
+type Index struct {
+	ID            string
+	Name          string
+	Region        string
+	Type          string
+	CreatedAt     time.Time
+	Token         string
+	ReadOnlyToken string
+}
+
+// Indexes are the indexes of an account by id.
+type Indexes map[string]*Index
+
+// NewID draws an id that begins with the prefix.
+type NewID func(prefix string) string
+
+// Create adds an index. Its id and time of creation may be given, by a fixture;
+// otherwise they are drawn and now.
+func (all Indexes) Create(x Index, draw NewID, now time.Time) (Index, error) {
+	if all[x.ID] != nil {
+		return Index{}, fmt.Errorf("search index %q: %w", x.ID, refusal.Exists)
+	}
+	if x.ID == "" {
+		x.ID = draw("")
+	}
+	if x.CreatedAt.IsZero() {
+		x.CreatedAt = now
+	}
+	x.drawTokens(draw)
+	all[x.ID] = &x
+	return x, nil
+}
+
+func (x *Index) drawTokens(draw NewID) {
+	x.Token, x.ReadOnlyToken = draw("srt_"), draw("srr_")
+}
+
+// List lists all indexes by id.
+func (all Indexes) List() []Index {
+	list := make([]Index, 0, len(all))
+	for _, x := range all {
+		list = append(list, *x)
+	}
+	slices.SortFunc(list, func(x, y Index) int { return strings.Compare(x.ID, y.ID) })
+	return list
+}
+
+// Get is one index.
+func (all Indexes) Get(id string) (Index, error) {
+	x, err := all.find(id)
+	if err != nil {
+		return Index{}, err
+	}
+	return *x, nil
+}
+
+func (all Indexes) find(id string) (*Index, error) {
+	if x := all[id]; x != nil {
+		return x, nil
+	}
+	return nil, fmt.Errorf("search index %q: not found; it may have been deleted: %w", id, refusal.NotFound)
+}
+
+// Rename changes the name of an index.
+func (all Indexes) Rename(id, name string) error {
+	x, err := all.find(id)
+	if err == nil {
+		x.Name = name
+	}
+	return err
+}
+
+// ResetTokens draws new tokens for an index.
+func (all Indexes) ResetTokens(id string, draw NewID) error {
+	x, err := all.find(id)
+	if err == nil {
+		x.drawTokens(draw)
+	}
+	return err
+}
+
+// Delete removes an index for good ("Delete a search index").
+func (all Indexes) Delete(id string) error {
+	_, err := all.find(id)
+	delete(all, id)
+	return err
+}

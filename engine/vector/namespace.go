@@ -1,0 +1,107 @@
+package vector
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+type namespace struct {
+	vectors map[string]*Vector
+	order   []string  // of insertion
+	waiting []*Vector // those that were not ready at the latest change, by their time
+	size    int64
+}
+
+func newNamespace() *namespace { return &namespace{vectors: map[string]*Vector{}} }
+
+// vectorCost is what a vector takes beside its parts, in bytes.
+const vectorCost = 300
+
+// Bytes is about how much memory these vectors take in an index.
+func Bytes(vectors []Vector) int64 {
+	n := int64(0)
+	for i := range vectors {
+		n += vectorCost + vectors[i].size()
+	}
+	return n
+}
+
+// bytes is what the vectors of the namespace take.
+func (n *namespace) bytes() int64 { return n.size + vectorCost*int64(len(n.vectors)) }
+
+// pending visits the vectors that are not ready, in the order of their change.
+func (n *namespace) pending(now time.Time, visit func(*Vector)) {
+	for _, v := range n.waiting {
+		if n.vectors[v.ID] == v && v.ready.After(now) {
+			visit(v)
+		}
+	}
+}
+
+func (n *namespace) count(now time.Time) Count {
+	c := Count{Ready: len(n.vectors)}
+	n.pending(now, func(*Vector) { c.Ready, c.Pending = c.Ready-1, c.Pending+1 })
+	return c
+}
+
+func (v *Vector) size() int64 {
+	n := len(v.ID) + 4*len(v.Values) + len(v.Metadata)
+	if v.Sparse != nil {
+		n += 8 * len(v.Sparse.Indices)
+	}
+	if v.Data != nil {
+		n += len(*v.Data)
+	}
+	return int64(n)
+}
+
+// put stores a vector in place of the one with its id.
+func (n *namespace) put(v *Vector, now, ready time.Time) {
+	if old := n.vectors[v.ID]; old != nil {
+		n.take(old)
+	} else {
+		n.order = append(n.order, v.ID)
+	}
+	v.ready = ready
+	v.Sparse = v.Sparse.summed()
+	n.vectors[v.ID] = v
+	n.size += v.size()
+	for len(n.waiting) > 0 && !n.waiting[0].ready.After(now) {
+		n.waiting[0] = nil
+		n.waiting = n.waiting[1:]
+	}
+	if ready.After(now) {
+		n.waiting = append(n.waiting, v)
+	}
+}
+
+// take removes a vector from the counts and the map; its place in the order stays.
+func (n *namespace) take(v *Vector) {
+	n.size -= v.size()
+	delete(n.vectors, v.ID)
+}
+
+// remove removes vectors by id and says how many there were.
+func (n *namespace) remove(ids []string) (deleted int) {
+	for _, id := range ids {
+		if v := n.vectors[id]; v != nil {
+			n.take(v)
+			deleted++
+		}
+	}
+	if deleted > 0 {
+		n.order = slices.DeleteFunc(n.order, func(id string) bool { return n.vectors[id] == nil })
+	}
+	return deleted
+}
+
+func (n *namespace) withPrefix(prefix string) []string {
+	var ids []string
+	for _, id := range n.order {
+		if strings.HasPrefix(id, prefix) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

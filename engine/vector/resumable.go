@@ -1,0 +1,93 @@
+package vector
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
+)
+
+// maxResumable is how many resumable queries an index keeps open.
+const maxResumable = 1000
+
+// resumable is a query whose further results can be fetched. It keeps what it
+// found when it started; a snapshot does not have it.
+type resumable struct {
+	ResumableQuery
+	rest []Scored
+	used time.Time
+}
+
+// ResumableQuery is a query whose further results can be fetched.
+type ResumableQuery struct {
+	Query
+	Parts                 // of its results
+	MaxIdle time.Duration // it ends when it is not used for longer
+}
+
+// Parts says what of a vector is shown beside its id.
+type Parts struct{ Vector, Metadata, Data bool }
+
+// Start runs a query and keeps its further results until it ends or is idle for
+// too long. An id is drawn only for a query that starts.
+func (x *Index) Start(ns string, q ResumableQuery, draw func() string, now time.Time) (id string, first []Scored, err error) {
+	k := q.TopK
+	q.TopK = math.MaxInt
+	found, err := x.Query(ns, q.Query, now)
+	if err != nil {
+		return "", nil, err
+	}
+	x.dropIdle(now)
+	if len(x.open) >= maxResumable {
+		return "", nil, fmt.Errorf("resumable queries: %d are open; end some first: %w", len(x.open), refusal.Invalid)
+	}
+	if x.open == nil {
+		x.open = map[string]*resumable{}
+	}
+	id = draw()
+	x.open[id] = &resumable{q, found, now}
+	return id, x.open[id].take(k), nil
+}
+
+// Next gives the next results of a resumable query.
+func (x *Index) Next(id string, k int, now time.Time) ([]Scored, Parts, error) {
+	r, err := x.resumable(id, now)
+	if err != nil {
+		return nil, Parts{}, err
+	}
+	r.used = now
+	return r.take(k), r.Parts, nil
+}
+
+// End ends a resumable query.
+func (x *Index) End(id string, now time.Time) error {
+	_, err := x.resumable(id, now)
+	delete(x.open, id)
+	return err
+}
+
+func (x *Index) resumable(id string, now time.Time) (*resumable, error) {
+	x.dropIdle(now)
+	if x.open[id] == nil {
+		return nil, fmt.Errorf("resumable query %.80q: not found; it may have ended, or have been idle for longer than its maxIdle: %w", id, refusal.NotFound)
+	}
+	return x.open[id], nil
+}
+
+// dropIdle ends the queries that were idle for longer than they allow.
+func (x *Index) dropIdle(now time.Time) {
+	for id, r := range x.open {
+		if now.Sub(r.used) > r.MaxIdle {
+			delete(x.open, id)
+		}
+	}
+}
+
+// take removes the first results and returns them.
+func (r *resumable) take(k int) []Scored {
+	k = min(k, len(r.rest))
+	first := r.rest[:k:k]
+	r.rest = r.rest[k:]
+	return first
+}
