@@ -41,6 +41,12 @@
 // same commands then give the same events as if the account had never stopped.
 // An attempt that was in flight is made again.
 //
+// # Rooms
+//
+// Vectors (engine/vector) and search indexes (engine/search) are packages of
+// plain values without locks, which take the time and ids as arguments. An
+// account holds them in its state, and its methods are the only way in.
+//
 // It knows no credentials, keeps nothing on disk, opens no connection and sees no
 // request: neither net/http nor the interface document is in its reach. It does
 // write what the service itself sends and reads what comes back to it: the JSON of

@@ -271,7 +271,10 @@ func (x *Index) RenameNamespace(from, to string, replace bool) (bool, error) {
 	case x.namespaces[to] != nil && !replace:
 		return false, fmt.Errorf("namespace %q: %w", to, refusal.Exists)
 	}
-	x.order = slices.DeleteFunc(x.order, func(name string) bool { return name == to })
+	if replaced := x.namespaces[to]; replaced != nil {
+		x.bytes -= replaced.bytes()
+		x.order = slices.DeleteFunc(x.order, func(name string) bool { return name == to })
+	}
 	x.namespaces[to] = x.namespaces[from]
 	delete(x.namespaces, from)
 	x.order[slices.Index(x.order, from)] = to

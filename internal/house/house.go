@@ -29,6 +29,7 @@ var allRules = slices.Concat(
 	lockRules,
 	pageRules,
 	roleRules,
+	roomRules,
 	sizeRules,
 	statusRules,
 )

@@ -1,0 +1,57 @@
+package search_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/engine/search"
+)
+
+var start = time.UnixMilli(1_700_000_000_000).UTC()
+
+// counter draws ids that count up.
+func counter() search.NewID {
+	n := 0
+	return func(prefix string) string {
+		n++
+		return fmt.Sprint(prefix, n)
+	}
+}
+
+func TestCreatingAnIndex(t *testing.T) {
+	t.Parallel()
+	t.Run("an id and tokens are drawn", func(t *testing.T) {
+		t.Parallel()
+		got, err := search.Indexes{}.Create(search.Index{Name: "docs"}, counter(), start)
+		want := search.Index{ID: "1", Name: "docs", CreatedAt: start, Token: "srt_2", ReadOnlyToken: "srr_3"}
+		if err != nil || got != want {
+			t.Errorf("got %+v, %v, want %+v", got, err, want)
+		}
+	})
+	t.Run("a refused one draws nothing", func(t *testing.T) {
+		t.Parallel()
+		draw := func(string) string { t.Error("an id was drawn"); return "" }
+		_, err := search.Indexes{"a": {ID: "a"}}.Create(search.Index{ID: "a"}, draw, start)
+		if !errors.Is(err, refusal.Exists) {
+			t.Errorf("got %v, want %v", err, refusal.Exists)
+		}
+	})
+}
+
+func TestAnIndexThatWasReadIsACopy(t *testing.T) {
+	t.Parallel()
+	all := search.Indexes{"a": {ID: "a", Name: "docs"}}
+	got, err := all.Get("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := all.Rename("a", "pages"); err != nil {
+		t.Fatal(err)
+	}
+	if got.Name != "docs" {
+		t.Errorf("name: got %q, want docs", got.Name)
+	}
+}

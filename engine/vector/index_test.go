@@ -1,0 +1,126 @@
+package vector_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/engine/vector"
+)
+
+var start = time.UnixMilli(1_700_000_000_000).UTC()
+
+// plane is an index of vectors with two values.
+func plane(t *testing.T, vectors ...vector.Vector) *vector.Index {
+	t.Helper()
+	x := vector.New(vector.Config{Name: "plane", Type: vector.Dense, Dimension: 2, Similarity: vector.Cosine})
+	if err := x.Check(vectors); err != nil {
+		t.Fatal(err)
+	}
+	x.Upsert("", vectors, start, 0)
+	return x
+}
+
+func TestAnIndexKeepsItsOwnCopyOfAVector(t *testing.T) {
+	t.Parallel()
+	given := []vector.Vector{{ID: "a", Sparse: &vector.SparseVector{Indices: []int32{1, 1}, Values: []float32{1, 2}}}}
+	x := vector.New(vector.Config{Name: "words", Type: vector.Sparse})
+	x.Upsert("", given, start, 0)
+	if got := given[0].Sparse.Indices; !slices.Equal(got, []int32{1, 1}) {
+		t.Errorf("indices of the request after the upsert: got %v, want [1 1]", got)
+	}
+	given[0].ID = "b"
+	if got := x.Fetch("", []string{"a"}, "")[0]; got == nil || got.ID != "a" {
+		t.Errorf("stored vector after a change of the request: got %+v, want id a", got)
+	}
+}
+
+func TestAFilterAsJSON(t *testing.T) {
+	t.Parallel()
+	filter, err := vector.ParseFilter("people > 3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := vector.Query{TopK: 3, Filter: filter}
+	text, err := json.Marshal(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("it holds for the same metadata when it is read back", func(t *testing.T) {
+		t.Parallel()
+		var back vector.Query
+		if err := json.Unmarshal(text, &back); err != nil {
+			t.Fatal(err)
+		}
+		for metadata, want := range map[string]bool{`{"people":4}`: true, `{"people":3}`: false} {
+			if got := back.Filter.Holds([]byte(metadata)); got != want {
+				t.Errorf("%s: got %t, want %t", metadata, got, want)
+			}
+		}
+	})
+	t.Run("an invalid one is refused", func(t *testing.T) {
+		t.Parallel()
+		if err := json.Unmarshal([]byte(`{"Filter":"people >"}`), &vector.Query{}); !errors.Is(err, refusal.Invalid) {
+			t.Errorf("got %v, want %v", err, refusal.Invalid)
+		}
+	})
+}
+
+// The bytes of an index are counted as it changes; loading counts them anew.
+func TestTheBytesOfAnIndex(t *testing.T) {
+	t.Parallel()
+	some := []vector.Vector{{ID: "a", Values: []float32{1, 2}}, {ID: "b", Values: []float32{3, 4}, Metadata: json.RawMessage(`{"n":1}`)}}
+	for name, change := range map[string]func(*vector.Index){
+		"after an upsert":               func(*vector.Index) {},
+		"after an upsert of a known id": func(x *vector.Index) { x.Upsert("", some[:1], start, time.Minute) },
+		"after an update": func(x *vector.Index) {
+			_, _ = x.Update("", vector.Vector{ID: "a", Metadata: some[1].Metadata}, false, start, 0)
+		},
+		"after a deletion":             func(x *vector.Index) { x.Delete("", []string{"a"}, "") },
+		"after a deletion by metadata": func(x *vector.Index) { x.DeleteWhere("", vector.Filter{}) },
+		"after a reset":                func(x *vector.Index) { x.Reset("", true) },
+		"with a second namespace":      func(x *vector.Index) { x.Upsert("two", some, start, 0) },
+		"after a namespace is deleted": func(x *vector.Index) { x.Upsert("two", some, start, 0); _ = x.DeleteNamespace("two") },
+		"after a namespace replaced others": func(x *vector.Index) {
+			x.Upsert("two", some, start, 0)
+			x.Upsert("three", some[:1], start, 0)
+			_, _ = x.RenameNamespace("three", "two", true)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := plane(t, some...)
+			change(x)
+			loaded, err := vector.Load(x.Save(start))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := x.Bytes(), loaded.Bytes(); got != want {
+				t.Errorf("got %d, want %d", got, want)
+			}
+		})
+	}
+}
+
+func TestASavedIndexThatCannotBe(t *testing.T) {
+	t.Parallel()
+	one := vector.SavedVector{Vector: vector.Vector{ID: "a", Values: []float32{1, 2}}}
+	for want, spaces := range map[string][]vector.SavedNamespace{
+		`vector index "x": the default namespace is missing`:                                                           nil,
+		`vector index "x": namespace "": duplicate`:                                                                    {{}, {}},
+		`vector index "x": namespace "": vector "a": duplicate`:                                                        {{Vectors: []vector.SavedVector{one, one}}},
+		`vector index "x": namespace "": vector "b": pending, but not found`:                                           {{Pending: []string{"b"}}},
+		`vector index "x": namespace "": vector "c": Invalid vector dimension: 1, expected: 2: does not fit the index`: {{Vectors: []vector.SavedVector{{Vector: vector.Vector{ID: "c", Values: []float32{1}}}}}},
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			_, err := vector.Load(vector.Saved{Config: vector.Config{Name: "x", Type: vector.Dense, Dimension: 2}, Namespaces: spaces})
+			if err == nil || err.Error() != want {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		})
+	}
+}
