@@ -8,23 +8,23 @@ import (
 
 // auth breaks signing in. Sorted by id.
 var auth = []Mutant{
-	{"M07", "AUT-002", "any token in the query is accepted", nil, withRight(publishing, func(r *http.Request) bool { return r.URL.Query().Has("svc_token") })},
-	{"M91", "AUT-003", "the password is cut at a second colon", nil, request(statistics, func(r *http.Request) {
+	{ID: "AUT-001.1", Text: "a publish without credentials is accepted", Build: withRight(publishing, func(r *http.Request) bool {
+		return r.Header.Get("Authorization") == "" && !r.URL.Query().Has("svc_token")
+	})},
+	{ID: "AUT-001.2", Text: "the dead letter queue is open to everybody", Build: withRight(listingDLQ, func(r *http.Request) bool { return r.Header.Get("Authorization") == "" })},
+	{ID: "AUT-001.3", Text: "a publish without credentials is refused, and delivered all the same", Build: refusedYetDone},
+	{ID: "AUT-002.1", Text: "any token in the query is accepted", Build: withRight(publishing, func(r *http.Request) bool { return r.URL.Query().Has("svc_token") })},
+	{ID: "AUT-002.2", Text: "the logs take any token", Build: withRight(listingLog, func(*http.Request) bool { return true })},
+	{ID: "AUT-002.3", Text: "the statistics look at the user name only", Build: statisticsByName},
+	{ID: "AUT-003.1", Text: "the password is cut at a second colon", Build: request(statistics, func(r *http.Request) {
 		kind, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		plain, err := base64.StdEncoding.DecodeString(text)
 		if parts := strings.SplitN(string(plain), ":", 3); err == nil && len(parts) == 3 {
 			r.Header.Set("Authorization", kind+" "+base64.StdEncoding.EncodeToString([]byte(parts[0]+":"+parts[1])))
 		}
 	})},
-	{"M220", "AUT-001", "a publish without credentials is accepted", nil, withRight(publishing, func(r *http.Request) bool {
-		return r.Header.Get("Authorization") == "" && !r.URL.Query().Has("svc_token")
-	})},
-	{"M221", "AUT-001", "the dead letter queue is open to everybody", nil, withRight(listingDLQ, func(r *http.Request) bool { return r.Header.Get("Authorization") == "" })},
-	{"M222", "AUT-002", "the logs take any token", nil, withRight(listingLog, func(*http.Request) bool { return true })},
-	{"M223", "AUT-002", "the statistics look at the user name only", nil, statisticsByName},
-	{"M224", "AUT-004", "the vector index does not take a Bearer token", []string{"VEC-001", "VEC-002", "VEC-003", "VEC-004", "VEC-005", "VEC-006", "VEC-007"}, request(informing, func(r *http.Request) { r.Header.Del("Authorization") })},
-	{"M225", "AUT-004", "the statistics do not take HTTP Basic", []string{"AUT-003", "STA-001", "STA-002", "STA-003", "STA-004", "STA-005", "STA-007", "STA-008", "STA-009", "STA-010", "STA-011"}, request(statistics, func(r *http.Request) { r.Header.Del("Authorization") })},
-	{"M226", "AUT-001", "a publish without credentials is refused, and delivered all the same", nil, refusedYetDone},
+	{ID: "AUT-004.1", Text: "the vector index does not take a Bearer token", Build: request(informing, func(r *http.Request) { r.Header.Del("Authorization") })},
+	{ID: "AUT-004.2", Text: "the statistics do not take HTTP Basic", Build: request(statistics, func(r *http.Request) { r.Header.Del("Authorization") })},
 }
 
 // withRight lets requests that fit in: with the last right credential of their

@@ -11,8 +11,70 @@ import (
 
 // dlq breaks the dead letter queue of runs. Sorted by id.
 var dlq = []Mutant{
-	{"M29", "DLQ-005", "a failed run never enters the queue", []string{"DLQ-010", "LOG-009"}, filter(listingDLQ, "messages", func(map[string]any) bool { return false })},
-	{"M31", "DLQ-016", "a failed run enters twice, with two ids", []string{"DLQ-002", "DLQ-003", "DLQ-008", "DLQ-009"}, reply(listingDLQ, func(_ *http.Request, v map[string]any) {
+	{ID: "DLQ-001.1", Text: "the list stands under entries", Build: renamed(listingDLQ, "messages", "entries")},
+	{ID: "DLQ-001.2", Text: "the list stands under items", Build: renamed(listingDLQ, "messages", "items")},
+	{ID: "DLQ-002.1", Text: "a page holds 101 entries", Build: reply(listingDLQ, func(r *http.Request, v map[string]any) {
+		if items, _ := v["messages"].([]any); len(items) == 100 && r.URL.Query().Get("count") == "" {
+			v["messages"] = append(items, items[0])
+		}
+	})},
+	{ID: "DLQ-002.2", Text: "a larger page is given to who asks", Build: unbounded(listingDLQ, "messages", 100)},
+	{ID: "DLQ-002.3", Text: "a page holds 50 entries by default", Build: smallPage(listingDLQ, "50")},
+	{ID: "DLQ-003.1", Text: "pages overlap by one entry", Build: overlapping(listingDLQ, "messages")},
+	{ID: "DLQ-003.2", Text: "the cursor never ends", Build: endless(listingDLQ)},
+	{ID: "DLQ-003.3", Text: "an entry that comes while pages are read moves the others", Build: byOffset(listingDLQ, "messages")},
+	{ID: "DLQ-004.1", Text: "dlqId is missing, id stands in its place", Build: each(listingDLQ, "messages", func(e map[string]any) {
+		e["id"] = e["dlqId"]
+		delete(e, "dlqId")
+	})},
+	{ID: "DLQ-004.2", Text: "responseStatus is a text", Build: each(listingDLQ, "messages", func(e map[string]any) {
+		e["responseStatus"] = strconv.FormatInt(whole(e, "responseStatus"), 10)
+	})},
+	{ID: "DLQ-005.1", Text: "a failed run never enters the queue", Build: filter(listingDLQ, "messages", func(map[string]any) bool { return false })},
+	{ID: "DLQ-006.1", Text: "header maps hold plain texts", Build: each(listingDLQ, "messages", func(e map[string]any) { flatten(e, "header") })},
+	{ID: "DLQ-007.1", Text: "createdAt is in seconds", Build: each(listingDLQ, "messages", func(e map[string]any) { e["createdAt"] = number(whole(e, "createdAt") / 1000) })},
+	{ID: "DLQ-008.1", Text: "of two filters one is enough", Build: oneFilterOf(listingDLQ, "workflowRunId", "label")},
+	{ID: "DLQ-008.2", Text: "the filter by run is ignored", Build: request(listingDLQ, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "workflowRunId" }) })},
+	{ID: "DLQ-008.3", Text: "the filter by label is ignored", Build: request(listingDLQ, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "label" }) })},
+	{ID: "DLQ-008.4", Text: "the filter by status is ignored", Build: request(listingDLQ, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "responseStatus" }) })},
+	{ID: "DLQ-009.1", Text: "the end date is exclusive", Build: shiftDate(listingDLQ, "toDate", -1)},
+	{ID: "DLQ-009.2", Text: "the start date is exclusive", Build: shiftDate(listingDLQ, "fromDate", 1)},
+	{ID: "DLQ-010.1", Text: "the status of the first attempt is stored", Build: firstAttempt("responseStatus")},
+	{ID: "DLQ-010.2", Text: "the body of the first attempt is stored", Build: firstAttempt("responseBody")},
+	{ID: "DLQ-010.3", Text: "the headers of the answer are not stored", Build: each(listingDLQ, "messages", func(e map[string]any) { e["responseHeader"] = map[string]any{} })},
+	{ID: "DLQ-011.1", Text: "failureCallback is always present", Build: each(listingDLQ, "messages", func(e map[string]any) {
+		if e["failureCallback"] == nil {
+			e["failureCallback"] = e["url"]
+		}
+	})},
+	{ID: "DLQ-012.1", Text: "the callback is made, failureCallbackInfo is missing", Build: each(listingDLQ, "messages", func(e map[string]any) { delete(e, "failureCallbackInfo") })},
+	{ID: "DLQ-012.2", Text: "the state of the callback never moves", Build: each(listingDLQ, "messages", func(e map[string]any) {
+		if info, ok := e["failureCallbackInfo"].(map[string]any); ok {
+			info["state"] = "CALLBACK_INPROGRESS"
+		}
+	})},
+	{ID: "DLQ-013.1", Text: "all entries have one id", Build: each(listingDLQ, "messages", func(e map[string]any) { e["dlqId"] = "1-0" })},
+	{ID: "DLQ-013.2", Text: "a restart takes another entry than the one it is given", Build: func(hit func()) Parts {
+		return wrap(restarting, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			list := r.Clone(r.Context())
+			list.Method, list.URL.Path, list.URL.RawQuery = http.MethodGet, "/v2/workflows/dlq", ""
+			setBody(list, nil)
+			v, _ := decoded(call(next, list).body).(map[string]any)
+			items, _ := v["messages"].([]any)
+			for _, item := range items { // runs that fail at once are in any order
+				entry, _ := item.(map[string]any)
+				if other, _ := entry["dlqId"].(string); !strings.HasSuffix(r.URL.Path, "/"+other) {
+					r.URL.Path = "/v2/dlq/restart/" + other
+					break
+				}
+			}
+			next.ServeHTTP(w, r)
+		})
+	}},
+	{ID: "DLQ-014.1", Text: "maxRetries is the default, not that of the run", Build: each(listingDLQ, "messages", func(e map[string]any) { e["maxRetries"] = number(3) })},
+	{ID: "DLQ-014.2", Text: "the header of the entry is empty", Build: each(listingDLQ, "messages", func(e map[string]any) { e["header"] = map[string]any{} })},
+	{ID: "DLQ-015.1", Text: "every run is listed", Build: everyRun},
+	{ID: "DLQ-016.1", Text: "a failed run enters twice, with two ids", Build: reply(listingDLQ, func(_ *http.Request, v map[string]any) {
 		items, _ := v["messages"].([]any)
 		twice := []any{}
 		for _, item := range items {
@@ -24,52 +86,7 @@ var dlq = []Mutant{
 		}
 		v["messages"] = twice
 	})},
-	{"M33", "DLQ-010", "the status of the first attempt is stored", nil, firstAttempt("responseStatus")},
-	{"M35", "DLQ-007", "createdAt is in seconds", []string{"DLQ-009"}, each(listingDLQ, "messages", func(e map[string]any) { e["createdAt"] = number(whole(e, "createdAt") / 1000) })},
-	{"M37", "DLQ-004", "dlqId is missing, id stands in its place", []string{"DLQ-003", "DLQ-008", "DLQ-013", "RST-001", "RST-002", "RST-003", "RST-004", "RST-005", "RST-006"}, each(listingDLQ, "messages", func(e map[string]any) {
-		e["id"] = e["dlqId"]
-		delete(e, "dlqId")
-	})},
-	{"M39", "DLQ-002", "a page holds 101 entries", nil, reply(listingDLQ, func(r *http.Request, v map[string]any) {
-		if items, _ := v["messages"].([]any); len(items) == 100 && r.URL.Query().Get("count") == "" {
-			v["messages"] = append(items, items[0])
-		}
-	})},
-	{"M41", "DLQ-003", "pages overlap by one entry", nil, overlapping(listingDLQ, "messages")},
-	{"M43", "DLQ-003", "the cursor never ends", []string{"DLQ-008", "DLQ-009"}, endless(listingDLQ)},
-	{"M45", "DLQ-003", "an entry that comes while pages are read moves the others", nil, byOffset(listingDLQ, "messages")},
-	{"M47", "DLQ-009", "the end date is exclusive", nil, shiftDate(listingDLQ, "toDate", -1)},
-	{"M49", "DLQ-008", "of two filters one is enough", nil, oneFilterOf(listingDLQ, "workflowRunId", "label")},
-	{"M51", "DLQ-012", "the callback is made, failureCallbackInfo is missing", []string{"DLQ-019"}, each(listingDLQ, "messages", func(e map[string]any) { delete(e, "failureCallbackInfo") })},
-	{"M240", "DLQ-001", "the list stands under entries", []string{"DLQ-002", "DLQ-003", "DLQ-005", "DLQ-010", "LOG-009"}, renamed(listingDLQ, "messages", "entries")},
-	{"M95", "DLQ-001", "the list stands under items", []string{"DLQ-002", "DLQ-003", "DLQ-005", "DLQ-010", "LOG-009"}, renamed(listingDLQ, "messages", "items")},
-	{"M241", "DLQ-006", "header maps hold plain texts", []string{"DLQ-004", "DLQ-014"}, each(listingDLQ, "messages", func(e map[string]any) { flatten(e, "header") })},
-	{"M242", "DLQ-009", "the start date is exclusive", nil, shiftDate(listingDLQ, "fromDate", 1)},
-	{"M243", "DLQ-010", "the body of the first attempt is stored", nil, firstAttempt("responseBody")},
-	{"M244", "DLQ-010", "the headers of the answer are not stored", []string{"DLQ-004", "DLQ-006"}, each(listingDLQ, "messages", func(e map[string]any) { e["responseHeader"] = map[string]any{} })},
-	{"M245", "DLQ-011", "failureCallback is always present", nil, each(listingDLQ, "messages", func(e map[string]any) {
-		if e["failureCallback"] == nil {
-			e["failureCallback"] = e["url"]
-		}
-	})},
-	{"M246", "DLQ-012", "the state of the callback never moves", []string{"DLQ-019"}, each(listingDLQ, "messages", func(e map[string]any) {
-		if info, ok := e["failureCallbackInfo"].(map[string]any); ok {
-			info["state"] = "CALLBACK_INPROGRESS"
-		}
-	})},
-	{"M247", "DLQ-013", "all entries have one id", []string{"DLQ-003", "DLQ-008", "DLQ-009", "RST-001", "RST-002", "RST-003", "RST-004", "RST-005", "RST-006"}, each(listingDLQ, "messages", func(e map[string]any) { e["dlqId"] = "1-0" })},
-	{"M248", "DLQ-014", "maxRetries is the default, not that of the run", nil, each(listingDLQ, "messages", func(e map[string]any) { e["maxRetries"] = number(3) })},
-	{"M249", "DLQ-014", "the header of the entry is empty", nil, each(listingDLQ, "messages", func(e map[string]any) { e["header"] = map[string]any{} })},
-	{"M250", "DLQ-015", "every run is listed", []string{"DLQ-005", "DLQ-008", "DLQ-016", "LOG-009", "RST-003"}, everyRun},
-	{"M251", "DLQ-008", "the filter by run is ignored", nil, request(listingDLQ, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "workflowRunId" }) })},
-	{"M252", "DLQ-008", "the filter by label is ignored", nil, request(listingDLQ, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "label" }) })},
-	{"M253", "DLQ-008", "the filter by status is ignored", nil, request(listingDLQ, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "responseStatus" }) })},
-	{"M254", "DLQ-002", "a larger page is given to who asks", nil, unbounded(listingDLQ, "messages", 100)},
-	{"M255", "DLQ-002", "a page holds 50 entries by default", nil, smallPage(listingDLQ, "50")},
-	{"M256", "DLQ-004", "responseStatus is a text", []string{"DLQ-008", "DLQ-010", "DLQ-012"}, each(listingDLQ, "messages", func(e map[string]any) {
-		e["responseStatus"] = strconv.FormatInt(whole(e, "responseStatus"), 10)
-	})},
-	{"M257", "DLQ-019", "the headers of the callback's answer are missing", nil, each(listingDLQ, "messages", func(e map[string]any) {
+	{ID: "DLQ-019.1", Text: "the headers of the callback's answer are missing", Build: each(listingDLQ, "messages", func(e map[string]any) {
 		if info, ok := e["failureCallbackInfo"].(map[string]any); ok {
 			delete(info, "responseHeaders")
 		}

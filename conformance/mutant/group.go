@@ -8,32 +8,32 @@ import (
 
 // group breaks URL groups. Sorted by id.
 var group = []Mutant{
-	{"M01", "PUB-002", "fan-out reaches only the first endpoint", []string{"GRP-001", "GRP-002", "GRP-003"}, fanOut(func(n int) int {
-		if n > 0 {
-			return -1
-		}
-		return 0
-	})},
-	{"M03", "PUB-002", "one endpoint is reached twice, another never", []string{"GRP-001", "GRP-002", "GRP-003"}, fanOut(func(n int) int {
-		if n == 1 {
-			return 0
-		}
-		return n
-	})},
-	{"M25", "GRP-002", "a default header is on the first endpoint only", []string{"GRP-001", "GRP-003"}, headersOf(func(n int) bool { return n == 0 })},
-	{"M27", "GRP-002", "an update answers 2xx and is not applied", []string{"GRP-001", "GRP-003"}, request(patching, func(r *http.Request) { setBody(r, []byte(`{"headers":{}}`)) })},
-	{"M230", "GRP-001", "an update refuses a value that is an array", []string{"GRP-002"}, refuse(patching, func(r *http.Request) bool { return strings.Contains(string(body(r)), "[") })},
-	{"M231", "GRP-001", "an update refuses a value that is a string", []string{"GRP-002", "GRP-003", "AUT-004"}, refuse(patching, func(r *http.Request) bool { return !strings.Contains(string(body(r)), "[") })},
-	{"M232", "GRP-001", "of an array only the first value is kept", []string{"GRP-002"}, changedUpdate(func(headers map[string]any) {
+	{ID: "GRP-001.1", Text: "an update refuses a value that is an array", Build: refuse(patching, func(r *http.Request) bool { return strings.Contains(string(body(r)), "[") })},
+	{ID: "GRP-001.2", Text: "an update refuses a value that is a string", Build: refuse(patching, func(r *http.Request) bool { return !strings.Contains(string(body(r)), "[") })},
+	{ID: "GRP-001.3", Text: "of an array only the first value is kept", Build: changedUpdate(func(headers map[string]any) {
 		for name, v := range headers {
 			if list, ok := v.([]any); ok {
 				headers[name] = list[0]
 			}
 		}
 	})},
-	{"M233", "GRP-003", "retries among the default headers are no configuration", nil, changedUpdate(func(headers map[string]any) { delete(headers, "Svc-Retries") })},
-	{"M234", "GRP-003", "header forwarding among the default headers is no configuration", nil, changedUpdate(func(headers map[string]any) { delete(headers, "Svc-Header-Forward") })},
-	{"M235", "GRP-002", "a default header is on the first request to the group only", nil, headersOnce},
+	{ID: "GRP-002.1", Text: "a default header is on the first endpoint only", Build: headersOf(func(n int) bool { return n == 0 })},
+	{ID: "GRP-002.2", Text: "an update answers 2xx and is not applied", Build: request(patching, func(r *http.Request) { setBody(r, []byte(`{"headers":{}}`)) })},
+	{ID: "GRP-002.3", Text: "a default header is on the first request to the group only", Build: headersOnce},
+	{ID: "GRP-003.1", Text: "retries among the default headers are no configuration", Build: changedUpdate(func(headers map[string]any) { delete(headers, "Svc-Retries") })},
+	{ID: "GRP-003.2", Text: "header forwarding among the default headers is no configuration", Build: changedUpdate(func(headers map[string]any) { delete(headers, "Svc-Header-Forward") })},
+	{ID: "PUB-002.1", Text: "fan-out reaches only the first endpoint", Build: fanOut(func(n int) int {
+		if n > 0 {
+			return -1
+		}
+		return 0
+	})},
+	{ID: "PUB-002.2", Text: "one endpoint is reached twice, another never", Build: fanOut(func(n int) int {
+		if n == 1 {
+			return 0
+		}
+		return n
+	})},
 }
 
 // changedUpdate changes the headers of an update.

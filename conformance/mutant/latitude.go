@@ -14,85 +14,85 @@ import (
 func Latitudes() []Mutant { return latitudes }
 
 var latitudes = []Mutant{
-	{"L01", "", "publish answers 200", nil, status(publishing, http.StatusOK)},
-	{"L02", "", "publish answers 201", nil, status(publishing, http.StatusCreated)},
-	{"L03", "", "publish answers 202", nil, status(publishing, http.StatusAccepted)},
-	{"L04", "", "publish answers 204 without a body", nil, respond(publishing, func(_ *http.Request, a *answer) {
+	{ID: "L01", Text: "publish answers 200", Build: status(publishing, http.StatusOK)},
+	{ID: "L02", Text: "publish answers 201", Build: status(publishing, http.StatusCreated)},
+	{ID: "L03", Text: "publish answers 202", Build: status(publishing, http.StatusAccepted)},
+	{ID: "L04", Text: "publish answers 204 without a body", Build: respond(publishing, func(_ *http.Request, a *answer) {
 		if a.status < 300 {
 			a.status, a.body = http.StatusNoContent, nil
 			a.header.Del("Content-Type")
 		}
 	})},
-	{"L05", "", "publish always answers an array", nil, replyAny(publishing, func(_ *http.Request, v any) any {
+	{ID: "L05", Text: "publish always answers an array", Build: replyAny(publishing, func(_ *http.Request, v any) any {
 		if _, ok := v.(map[string]any); ok {
 			return []any{v}
 		}
 		return v
 	})},
-	{"L06", "", "publish takes GET and PUT as well", nil, request(publishing, func(r *http.Request) {
+	{ID: "L06", Text: "publish takes GET and PUT as well", Build: request(publishing, func(r *http.Request) {
 		if r.Method == http.MethodPost {
 			r.Method = http.MethodPut
 		}
 	})},
-	{"L07", "", "every object has fields that nobody knows", nil, replyAny(documented, func(_ *http.Request, v any) any { return extended(v) })},
-	{"L08", "", "there are further message-level states", nil, further("QUEUED", "DELIVERED", true)},
-	{"L09", "", "there are further run-level events", nil, further("RUN_RESUMED", "RUN_STARTED", false)},
-	{"L10", "", "the cursor of the logs ends empty", nil, reply(listingLog, func(_ *http.Request, v map[string]any) {
+	{ID: "L07", Text: "every object has fields that nobody knows", Build: replyAny(documented, func(_ *http.Request, v any) any { return extended(v) })},
+	{ID: "L08", Text: "there are further message-level states", Build: further("QUEUED", "DELIVERED", true)},
+	{ID: "L09", Text: "there are further run-level events", Build: further("RUN_RESUMED", "RUN_STARTED", false)},
+	{ID: "L10", Text: "the cursor of the logs ends empty", Build: reply(listingLog, func(_ *http.Request, v map[string]any) {
 		if v["cursor"] == nil {
 			v["cursor"] = ""
 		}
 	})},
-	{"L11", "", "the cursor of the logs ends absent", nil, reply(listingLog, func(_ *http.Request, v map[string]any) {
+	{ID: "L11", Text: "the cursor of the logs ends absent", Build: reply(listingLog, func(_ *http.Request, v map[string]any) {
 		if v["cursor"] == "" {
 			delete(v, "cursor")
 		}
 	})},
-	{"L12", "", "pages are listed oldest first", nil, both(reversed(listingLog, "events"), reversed(listingDLQ, "messages"))},
-	{"L13", "", "pages are listed newest first", nil, both(sorted(listingLog, "events", "time"), sorted(listingDLQ, "messages", "createdAt"))},
-	{"L14", "", "the entry is removed by its restart", nil, request(restarting, func(*http.Request) {})},
-	{"L15", "", "the entry is kept after its restart", nil, keptEntry},
-	{"L16", "", "unknown ids answer 400", nil, failing(restarting, http.StatusBadRequest, "")},
-	{"L17", "", "unknown ids answer 404", nil, failing(restarting, http.StatusNotFound, "")},
-	{"L18", "", "unknown ids answer 410 with a web page", nil, failing(restarting, http.StatusGone, "<html>gone</html>")},
-	{"L19", "", "a refused credential answers 401 without a body", nil, unauthorized(http.StatusUnauthorized)},
-	{"L20", "", "a refused credential answers 403", nil, unauthorized(http.StatusForbidden)},
-	{"L21", "", "a page that is too large is made smaller", nil, both(clamped(listingLog, 1000), clamped(listingDLQ, 100))},
-	{"L22", "", "a page that is too large is refused with 422", nil, both(failing(listingLog, http.StatusUnprocessableEntity, ""), failing(listingDLQ, http.StatusUnprocessableEntity, ""))},
-	{"L23", "", "the backoff is constant", nil, backoff("5000")},
-	{"L24", "", "the backoff is exponential with jitter", nil, func(hit func()) Parts {
+	{ID: "L12", Text: "pages are listed oldest first", Build: both(reversed(listingLog, "events"), reversed(listingDLQ, "messages"))},
+	{ID: "L13", Text: "pages are listed newest first", Build: both(sorted(listingLog, "events", "time"), sorted(listingDLQ, "messages", "createdAt"))},
+	{ID: "L14", Text: "the entry is removed by its restart", Build: request(restarting, func(*http.Request) {})},
+	{ID: "L15", Text: "the entry is kept after its restart", Build: keptEntry},
+	{ID: "L16", Text: "unknown ids answer 400", Build: failing(restarting, http.StatusBadRequest, "")},
+	{ID: "L17", Text: "unknown ids answer 404", Build: failing(restarting, http.StatusNotFound, "")},
+	{ID: "L18", Text: "unknown ids answer 410 with a web page", Build: failing(restarting, http.StatusGone, "<html>gone</html>")},
+	{ID: "L19", Text: "a refused credential answers 401 without a body", Build: unauthorized(http.StatusUnauthorized)},
+	{ID: "L20", Text: "a refused credential answers 403", Build: unauthorized(http.StatusForbidden)},
+	{ID: "L21", Text: "a page that is too large is made smaller", Build: both(clamped(listingLog, 1000), clamped(listingDLQ, 100))},
+	{ID: "L22", Text: "a page that is too large is refused with 422", Build: both(failing(listingLog, http.StatusUnprocessableEntity, ""), failing(listingDLQ, http.StatusUnprocessableEntity, ""))},
+	{ID: "L23", Text: "the backoff is constant", Build: backoff("5000")},
+	{ID: "L24", Text: "the backoff is exponential with jitter", Build: func(hit func()) Parts {
 		return backoff(strconv.Itoa(1000+rand.IntN(3000)) + " * pow(2, retried)")(hit)
 	}},
-	{"L25", "", "deliveries take a while", nil, delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	{ID: "L25", Text: "deliveries take a while", Build: delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		pause(r.Context(), 100*time.Millisecond)
 		return next.RoundTrip(r)
 	})},
-	{"L26", "", "the endpoints of a group are called in any order", nil, delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	{ID: "L26", Text: "the endpoints of a group are called in any order", Build: delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if ofGroup(r) {
 			pause(r.Context(), time.Duration(rand.IntN(20))*time.Millisecond)
 		}
 		return next.RoundTrip(r)
 	})},
-	{"L27", "", "deliveries carry further headers", nil, delivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	{ID: "L27", Text: "deliveries carry further headers", Build: delivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		r.Header.Set("User-Agent", "Another/2.0")
 		r.Header.Set("X-Request-Id", "0123456789")
 		r.Header.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 		return next.RoundTrip(r)
 	})},
-	{"L28", "", "a delivery that succeeded is made once more", nil, twice},
-	{"L29", "", "a resume answers 204", nil, respond(resuming, func(_ *http.Request, a *answer) {
+	{ID: "L28", Text: "a delivery that succeeded is made once more", Build: twice},
+	{ID: "L29", Text: "a resume answers 204", Build: respond(resuming, func(_ *http.Request, a *answer) {
 		if a.status < 300 {
 			a.status, a.body = http.StatusNoContent, nil
 		}
 	})},
-	{"L30", "", "there are other metric ids, and a series without points", nil, stat(func(_ *http.Request, v map[string]any) {
+	{ID: "L30", Text: "there are other metric ids, and a series without points", Build: stat(func(_ *http.Request, v map[string]any) {
 		for _, name := range []string{"daily_svc_messages", "daily_workflow_messages"} {
 			list, _ := v[name].([]any)
 			v[name] = append(list, map[string]any{"id": "another", "data_points": []any{}})
 		}
 	})},
-	{"L31", "", "the clock is 3 seconds ahead", nil, both(threeAhead(listingLog, "events"), both(threeAhead(listingDLQ, "messages"), reply(restarting, func(_ *http.Request, v map[string]any) { ahead(v, 3000) })))},
-	{"L32", "", "times in ms are rounded to seconds", nil, both(each(listingDLQ, "messages", func(e map[string]any) { rounded(e, "notBefore") }), each(listingLog, "events", func(e map[string]any) { rounded(e, "nextDeliveryTime") }))},
-	{"L33", "", "a denial of the plugin is 503", nil, func(hit func()) Parts {
+	{ID: "L31", Text: "the clock is 3 seconds ahead", Build: both(threeAhead(listingLog, "events"), both(threeAhead(listingDLQ, "messages"), reply(restarting, func(_ *http.Request, v map[string]any) { ahead(v, 3000) })))},
+	{ID: "L32", Text: "times in ms are rounded to seconds", Build: both(each(listingDLQ, "messages", func(e map[string]any) { rounded(e, "notBefore") }), each(listingLog, "events", func(e map[string]any) { rounded(e, "nextDeliveryTime") }))},
+	{ID: "L33", Text: "a denial of the plugin is 503", Build: func(hit func()) Parts {
 		return Parts{App: func(limited, _ http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				a := call(limited, r)
@@ -104,7 +104,7 @@ var latitudes = []Mutant{
 			})
 		}}
 	}},
-	{"L34", "", "a sliding window is weighted", nil, plugin(func(map[string]any) {})}, // ours is
+	{ID: "L34", Text: "a sliding window is weighted", Build: plugin(func(map[string]any) {})}, // ours is
 }
 
 // documented are the operations whose answers the document shows.

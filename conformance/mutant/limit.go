@@ -27,8 +27,11 @@ func limiter(c map[string]any) map[string]any {
 func plugin(change func(c map[string]any)) func(func()) Parts {
 	return func(hit func()) Parts {
 		return Parts{Plugin: func(c map[string]any) {
-			hit()
+			before := string(encoded(c))
 			change(c)
+			if string(encoded(c)) != before {
+				hit()
+			}
 		}}
 	}
 }
@@ -38,9 +41,10 @@ func storage(change func(r *http.Request)) func(func()) Parts {
 	return func(hit func()) Parts {
 		return Parts{Storage: func(next http.RoundTripper) http.RoundTripper {
 			return tripper(func(r *http.Request) (*http.Response, error) {
-				hit()
-				change(r)
-				return next.RoundTrip(r)
+				return comparedTrip(r, next, hit, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+					change(r)
+					return next.RoundTrip(r)
+				})
 			})
 		}}
 	}
@@ -55,65 +59,74 @@ func given(object map[string]any, key string, v any) {
 
 // limit breaks the rate-limit plugin. Sorted by id.
 var limit = []Mutant{
-	{"M113", "RLP-014", "the plugin calls its storage without the token", []string{"RLP-002", "RLP-003", "RLP-005", "RLP-006", "RLP-007", "RLP-008", "RLP-010", "RLP-011", "RLP-012"}, storage(func(r *http.Request) { r.Header.Del("Authorization") })},
-	{"M360", "RLP-001", "a configuration without a window is accepted", nil, plugin(func(c map[string]any) { given(limiter(c), "window", "1h") })},
-	{"M361", "RLP-001", "a configuration without an identifier is accepted", nil, plugin(func(c map[string]any) { given(strategy(c), "identifierSource", "ip") })},
-	{"M362", "RLP-008", "an unknown unit is read as weeks", nil, plugin(func(c map[string]any) {
-		if w, _ := limiter(c)["window"].(string); strings.HasSuffix(w, "w") {
-			limiter(c)["window"] = "168h"
+	{ID: "RLP-001.1", Text: "a configuration without a window is accepted", Build: plugin(func(c map[string]any) { given(limiter(c), "window", "1h") })},
+	{ID: "RLP-001.2", Text: "a configuration without an identifier is accepted", Build: plugin(func(c map[string]any) { given(strategy(c), "identifierSource", "ip") })},
+	{ID: "RLP-002.1", Text: "a plugin that is switched off still limits", Build: plugin(func(c map[string]any) { delete(c, "enabled") })},
+	{ID: "RLP-003.1", Text: "a method that is not listed is limited", Build: plugin(func(c map[string]any) {
+		if strategy(c)["methods"] != nil {
+			strategy(c)["methods"] = []any{"ALL"}
 		}
 	})},
-	{"M92a", "RLP-010", "one token too many", []string{"RLP-002", "RLP-003", "RLP-005", "RLP-006", "RLP-008", "RLP-011", "RLP-012"}, plugin(func(c map[string]any) {
-		if n, ok := limiter(c)["tokens"].(float64); ok {
-			limiter(c)["tokens"] = n + 1
-		}
+	{ID: "RLP-004.1", Text: "the key lacks the method", Build: storage(func(r *http.Request) {
+		setBody(r, []byte(strings.ReplaceAll(string(body(r)), ":GET:", ":")))
 	})},
-	{"M92b", "RLP-010", "a fixed window never begins anew", nil, plugin(func(c map[string]any) {
-		if limiter(c)["algorithm"] == "fixed-window" && strings.HasSuffix(text(limiter(c)["window"]), "ms") {
-			limiter(c)["window"] = "1h"
-		}
-	})},
-	{"M92c", "RLP-011", "a sliding window is built as a fixed one", nil, plugin(func(c map[string]any) {
-		if limiter(c)["algorithm"] == "sliding-window" {
-			limiter(c)["algorithm"] = "fixed-window"
-		}
-	})},
-	{"M92d", "RLP-012", "a bucket is refilled to the brim", nil, plugin(func(c map[string]any) {
-		if limiter(c)["algorithm"] == "token-bucket" {
-			limiter(c)["refillRate"] = limiter(c)["tokens"]
-		}
-	})},
-	{"M92e", "RLP-007", "the identifier is ignored", []string{"RLP-004", "RLP-006"}, plugin(func(c map[string]any) {
-		if strategy(c)["identifierSource"] != nil {
-			strategy(c)["identifierSource"] = "header.Accept-Encoding"
-		}
-	})},
-	{"M92f", "RLP-005", "a route parameter is counted for each value", nil, func(hit func()) Parts {
+	{ID: "RLP-005.1", Text: "a route parameter is counted for each value", Build: func(hit func()) Parts {
 		return Parts{Host: func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				hit()
 				if strings.HasPrefix(r.URL.Path, "/api/orders/") {
+					hit()
 					r.Header.Set("X-User", r.Header.Get("X-User")+r.URL.Path)
 				}
 				next.ServeHTTP(w, r)
 			})
 		}}
 	}},
-	{"M92g", "RLP-003", "a method that is not listed is limited", []string{"RLP-004"}, plugin(func(c map[string]any) {
-		if strategy(c)["methods"] != nil {
-			strategy(c)["methods"] = []any{"ALL"}
+	{ID: "RLP-006.1", Text: "the address takes the place of the header", Build: plugin(func(c map[string]any) {
+		if strategy(c)["identifierSource"] != nil {
+			strategy(c)["identifierSource"] = "ip"
 		}
 	})},
-	{"M92h", "RLP-008", "a window in minutes is read as milliseconds", nil, plugin(func(c map[string]any) {
+	{ID: "RLP-007.1", Text: "the identifier is ignored", Build: plugin(func(c map[string]any) {
+		if strategy(c)["identifierSource"] != nil {
+			strategy(c)["identifierSource"] = "header.Accept-Encoding"
+		}
+	})},
+	{ID: "RLP-008.1", Text: "an unknown unit is read as weeks", Build: plugin(func(c map[string]any) {
+		if w, _ := limiter(c)["window"].(string); strings.HasSuffix(w, "w") {
+			limiter(c)["window"] = "168h"
+		}
+	})},
+	{ID: "RLP-008.2", Text: "a window in minutes is read as milliseconds", Build: plugin(func(c map[string]any) {
 		if w := text(limiter(c)["window"]); strings.HasSuffix(w, "m") && len(w) > 1 {
 			limiter(c)["window"] = w + "s"
 		}
 	})},
-	{"M92i", "RLP-002", "a plugin that is switched off still limits", nil, plugin(func(c map[string]any) { delete(c, "enabled") })},
-	{"M92j", "RLP-004", "the key lacks the method", nil, storage(func(r *http.Request) {
-		setBody(r, []byte(strings.ReplaceAll(string(body(r)), ":GET:", ":")))
+	{ID: "RLP-009.1", Text: "tokenBucket is accepted", Build: plugin(func(c map[string]any) {
+		if limiter(c)["algorithm"] == "tokenBucket" {
+			limiter(c)["algorithm"] = "token-bucket"
+		}
 	})},
-	{"M92k", "RLP-013", "a denied request reaches the application all the same", []string{"RLP-002", "RLP-003", "RLP-005", "RLP-006", "RLP-008", "RLP-010", "RLP-011", "RLP-012"}, func(hit func()) Parts {
+	{ID: "RLP-010.1", Text: "one token too many", Build: plugin(func(c map[string]any) {
+		if n, ok := limiter(c)["tokens"].(float64); ok {
+			limiter(c)["tokens"] = n + 1
+		}
+	})},
+	{ID: "RLP-010.2", Text: "a fixed window never begins anew", Build: plugin(func(c map[string]any) {
+		if limiter(c)["algorithm"] == "fixed-window" && strings.HasSuffix(text(limiter(c)["window"]), "ms") {
+			limiter(c)["window"] = "1h"
+		}
+	})},
+	{ID: "RLP-011.1", Text: "a sliding window is built as a fixed one", Build: plugin(func(c map[string]any) {
+		if limiter(c)["algorithm"] == "sliding-window" {
+			limiter(c)["algorithm"] = "fixed-window"
+		}
+	})},
+	{ID: "RLP-012.1", Text: "a bucket is refilled to the brim", Build: plugin(func(c map[string]any) {
+		if limiter(c)["algorithm"] == "token-bucket" {
+			limiter(c)["refillRate"] = limiter(c)["tokens"]
+		}
+	})},
+	{ID: "RLP-013.1", Text: "a denied request reaches the application all the same", Build: func(hit func()) Parts {
 		return Parts{App: func(limited, app http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				a := call(limited, r.Clone(r.Context()))
@@ -125,16 +138,7 @@ var limit = []Mutant{
 			})
 		}}
 	}},
-	{"M92l", "RLP-006", "the address takes the place of the header", []string{"RLP-004", "RLP-007"}, plugin(func(c map[string]any) {
-		if strategy(c)["identifierSource"] != nil {
-			strategy(c)["identifierSource"] = "ip"
-		}
-	})},
-	{"M92m", "RLP-009", "tokenBucket is accepted", nil, plugin(func(c map[string]any) {
-		if limiter(c)["algorithm"] == "tokenBucket" {
-			limiter(c)["algorithm"] = "token-bucket"
-		}
-	})},
+	{ID: "RLP-014.1", Text: "the plugin calls its storage without the token", Build: storage(func(r *http.Request) { r.Header.Del("Authorization") })},
 }
 
 func text(v any) string {

@@ -33,25 +33,37 @@ func inStep(change func(e, info map[string]any)) func(func()) Parts {
 
 // log breaks the logs of workflows. Sorted by id.
 var log = []Mutant{
-	{"M63", "LOG-007", "there is no CREATED for the first step", []string{"LOG-006", "LOG-008", "LOG-011"}, kept(func(e map[string]any) bool { return e["state"] != "CREATED" || stepType(e) != "Initial" })},
-	{"M65", "LOG-009", "RUN_FAILED stands in the log at the first failure", []string{"DLQ-005"}, reply(listingLog, failedAtOnce)},
-	{"M67", "LOG-005", "stepInfo stands on run-level events", nil, events(func(e map[string]any) {
-		if e["stepInfo"] == nil {
-			e["stepInfo"] = map[string]any{"stepName": "init", "stepType": "Initial", "callType": "step", "messageId": "msg_1", "concurrent": number(1), "createdAt": e["time"]}
-		}
-	})},
-	{"M69", "LOG-006", "nextDeliveryTime is missing", nil, events(func(e map[string]any) { delete(e, "nextDeliveryTime") })},
-	{"M71", "LOG-014", "the first step has the type Run", nil, inStep(func(_, info map[string]any) {
-		if info["stepType"] == "Initial" {
-			info["stepType"] = "Run"
-		}
-	})},
-	{"M73", "LOG-002", "a page holds 1001 events", nil, reply(listingLog, func(r *http.Request, v map[string]any) {
+	{ID: "LOG-001.1", Text: "the list stands under logs", Build: renamed(listingLog, "events", "logs")},
+	{ID: "LOG-002.1", Text: "a page holds 1001 events", Build: reply(listingLog, func(r *http.Request, v map[string]any) {
 		if items, _ := v["events"].([]any); len(items) == 1000 && r.URL.Query().Get("count") == "" {
 			v["events"] = append(items, items[0])
 		}
 	})},
-	{"M75", "LOG-011", "the state filter works for message states only", nil, func(hit func()) Parts {
+	{ID: "LOG-002.2", Text: "a larger page is given to who asks", Build: unbounded(listingLog, "events", 1000)},
+	{ID: "LOG-003.1", Text: "the cursor never ends", Build: endless(listingLog)},
+	{ID: "LOG-003.2", Text: "pages overlap by one event", Build: overlapping(listingLog, "events")},
+	{ID: "LOG-003.3", Text: "an event that comes while pages are read moves the others", Build: byOffset(listingLog, "events")},
+	{ID: "LOG-004.1", Text: "time is a text", Build: events(func(e map[string]any) { e["time"] = strconv.FormatInt(whole(e, "time"), 10) })},
+	{ID: "LOG-004.2", Text: "messageId is missing in stepInfo", Build: inStep(func(_, info map[string]any) { delete(info, "messageId") })},
+	{ID: "LOG-005.1", Text: "stepInfo stands on run-level events", Build: events(func(e map[string]any) {
+		if e["stepInfo"] == nil {
+			e["stepInfo"] = map[string]any{"stepName": "init", "stepType": "Initial", "callType": "step", "messageId": "msg_1", "concurrent": number(1), "createdAt": e["time"]}
+		}
+	})},
+	{ID: "LOG-005.2", Text: "stepInfo is missing on message-level events", Build: events(func(e map[string]any) {
+		if e["state"] == "DELIVERED" {
+			delete(e, "stepInfo")
+		}
+	})},
+	{ID: "LOG-006.1", Text: "nextDeliveryTime is missing", Build: events(func(e map[string]any) { delete(e, "nextDeliveryTime") })},
+	{ID: "LOG-007.1", Text: "there is no CREATED for the first step", Build: kept(func(e map[string]any) bool { return e["state"] != "CREATED" || stepType(e) != "Initial" })},
+	{ID: "LOG-007.2", Text: "RUN_STARTED is never written", Build: kept(func(e map[string]any) bool { return e["state"] != "RUN_STARTED" })},
+	{ID: "LOG-008.1", Text: "RUN_SUCCESS is never written", Build: kept(func(e map[string]any) bool { return e["state"] != "RUN_SUCCESS" })},
+	{ID: "LOG-008.2", Text: "DELIVERED is never written", Build: kept(func(e map[string]any) bool { return e["state"] != "DELIVERED" })},
+	{ID: "LOG-009.1", Text: "RUN_FAILED stands in the log at the first failure", Build: reply(listingLog, failedAtOnce)},
+	{ID: "LOG-009.2", Text: "RUN_FAILED is never written", Build: kept(func(e map[string]any) bool { return e["state"] != "RUN_FAILED" })},
+	{ID: "LOG-010.1", Text: "ERROR is never written", Build: kept(func(e map[string]any) bool { return e["state"] != "ERROR" })},
+	{ID: "LOG-011.1", Text: "the state filter works for message states only", Build: func(hit func()) Parts {
 		return wrap(listingLog, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if strings.HasPrefix(r.URL.Query().Get("state"), "RUN_") {
 				dropQuery(r, func(name string) bool { return name == "state" })
@@ -59,47 +71,31 @@ var log = []Mutant{
 			next.ServeHTTP(w, r)
 		})
 	}},
-	{"M99", "LOG-008", "RUN_SUCCESS is never written", []string{"LOG-009", "LOG-013", "LOG-014", "LOG-015", "LOG-019", "LOG-020", "LOG-028"}, kept(func(e map[string]any) bool { return e["state"] != "RUN_SUCCESS" })},
-	{"M101", "LOG-012", "the start date is exclusive", nil, shiftDate(listingLog, "fromDate", 1)},
-	{"M115", "LOG-017", "events of one run have different creation times", []string{"LOG-011"}, events(func(e map[string]any) {
-		if e["state"] == "DELIVERED" {
-			e["workflowCreatedAt"] = number(whole(e, "workflowCreatedAt") + 1)
-		}
-	})},
-	{"M270", "LOG-001", "the list stands under logs", []string{"DLQ-010", "LOG-005", "LOG-006", "LOG-007", "LOG-008", "LOG-009", "LOG-010", "LOG-013", "LOG-014", "LOG-015", "LOG-019", "LOG-020", "LOG-021", "LOG-028", "RST-005"}, renamed(listingLog, "events", "logs")},
-	{"M271", "LOG-002", "a larger page is given to who asks", nil, unbounded(listingLog, "events", 1000)},
-	{"M272", "LOG-003", "the cursor never ends", []string{"LOG-004", "LOG-005", "LOG-006", "LOG-011", "LOG-012", "LOG-021", "LOG-022", "LOG-023"}, endless(listingLog)},
-	{"M273", "LOG-003", "pages overlap by one event", nil, overlapping(listingLog, "events")},
-	{"M274", "LOG-004", "time is a text", []string{"LOG-012", "LOG-022"}, events(func(e map[string]any) { e["time"] = strconv.FormatInt(whole(e, "time"), 10) })},
-	{"M275", "LOG-004", "messageId is missing in stepInfo", []string{"LOG-011"}, inStep(func(_, info map[string]any) { delete(info, "messageId") })},
-	{"M276", "LOG-005", "stepInfo is missing on message-level events", []string{"LOG-003", "LOG-008", "LOG-011", "LOG-012"}, events(func(e map[string]any) {
-		if e["state"] == "DELIVERED" {
-			delete(e, "stepInfo")
-		}
-	})},
-	{"M277", "LOG-007", "RUN_STARTED is never written", []string{"LOG-024", "RST-005"}, kept(func(e map[string]any) bool { return e["state"] != "RUN_STARTED" })},
-	{"M278", "LOG-008", "DELIVERED is never written", []string{"LOG-011"}, kept(func(e map[string]any) bool { return e["state"] != "DELIVERED" })},
-	{"M279", "LOG-009", "RUN_FAILED is never written", []string{"LOG-010", "DLQ-010"}, kept(func(e map[string]any) bool { return e["state"] != "RUN_FAILED" })},
-	{"M280", "LOG-010", "ERROR is never written", nil, kept(func(e map[string]any) bool { return e["state"] != "ERROR" })},
-	{"M281", "LOG-011", "the filter by run is ignored", nil, request(listingLog, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "workflowRunId" }) })},
-	{"M282", "LOG-011", "the filter by address is ignored", nil, request(listingLog, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "workflowUrl" }) })},
-	{"M283", "LOG-011", "the filter by message is ignored", nil, request(listingLog, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "messageId" }) })},
-	{"M284", "LOG-012", "the end date is exclusive", nil, shiftDate(listingLog, "toDate", -1)},
-	{"M285", "LOG-013", "a sleep until a time has the type SleepFor", nil, inStep(func(_, info map[string]any) {
+	{ID: "LOG-011.2", Text: "the filter by run is ignored", Build: request(listingLog, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "workflowRunId" }) })},
+	{ID: "LOG-011.3", Text: "the filter by address is ignored", Build: request(listingLog, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "workflowUrl" }) })},
+	{ID: "LOG-011.4", Text: "the filter by message is ignored", Build: request(listingLog, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "messageId" }) })},
+	{ID: "LOG-012.1", Text: "the start date is exclusive", Build: shiftDate(listingLog, "fromDate", 1)},
+	{ID: "LOG-012.2", Text: "the end date is exclusive", Build: shiftDate(listingLog, "toDate", -1)},
+	{ID: "LOG-013.1", Text: "a sleep until a time has the type SleepFor", Build: inStep(func(_, info map[string]any) {
 		if info["stepType"] == "SleepUntil" {
 			info["stepType"] = "SleepFor"
 		}
 	})},
-	{"M286", "LOG-013", "step types are written in lower case", []string{"LOG-014", "LOG-005", "LOG-006"}, inStep(func(_, info map[string]any) {
+	{ID: "LOG-013.2", Text: "step types are written in lower case", Build: inStep(func(_, info map[string]any) {
 		t, _ := info["stepType"].(string)
 		info["stepType"] = strings.ToLower(t)
 	})},
-	{"M287", "LOG-015", "the name of a step is its number", nil, inStep(func(_, info map[string]any) {
+	{ID: "LOG-014.1", Text: "the first step has the type Run", Build: inStep(func(_, info map[string]any) {
+		if info["stepType"] == "Initial" {
+			info["stepType"] = "Run"
+		}
+	})},
+	{ID: "LOG-015.1", Text: "the name of a step is its number", Build: inStep(func(_, info map[string]any) {
 		if info["stepId"] != nil {
 			info["stepName"] = "step"
 		}
 	})},
-	{"M288", "LOG-016", "a run that ended has two ends", []string{"LOG-003", "LOG-011", "LOG-012", "LOG-021"}, reply(listingLog, func(_ *http.Request, v map[string]any) {
+	{ID: "LOG-016.1", Text: "a run that ended has two ends", Build: reply(listingLog, func(_ *http.Request, v map[string]any) {
 		items, _ := v["events"].([]any)
 		for _, item := range items {
 			e, _ := item.(map[string]any)
@@ -109,44 +105,48 @@ var log = []Mutant{
 			}
 		}
 	})},
-	{"M289", "LOG-019", "WAITER_ADDED is never written", nil, kept(func(e map[string]any) bool { return e["state"] != "WAITER_ADDED" })},
-	{"M290", "LOG-020", "INVOKED is never written", nil, kept(func(e map[string]any) bool { return e["state"] != "INVOKED" })},
-	{"M291", "LOG-021", "RUN_CANCELED is never written", nil, kept(func(e map[string]any) bool { return e["state"] != "RUN_CANCELED" })},
-	{"M292", "LOG-022", "times are in seconds", []string{"LOG-012"}, events(func(e map[string]any) { e["time"] = number(whole(e, "time") / 1000) })},
-	{"M293", "LOG-023", "workflowUrl is the address of the service", []string{"LOG-011"}, events(func(e map[string]any) { e["workflowUrl"] = "https://service.test/" })},
-	{"M294", "LOG-024", "a run that failed is RUN_ERRORED", []string{"DLQ-010", "LOG-005", "LOG-009", "LOG-010"}, events(func(e map[string]any) {
-		if e["state"] == "RUN_FAILED" {
-			e["state"] = "RUN_ERRORED"
+	{ID: "LOG-017.1", Text: "events of one run have different creation times", Build: events(func(e map[string]any) {
+		if e["state"] == "DELIVERED" {
+			e["workflowCreatedAt"] = number(whole(e, "workflowCreatedAt") + 1)
 		}
 	})},
-	{"M295", "LOG-025", "the response of the workflow is not recorded", nil, events(func(e map[string]any) { delete(e, "workflowRunResponse") })},
-	{"M296", "LOG-026", "error details stand on every event", nil, events(func(e map[string]any) {
-		if e["error"] == nil {
-			e["error"] = ""
-		}
-	})},
-	{"M297", "LOG-027", "the invoker stands on every RUN_STARTED", nil, events(func(e map[string]any) {
-		if e["state"] == "RUN_STARTED" && e["invokerWorkflowRunId"] == nil {
-			e["invokerWorkflowRunId"] = ""
-		}
-	})},
-	{"M298", "LOG-028", "concurrent is always 0", nil, inStep(func(_, info map[string]any) { info["concurrent"] = number(0) })},
-	{"M299", "LOG-029", "a sleep is recorded in seconds", nil, inStep(func(_, info map[string]any) {
-		if info["sleepFor"] != nil {
-			info["sleepFor"] = number(whole(info, "sleepFor") / 1000)
-		}
-	})},
-	{"M300", "LOG-030", "every wait has timed out", nil, inStep(func(_, info map[string]any) {
-		if info["stepType"] == "Wait" {
-			info["waitTimeout"] = true
-		}
-	})},
-	{"M301", "LOG-018", "all steps have the id 1", nil, inStep(func(_, info map[string]any) {
+	{ID: "LOG-018.1", Text: "all steps have the id 1", Build: inStep(func(_, info map[string]any) {
 		if info["stepId"] != nil {
 			info["stepId"] = number(1)
 		}
 	})},
-	{"M302", "LOG-003", "an event that comes while pages are read moves the others", nil, byOffset(listingLog, "events")},
+	{ID: "LOG-019.1", Text: "WAITER_ADDED is never written", Build: kept(func(e map[string]any) bool { return e["state"] != "WAITER_ADDED" })},
+	{ID: "LOG-020.1", Text: "INVOKED is never written", Build: kept(func(e map[string]any) bool { return e["state"] != "INVOKED" })},
+	{ID: "LOG-021.1", Text: "RUN_CANCELED is never written", Build: kept(func(e map[string]any) bool { return e["state"] != "RUN_CANCELED" })},
+	{ID: "LOG-022.1", Text: "times are in seconds", Build: events(func(e map[string]any) { e["time"] = number(whole(e, "time") / 1000) })},
+	{ID: "LOG-023.1", Text: "workflowUrl is the address of the service", Build: events(func(e map[string]any) { e["workflowUrl"] = "https://service.test/" })},
+	{ID: "LOG-024.1", Text: "a run that failed is RUN_ERRORED", Build: events(func(e map[string]any) {
+		if e["state"] == "RUN_FAILED" {
+			e["state"] = "RUN_ERRORED"
+		}
+	})},
+	{ID: "LOG-025.1", Text: "the response of the workflow is not recorded", Build: events(func(e map[string]any) { delete(e, "workflowRunResponse") })},
+	{ID: "LOG-026.1", Text: "error details stand on every event", Build: events(func(e map[string]any) {
+		if e["error"] == nil {
+			e["error"] = ""
+		}
+	})},
+	{ID: "LOG-027.1", Text: "the invoker stands on every RUN_STARTED", Build: events(func(e map[string]any) {
+		if e["state"] == "RUN_STARTED" && e["invokerWorkflowRunId"] == nil {
+			e["invokerWorkflowRunId"] = ""
+		}
+	})},
+	{ID: "LOG-028.1", Text: "concurrent is always 0", Build: inStep(func(_, info map[string]any) { info["concurrent"] = number(0) })},
+	{ID: "LOG-029.1", Text: "a sleep is recorded in seconds", Build: inStep(func(_, info map[string]any) {
+		if info["sleepFor"] != nil {
+			info["sleepFor"] = number(whole(info, "sleepFor") / 1000)
+		}
+	})},
+	{ID: "LOG-030.1", Text: "every wait has timed out", Build: inStep(func(_, info map[string]any) {
+		if info["stepType"] == "Wait" {
+			info["waitTimeout"] = true
+		}
+	})},
 }
 
 // failedAtOnce adds RUN_FAILED where there is an ERROR and no end.

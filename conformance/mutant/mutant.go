@@ -14,6 +14,7 @@ package mutant
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -25,14 +26,22 @@ import (
 
 // Mutant is one broken implementation, or one latitude.
 type Mutant struct {
-	ID         string   // M01, L01
-	Breaks     string   // the requirement that has to fail, such as PUB-002; "" for a latitude
-	Text       string   // what is different, one line
-	Collateral []string // other requirements that fail with it
+	ID   string // PUB-002.1: a requirement, and a number; L01 for a latitude
+	Text string // what is different, one line
 
-	// Build makes one instance with state of its own. It calls hit whenever the
-	// changed path is taken, so that one that is never taken is noticed.
+	// Build makes one instance with state of its own. It calls hit whenever what
+	// goes over the wire differs from what the correct implementation sends, so
+	// that a mutant that changes nothing is noticed.
 	Build func(hit func()) Parts
+}
+
+// Breaks is the requirement that has to fail, such as PUB-002; "" for a latitude.
+func (m *Mutant) Breaks() string {
+	requirement, _, _ := strings.Cut(m.ID, ".")
+	if requirement == m.ID {
+		return ""
+	}
+	return requirement
 }
 
 // Parts are where an implementation is changed; nil leaves it as it is.
@@ -81,18 +90,46 @@ var (
 	informing  = on("", "/info")
 )
 
-// wrap is middleware for matching requests.
+// wrap is middleware for matching requests. It calls hit when the server was
+// asked another thing than the client asked, not exactly once, or when the client
+// gets another answer than the server gave.
 func wrap(m matching, hit func(), f func(w http.ResponseWriter, r *http.Request, next http.Handler)) Parts {
-	return Parts{API: func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !m(r) {
-				next.ServeHTTP(w, r)
-				return
-			}
-			hit()
-			f(w, r, next)
+	return Parts{API: func(next http.Handler) http.Handler { return compared(m, hit, next, f) }}
+}
+
+func compared(m matching, hit func(), next http.Handler, f func(w http.ResponseWriter, r *http.Request, next http.Handler)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !m(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		asked := wire(r)
+		var seen []string
+		var given []answer
+		watched := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			seen = append(seen, wire(r))
+			a := call(next, r)
+			given = append(given, a)
+			a.write(w)
 		})
-	}}
+		rec := httptest.NewRecorder()
+		f(rec, r, watched)
+		a := answer{rec.Code, rec.Header().Clone(), rec.Body.Bytes()}
+		if len(seen) != 1 || seen[0] != asked || !a.equals(given[0]) {
+			hit()
+		}
+		a.write(w)
+	})
+}
+
+// wire is a request as it goes over the wire.
+func wire(r *http.Request) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s%s\n", r.Method, r.URL.Host, r.URL.RequestURI())
+	_ = r.Header.Write(&b) // a builder takes everything
+	b.WriteByte('\n')
+	b.Write(body(r))
+	return b.String()
 }
 
 // request changes matching requests before the server sees them.
@@ -117,6 +154,18 @@ func call(next http.Handler, r *http.Request) answer {
 	rec := httptest.NewRecorder()
 	next.ServeHTTP(rec, r)
 	return answer{rec.Code, rec.Header().Clone(), rec.Body.Bytes()}
+}
+
+// equals compares what a client can tell apart: JSON by its values.
+func (a answer) equals(b answer) bool {
+	if a.status != b.status || a.header.Get("Content-Type") != b.header.Get("Content-Type") {
+		return false
+	}
+	if bytes.Equal(a.body, b.body) {
+		return true
+	}
+	x, y := decoded(a.body), decoded(b.body)
+	return x != nil && y != nil && bytes.Equal(encoded(x), encoded(y))
 }
 
 func (a answer) write(w http.ResponseWriter) {
@@ -217,11 +266,29 @@ func delivery(all bool, change func(r *http.Request, next http.RoundTripper) (*h
 				if !all && r.Header.Get("Svc-Workflow-Runid") != "" {
 					return next.RoundTrip(r)
 				}
-				hit()
-				return change(r, next)
+				return comparedTrip(r, next, hit, change)
 			})
 		}}
 	}
+}
+
+// comparedTrip is compared for what the server itself sends.
+func comparedTrip(r *http.Request, next http.RoundTripper, hit func(), change func(r *http.Request, next http.RoundTripper) (*http.Response, error)) (*http.Response, error) {
+	asked := wire(r)
+	trips, status, same := 0, 0, true
+	response, err := change(r, tripper(func(r *http.Request) (*http.Response, error) {
+		trips++
+		same = same && wire(r) == asked
+		response, err := next.RoundTrip(r)
+		if err == nil {
+			status = response.StatusCode
+		}
+		return response, err
+	}))
+	if trips != 1 || !same || response != nil && response.StatusCode != status {
+		hit()
+	}
+	return response, err
 }
 
 // body takes the body of a request, which can be put back.

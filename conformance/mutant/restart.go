@@ -7,14 +7,16 @@ import (
 
 // restart breaks restarts. Sorted by id.
 var restart = []Mutant{
-	{"M53", "RST-002", "a restart answers the id of the old run", []string{"DLQ-013", "RST-001", "RST-003", "RST-004", "RST-005", "RST-006"}, oldRun("workflowRunId")},
-	{"M55", "RST-004", "a restart goes on at the failed step", nil, resumeInstead},
-	{"M57", "RST-003", "a restart sets the retries to the default", nil, withOverride("Svc-Retries", "3")},
-	{"M59", "RST-006", "the flow-control value of the restart is ignored", nil, request(restarting, func(r *http.Request) { r.Header.Del("Svc-Flow-Control-Value") })},
-	{"M61", "RST-008", "a restart answers the creation of the old run", nil, oldRun("workflowCreatedAt")},
-	{"M97", "RST-001", "the answer omits workflowCreatedAt", []string{"RST-005"}, reply(restarting, func(_ *http.Request, v map[string]any) { delete(v, "workflowCreatedAt") })},
-	{"M260", "RST-001", "a restart demands a body", []string{"RST-002", "RST-003", "RST-004", "RST-005", "RST-006", "DLQ-013"}, refuse(restarting, func(r *http.Request) bool { return len(body(r)) == 0 })},
-	{"M261", "RST-003", "the new run has an empty payload", []string{"DLQ-013"}, restartedCalls(func(r *http.Request) {
+	{ID: "RST-001.1", Text: "the answer omits workflowCreatedAt", Build: reply(restarting, func(_ *http.Request, v map[string]any) { delete(v, "workflowCreatedAt") })},
+	{ID: "RST-001.2", Text: "a restart demands a body", Build: refuse(restarting, func(r *http.Request) bool { return len(body(r)) == 0 })},
+	{ID: "RST-002.1", Text: "a restart answers the id of the old run", Build: oldRun("workflowRunId")},
+	{ID: "RST-002.2", Text: "a restart answers 2xx and does nothing", Build: func(hit func()) Parts {
+		return wrap(restarting, hit, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			_, _ = w.Write([]byte("{}"))
+		})
+	}},
+	{ID: "RST-003.1", Text: "a restart sets the retries to the default", Build: withOverride("Svc-Retries", "3")},
+	{ID: "RST-003.2", Text: "the new run has an empty payload", Build: restartedCalls(func(r *http.Request) {
 		if list, ok := decoded(body(r)).([]any); ok && len(list) > 0 {
 			if item, ok := list[0].(map[string]any); ok {
 				item["body"] = ""
@@ -22,40 +24,21 @@ var restart = []Mutant{
 			setBody(r, encoded(list))
 		}
 	})},
-	{"M262", "RST-003", "the new run lacks the forwarded headers", nil, restartedCalls(func(r *http.Request) { r.Header.Del("X-Order") })},
-	{"M263", "RST-005", "the chosen run id is ignored", nil, request(restarting, func(r *http.Request) { r.Header.Del("Svc-Workflow-Runid") })},
-	{"M264", "RST-006", "without an override the flow-control value is reset", nil, request(restarting, func(r *http.Request) {
+	{ID: "RST-003.3", Text: "the new run lacks the forwarded headers", Build: restartedCalls(func(r *http.Request) { r.Header.Del("X-Order") })},
+	{ID: "RST-004.1", Text: "a restart goes on at the failed step", Build: resumeInstead},
+	{ID: "RST-005.1", Text: "the chosen run id is ignored", Build: request(restarting, func(r *http.Request) { r.Header.Del("Svc-Workflow-Runid") })},
+	{ID: "RST-006.1", Text: "the flow-control value of the restart is ignored", Build: request(restarting, func(r *http.Request) { r.Header.Del("Svc-Flow-Control-Value") })},
+	{ID: "RST-006.2", Text: "without an override the flow-control value is reset", Build: request(restarting, func(r *http.Request) {
 		if r.Header.Get("Svc-Flow-Control-Value") == "" {
 			r.Header.Set("Svc-Flow-Control-Key", "reset")
 			r.Header.Set("Svc-Flow-Control-Value", "parallelism=1")
 		}
 	})},
-	{"M265", "RST-007", "the new run is not in the logs under its id", []string{"DLQ-013", "RST-003", "RST-004", "RST-005", "RST-006"}, reply(restarting, func(_ *http.Request, v map[string]any) {
+	{ID: "RST-007.1", Text: "the new run is not in the logs under its id", Build: reply(restarting, func(_ *http.Request, v map[string]any) {
 		id, _ := v["workflowRunId"].(string)
 		v["workflowRunId"] = id + "x"
 	})},
-	{"M266", "RST-002", "a restart answers 2xx and does nothing", []string{"RST-001", "RST-003", "RST-004", "RST-005", "RST-006", "DLQ-013"}, func(hit func()) Parts {
-		return wrap(restarting, hit, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
-			_, _ = w.Write([]byte("{}"))
-		})
-	}},
-	{"M267", "DLQ-013", "a restart takes another entry than the one it is given", nil, func(hit func()) Parts {
-		return wrap(restarting, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			list := r.Clone(r.Context())
-			list.Method, list.URL.Path, list.URL.RawQuery = http.MethodGet, "/v2/workflows/dlq", ""
-			setBody(list, nil)
-			v, _ := decoded(call(next, list).body).(map[string]any)
-			items, _ := v["messages"].([]any)
-			for _, item := range items { // runs that fail at once are in any order
-				entry, _ := item.(map[string]any)
-				if other, _ := entry["dlqId"].(string); !strings.HasSuffix(r.URL.Path, "/"+other) {
-					r.URL.Path = "/v2/dlq/restart/" + other
-					break
-				}
-			}
-			next.ServeHTTP(w, r)
-		})
-	}},
+	{ID: "RST-008.1", Text: "a restart answers the creation of the old run", Build: oldRun("workflowCreatedAt")},
 }
 
 // oldRun puts a value of the failed run into the answer of its restart.

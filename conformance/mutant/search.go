@@ -7,15 +7,15 @@ import (
 
 // search breaks the deletion of search indexes. Sorted by id.
 var search = []Mutant{
-	{"M107", "SRC-002", "a delete answers 200, the index is still there", nil, func(hit func()) Parts {
+	{ID: "SRC-001.1", Text: "a delete answers 204 without a body", Build: respond(deleting, func(_ *http.Request, a *answer) { a.status, a.body = http.StatusNoContent, nil })},
+	{ID: "SRC-001.2", Text: "a delete answers an object", Build: respond(deleting, func(_ *http.Request, a *answer) { a.body = []byte(`{"deleted":true}`) })},
+	{ID: "SRC-002.1", Text: "a delete answers 200, the index is still there", Build: func(hit func()) Parts {
 		return wrap(deleting, hit, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`"OK"`))
 		})
 	}},
-	{"M340", "SRC-001", "a delete answers 204 without a body", nil, respond(deleting, func(_ *http.Request, a *answer) { a.status, a.body = http.StatusNoContent, nil })},
-	{"M341", "SRC-001", "a delete answers an object", nil, respond(deleting, func(_ *http.Request, a *answer) { a.body = []byte(`{"deleted":true}`) })},
-	{"M342", "SRC-003", "a delete removes all indexes", nil, func(hit func()) Parts {
+	{ID: "SRC-003.1", Text: "a delete removes all indexes", Build: func(hit func()) Parts {
 		return wrap(deleting, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			list := r.Clone(r.Context())
 			list.Method, list.URL.Path = http.MethodGet, "/v2/search"

@@ -21,37 +21,37 @@ func namespaces(v map[string]any) map[string]any {
 
 // vector breaks the information about vector indexes. Sorted by id.
 var vector = []Mutant{
-	{"M89", "VEC-003", "the default namespace is not listed", []string{"VEC-002", "VEC-007"}, info(func(v map[string]any) { delete(namespaces(v), "") })},
-	{"M109", "VEC-002", "vectorCount is a text", []string{"VEC-004"}, info(func(v map[string]any) { v["vectorCount"] = fmt.Sprint(v["vectorCount"]) })},
-	{"M111", "VEC-006", "denseIndex lacks embeddingModel", nil, info(func(v map[string]any) {
-		if d, ok := v["denseIndex"].(map[string]any); ok {
-			delete(d, "embeddingModel")
-		}
-	})},
-	{"M350", "VEC-001", "the information stands at the top level", []string{"VEC-002", "VEC-003", "VEC-004", "VEC-005", "VEC-006", "VEC-007"}, replyAny(informing, func(_ *http.Request, v any) any {
+	{ID: "VEC-001.1", Text: "the information stands at the top level", Build: replyAny(informing, func(_ *http.Request, v any) any {
 		object, _ := v.(map[string]any)
 		return object["result"]
 	})},
-	{"M351", "VEC-004", "the total misses all namespaces but the default one", nil, info(func(v map[string]any) {
+	{ID: "VEC-002.1", Text: "vectorCount is a text", Build: info(func(v map[string]any) { v["vectorCount"] = fmt.Sprint(v["vectorCount"]) })},
+	{ID: "VEC-002.2", Text: "indexSize is missing", Build: info(func(v map[string]any) { delete(v, "indexSize") })},
+	{ID: "VEC-003.1", Text: "the default namespace is not listed", Build: info(func(v map[string]any) { delete(namespaces(v), "") })},
+	{ID: "VEC-004.1", Text: "the total misses all namespaces but the default one", Build: info(func(v map[string]any) {
 		if first, ok := namespaces(v)[""].(map[string]any); ok {
 			v["vectorCount"], v["pendingVectorCount"] = first["vectorCount"], first["pendingVectorCount"]
 		}
 	})},
-	{"M352", "VEC-005", "the index type is written in lower case", nil, info(func(v map[string]any) { v["indexType"] = "dense" })},
-	{"M353", "VEC-002", "indexSize is missing", nil, info(func(v map[string]any) { delete(v, "indexSize") })},
-	{"M354", "VEC-007", "a namespace has no pendingVectorCount", []string{"VEC-003"}, info(func(v map[string]any) {
+	{ID: "VEC-005.1", Text: "the index type is written in lower case", Build: info(func(v map[string]any) { v["indexType"] = "dense" })},
+	{ID: "VEC-006.1", Text: "denseIndex lacks embeddingModel", Build: info(func(v map[string]any) {
+		if d, ok := v["denseIndex"].(map[string]any); ok {
+			delete(d, "embeddingModel")
+		}
+	})},
+	{ID: "VEC-006.2", Text: "the similarity function of denseIndex is cosine", Build: info(func(v map[string]any) {
+		if d, ok := v["denseIndex"].(map[string]any); ok {
+			d["similarityFunction"] = "cosine"
+		}
+	})},
+	{ID: "VEC-007.1", Text: "a namespace has no pendingVectorCount", Build: info(func(v map[string]any) {
 		for _, n := range namespaces(v) {
 			if m, ok := n.(map[string]any); ok {
 				delete(m, "pendingVectorCount")
 			}
 		}
 	})},
-	{"M355", "VEC-006", "the similarity function of denseIndex is cosine", nil, info(func(v map[string]any) {
-		if d, ok := v["denseIndex"].(map[string]any); ok {
-			d["similarityFunction"] = "cosine"
-		}
-	})},
-	{"M356", "VEC-008", "new vectors are never counted", []string{"VEC-004"}, info(func(v map[string]any) {
+	{ID: "VEC-008.1", Text: "new vectors are never counted", Build: info(func(v map[string]any) {
 		v["vectorCount"], v["pendingVectorCount"] = number(0), number(0)
 		for _, n := range namespaces(v) {
 			if m, ok := n.(map[string]any); ok {
