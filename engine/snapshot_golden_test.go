@@ -1,0 +1,40 @@
+package engine_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+// testdata has one snapshot of each version of the format; a new version comes
+// with a new file, and the old ones stay.
+func TestSnapshotsOfEveryVersionLoad(t *testing.T) {
+	t.Parallel()
+	names, err := filepath.Glob("testdata/snapshot-*.json")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("golden snapshots %v, %v", names, err)
+	}
+	for _, name := range names {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := setup(t, stored, func(c *engine.Config) { c.Parallel = 64 })
+			w.load(text)
+			overview, _ := w.Overview()
+			if got, want := overview.Runs[engine.RunStarted], 4; got != want {
+				t.Errorf("runs in state RUN_STARTED: got %d, want %d", got, want)
+			}
+			if got, want := len(w.AllWaiters()), 12; got != want {
+				t.Errorf("waiters: got %d, want %d", got, want)
+			}
+			if got, want := w.Now().UnixMilli(), int64(1800000619000); got != want {
+				t.Errorf("clock: got %d, want %d", got, want)
+			}
+		})
+	}
+}
