@@ -86,8 +86,8 @@ func notNil(h Header) map[string][]string {
 	return h
 }
 
-// callback creates the message that carries a report. It inherits the number
-// of retries, and shares the turn of its source in a queue.
+// callback creates the message that carries a report. It shares the turn of its
+// source in a queue.
 func (a *Account) callback(role Role, source *Message, cb *Callback, r report) *Message {
 	body, err := json.Marshal(r)
 	if err != nil { // a report holds only strings, numbers and bytes
@@ -96,15 +96,9 @@ func (a *Account) callback(role Role, source *Message, cb *Callback, r report) *
 	if dialect := source.Options.Dialect; dialect != "" && a.cfg.InDialect != nil {
 		body = a.cfg.InDialect(dialect, body)
 	}
-	opts := cb.Options
-	opts.Queue, opts.Hops, opts.Dialect = "", source.Options.Hops, source.Options.Dialect
-	if opts.Retries == nil {
-		retries := source.MaxRetries
-		opts.Retries = &retries
-	}
-	if len(opts.Labels) == 0 {
-		opts.Labels = source.Options.Labels
-	}
+	from, retries := *source.Options, source.MaxRetries
+	from.Retries = &retries // the default as well, which within a run would be the run's
+	opts := cb.Options.following(callbackFollower, &from)
 	if source.queue != nil {
 		source.queue.open++
 	}

@@ -140,27 +140,37 @@ func (a *Account) RetryDLQ(id string, over Options) (Receipt, error) {
 	if e.Run != nil {
 		return Receipt{}, fmt.Errorf("DLQ entry %q belongs to a workflow run; restart or resume it instead: %w", id, ErrInvalid)
 	}
-	return a.again(e, over), nil
+	opts, err := over.overriding(retryFollower, e.Message.Options)
+	if err != nil {
+		return Receipt{}, err
+	}
+	return a.again(e, opts), nil
 }
 
-// RetryDLQs does the same for all that match.
+// RetryDLQs does the same for all that match: all of them or none.
 func (a *Account) RetryDLQs(f Filter, over Options) ([]Receipt, string, error) {
 	a.lock()
 	defer a.unlock()
 	f.MessagesOnly = true
 	entries, cursor, err := a.entries(f)
-	receipts := make([]Receipt, 0, len(entries))
-	for _, e := range entries {
-		receipts = append(receipts, a.again(e, over))
+	if err != nil {
+		return nil, "", err
 	}
-	return receipts, cursor, err
+	opts := make([]*Options, len(entries))
+	for i, e := range entries {
+		if opts[i], err = over.overriding(retryFollower, e.Message.Options); err != nil {
+			return nil, "", err
+		}
+	}
+	receipts := make([]Receipt, len(entries))
+	for i, e := range entries {
+		receipts[i] = a.again(e, opts[i])
+	}
+	return receipts, cursor, nil
 }
 
-func (a *Account) again(e *DLQEntry, over Options) Receipt {
-	opts := over.Over(*e.Message.Options)
-	if over.NotBefore.IsZero() && over.Delay == 0 {
-		opts.NotBefore, opts.Delay = time.Time{}, 0 // its delay is long over
-	}
+// again publishes the message of an entry once more.
+func (a *Account) again(e *DLQEntry, opts *Options) Receipt {
 	m := e.Message
 	a.dropDLQ(e)
 	sent := a.create(&Message{
@@ -169,7 +179,7 @@ func (a *Account) again(e *DLQEntry, over Options) Receipt {
 		Header:       m.Header,
 		Forward:      m.Forward,
 		Body:         m.Body,
-		Options:      &opts,
+		Options:      opts,
 		CallerIP:     m.CallerIP,
 		Group:        m.Group,
 		EndpointName: m.EndpointName,

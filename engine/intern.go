@@ -1,10 +1,15 @@
 package engine
 
-import "time"
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+)
 
 // maxInterned bounds what the interners remember; then they start afresh. A
-// missed share costs memory, never truth; intern_test.go holds that for every
-// field of Options.
+// missed share costs memory, never truth.
 const maxInterned = 4096
 
 // maxInternedBytes bounds the headers that the interner alone may keep alive.
@@ -37,40 +42,93 @@ func (in *interner) share(h *Header) int64 {
 	return bytes
 }
 
-// optionInterner lets messages with the same plain options share one value.
-type optionInterner struct {
-	known map[plainOptions]*Options
-}
+// maxSharedOptions is the longest canonical form, in bytes, of options that are
+// shared. Larger ones are rare.
+const maxSharedOptions = 1 << 10
 
-// plainOptions are those that most messages have, and that compare.
-type plainOptions struct {
-	method    string
-	delay     time.Duration
-	notBefore int64
-	retries   int // -1 when not set
-	timeout   time.Duration
-	forward   bool
-	queue     string
-	hops      int
-	dialect   string
+// optionInterner lets messages with equal options share one value.
+type optionInterner struct {
+	known map[string]*Options // by canonical form
+	bytes int                 // of the forms
+	one   Options             // whose form is made, and
+	form  []byte              // the form: here they take no memory for each message
 }
 
 // share is o on the heap, or an equal one that is there already.
 func (in *optionInterner) share(o Options) *Options {
-	if o.RetryDelay != nil || o.Callback != nil || o.FailureCallback != nil || o.Labels != nil || o.Flow != nil || o.DedupID != "" ||
-		o.DedupContent || o.Redact != nil || o.Forward != nil || o.Workflow != nil {
-		return &o
+	in.one = o
+	in.form = appendCanonical(in.form[:0], reflect.ValueOf(&in.one).Elem())
+	in.one = Options{} // it keeps nothing alive
+	form := in.form
+	if cap(form) > 4*maxSharedOptions {
+		in.form = nil
 	}
-	key := plainOptions{o.Method, o.Delay, o.NotBefore.UnixNano(), -1, o.Timeout, o.HeaderForward, o.Queue, o.Hops, o.Dialect}
-	if o.Retries != nil {
-		key.retries = *o.Retries
-	}
-	if known := in.known[key]; known != nil {
+	if known := in.known[string(form)]; known != nil {
 		return known
 	}
-	if in.known == nil || len(in.known) >= maxInterned {
-		in.known = map[plainOptions]*Options{}
+	kept := o
+	if len(form) > maxSharedOptions {
+		return &kept
 	}
-	in.known[key] = &o
-	return &o
+	if in.known == nil || len(in.known) >= maxInterned || in.bytes > maxInternedBytes {
+		in.known, in.bytes = map[string]*Options{}, 0
+	}
+	in.known[string(form)] = &kept
+	in.bytes += len(form)
+	return &kept
 }
+
+// appendCanonical appends the canonical form of a value: equal for equal values,
+// different for different ones. It reads every field that there is, so that none
+// can be forgotten.
+func appendCanonical(b []byte, v reflect.Value) []byte {
+	if v.IsZero() {
+		return append(b, 0)
+	}
+	b = append(b, 1)
+	switch v.Kind() {
+	case reflect.Bool: // not zero: true
+	case reflect.Int, reflect.Int64:
+		b = appendNumber(b, v.Int())
+	case reflect.String:
+		b = appendText(b, v.String())
+	case reflect.Pointer:
+		b = appendCanonical(b, v.Elem())
+	case reflect.Slice:
+		b = appendNumber(b, int64(v.Len()))
+		for i := range v.Len() {
+			b = appendCanonical(b, v.Index(i))
+		}
+	case reflect.Map:
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(x, y reflect.Value) int { return cmp.Compare(x.String(), y.String()) })
+		b = appendNumber(b, int64(len(keys)))
+		for _, key := range keys {
+			b = appendCanonical(appendText(b, key.String()), v.MapIndex(key))
+		}
+	case reflect.Struct:
+		b = appendStruct(b, v)
+	default:
+		panic("options: no canonical form of " + v.Type().String())
+	}
+	return b
+}
+
+// appendStruct appends the form of a struct: its fields, or the one value that
+// stands for them.
+func appendStruct(b []byte, v reflect.Value) []byte {
+	switch one := v.Addr().Interface().(type) {
+	case *time.Time:
+		return appendNumber(b, one.UnixNano())
+	case *Formula:
+		return appendText(b, one.text)
+	}
+	for i := range v.NumField() {
+		b = appendCanonical(b, v.Field(i))
+	}
+	return b
+}
+
+func appendText(b []byte, s string) []byte { return append(appendNumber(b, int64(len(s))), s...) }
+
+func appendNumber(b []byte, n int64) []byte { return append(strconv.AppendInt(b, n, 10), ' ') }

@@ -2,44 +2,107 @@ package engine
 
 import (
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
-// Each field of Options is set to two values in turn. A field that sharing
-// forgets would come back with the value of other options.
-func TestSharedOptionsKeepEveryField(t *testing.T) {
+// TestSharingTakesEveryField changes every field of Options, and every field of
+// what it points at, in turn: a field that sharing forgets would come back with
+// the value of another message.
+func TestSharingTakesEveryField(t *testing.T) {
 	t.Parallel()
-	for f := range reflect.TypeFor[Options]().Fields() {
-		t.Run(f.Name, func(t *testing.T) {
+	for _, path := range fieldPaths(reflect.TypeFor[Options](), nil) {
+		t.Run(path.name, func(t *testing.T) {
 			t.Parallel()
 			var in optionInterner
-			in.share(Options{})
-			for n := range 2 {
+			with := func(n int) Options {
 				var o Options
-				reflect.ValueOf(&o).Elem().FieldByIndex(f.Index).Set(filled(t, f.Type, n+1))
-				got := reflect.ValueOf(*in.share(o)).FieldByIndex(f.Index).Interface()
-				want := reflect.ValueOf(o).FieldByIndex(f.Index).Interface()
-				if !reflect.DeepEqual(got, want) {
-					t.Errorf("value %d: got %v, want %v", n+1, got, want)
+				path.set(t, reflect.ValueOf(&o).Elem(), n)
+				return o
+			}
+			values := []Options{{}, with(1), with(2)}
+			shared := make([]*Options, len(values))
+			for i, o := range values {
+				if shared[i] = in.share(o); !reflect.DeepEqual(*shared[i], o) {
+					t.Errorf("value %d: got %+v, want %+v", i, *shared[i], o)
 				}
+			}
+			for i, o := range []Options{{}, with(1), with(2)} {
+				if in.share(o) != shared[i] {
+					t.Errorf("value %d, made again, is not shared", i)
+				}
+			}
+			path.set(t, reflect.ValueOf(&values[1]).Elem(), 2) // no two fields of a value in one form
+			if in.share(values[1]) != shared[2] {
+				t.Error("a value that was changed to another is not shared with it")
 			}
 		})
 	}
 }
 
-// A value is shared where it may be: a test that shares nothing proves nothing.
-func TestEqualPlainOptionsAreShared(t *testing.T) {
+// TestSharedOptionsAreBounded shows that the interner lets go of what it knows.
+func TestSharedOptionsAreBounded(t *testing.T) {
 	t.Parallel()
-	var in optionInterner
-	o := Options{Method: "PUT", Retries: new(2), Queue: "q"}
-	again := o
-	again.Retries = new(2)
-	if x, y := in.share(o), in.share(again); x != y {
-		t.Errorf("two values, want one: %s", cmp.Diff(x, y))
+	t.Run("large options share nothing", func(t *testing.T) {
+		t.Parallel()
+		var in optionInterner
+		in.share(Options{DedupID: strings.Repeat("x", maxSharedOptions)})
+		if len(in.known) != 0 {
+			t.Errorf("%d values are known", len(in.known))
+		}
+	})
+	t.Run("many forms start afresh", func(t *testing.T) {
+		t.Parallel()
+		var in optionInterner
+		for n := range 3 * maxInterned {
+			in.share(Options{DedupID: strconv.Itoa(n)})
+			if len(in.known) > maxInterned {
+				t.Fatalf("%d values are known", len(in.known))
+			}
+		}
+	})
+}
+
+// fieldPath is a field of Options, or of what one points at.
+type fieldPath struct {
+	name  string
+	index []int
+}
+
+// fieldPaths are those of a struct, those of the structs that it points at as
+// well; a callback has options again, whose fields are not followed.
+func fieldPaths(typ reflect.Type, within []int) (paths []fieldPath) {
+	for f := range typ.Fields() {
+		index := append(slices.Clone(within), f.Index...)
+		paths = append(paths, fieldPath{f.Name, index})
+		if f.Type.Kind() != reflect.Pointer || f.Type.Elem().Kind() != reflect.Struct || f.Type == reflect.TypeFor[*Formula]() {
+			continue
+		}
+		for _, p := range fieldPaths(f.Type.Elem(), index) {
+			paths = append(paths, fieldPath{f.Name + "." + p.name, p.index})
+		}
 	}
+	return paths
+}
+
+// set gives the field the n-th of its values.
+func (p fieldPath) set(t *testing.T, v reflect.Value, n int) {
+	t.Helper()
+	for _, i := range p.index {
+		if v.Kind() == reflect.Pointer {
+			fresh := reflect.New(v.Type().Elem())
+			if !v.IsNil() {
+				fresh.Elem().Set(v.Elem())
+			}
+			v.Set(fresh)
+			v = fresh.Elem()
+		}
+		v = v.Field(i)
+	}
+	v.Set(filled(t, v.Type(), n))
 }
 
 // What only one side sets is there after merging.
@@ -52,7 +115,7 @@ func TestMergedOptionsKeepEveryField(t *testing.T) {
 			reflect.ValueOf(&o).Elem().FieldByIndex(f.Index).Set(filled(t, f.Type, 1))
 			for name, merged := range map[string]Options{"request": o.Over(Options{}), "default": Options{}.Over(o)} {
 				if !reflect.DeepEqual(merged, o) {
-					t.Errorf("set by the %s: %s", name, cmp.Diff(o, merged))
+					t.Errorf("set by the %s: got %+v, want %+v", name, merged, o)
 				}
 			}
 		})
@@ -68,16 +131,27 @@ func filled(t *testing.T, typ reflect.Type, n int) reflect.Value {
 	case typ.Kind() == reflect.String:
 		v.SetString("value"[:n])
 	case typ.Kind() == reflect.Bool:
-		v.SetBool(true)
+		v.SetBool(n == 1)
 	case v.CanInt():
 		v.SetInt(int64(n))
+	case typ == reflect.TypeFor[*Formula]():
+		f, err := ParseFormula(strconv.Itoa(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.Set(reflect.ValueOf(f))
+	case typ.Kind() == reflect.Struct:
+		v.Field(0).Set(filled(t, typ.Field(0).Type, n))
 	case typ.Kind() == reflect.Pointer:
 		v.Set(reflect.New(typ.Elem()))
 		if v.Elem().CanInt() {
 			v.Elem().SetInt(int64(n - 1)) // 0 differs from not set
+		} else {
+			v.Elem().Set(filled(t, typ.Elem(), n))
 		}
 	case typ.Kind() == reflect.Slice:
-		v.Set(reflect.MakeSlice(typ, n, n))
+		v.Set(reflect.MakeSlice(typ, 1, 1))
+		v.Index(0).Set(filled(t, typ.Elem(), n))
 	case typ.Kind() == reflect.Map:
 		v.Set(reflect.MakeMap(typ))
 		v.SetMapIndex(filled(t, typ.Key(), n), filled(t, typ.Elem(), n))

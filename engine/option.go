@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"time"
@@ -88,40 +89,106 @@ func (w *Workflow) Has(f string) bool {
 	return false
 }
 
+// follower is what has options of its own, and inherits others from the message
+// or run that it follows.
+type follower int
+
+const (
+	stepFollower        follower = iota // a later call of a run, from the trigger
+	retryFollower                       // the message of a DLQ retry, from the failed one
+	restartFollower                     // the run of a restart or resume, from the failed one
+	callbackFollower                    // a callback, from the message that it reports on
+	runCallbackFollower                 // a callback within a run, from the trigger as well
+	followers
+)
+
+// inheritance is what a follower does with one option.
+type inheritance int
+
+const (
+	own       inheritance = iota // it has what it sets itself
+	inherited                    // what it does not set itself comes from what it follows
+	imposed                      // it always has that of what it follows
+	none                         // it has none, whatever it sets
+)
+
+// option is all that the engine does with an option, except what the option is
+// for. Groups, whose options are defaults, need no column: they use merge alone.
+type option struct {
+	fields  string                 // of Options, separated by blanks
+	merge   func(o, d *Options)    // takes over from d what o does not set
+	clear   func(o *Options)       // sets nothing
+	follows [followers]inheritance // in the order of the followers
+}
+
+// options has every field of Options exactly once (option_test.go). The columns
+// are the followers: step, DLQ retry, restart, callback, callback within a run.
+// Sorted.
+var options []option
+
+// init, since the options of a callback are merged by the table as well.
+func init() {
+	options = []option{
+		row("Callback", mergeCallback, func(o *Options) **Callback { return &o.Callback }, own, inherited, inherited, own, own),
+		row("DedupContent", pick, func(o *Options) *bool { return &o.DedupContent }, own, inherited, inherited, own, own),
+		row("DedupID", pick, func(o *Options) *string { return &o.DedupID }, own, inherited, inherited, own, own),
+		{ // one option: what sets neither takes both
+			fields: "Delay NotBefore",
+			merge: func(o, d *Options) {
+				if o.Delay == 0 && o.NotBefore.IsZero() {
+					o.Delay, o.NotBefore = d.Delay, d.NotBefore
+				}
+			},
+			clear:   func(o *Options) { o.Delay, o.NotBefore = 0, time.Time{} },
+			follows: [followers]inheritance{}, // the delay of what failed is long over
+		},
+		row("Dialect", pick, func(o *Options) *string { return &o.Dialect }, imposed, inherited, inherited, imposed, imposed),
+		row("FailureCallback", mergeCallback, func(o *Options) **Callback { return &o.FailureCallback }, inherited, inherited, inherited, own, own),
+		row("Flow", mergeFlow, func(o *Options) **FlowControl { return &o.Flow }, inherited, inherited, inherited, own, inherited),
+		row("Forward", mergeForward, func(o *Options) *Header { return &o.Forward }, own, inherited, inherited, own, own),
+		row("HeaderForward", pick, func(o *Options) *bool { return &o.HeaderForward }, inherited, inherited, inherited, own, inherited),
+		row("Hops", more, func(o *Options) *int { return &o.Hops }, inherited, inherited, inherited, imposed, inherited),
+		row("Labels", pickList, func(o *Options) *[]string { return &o.Labels }, inherited, inherited, inherited, inherited, inherited),
+		row("Method", pick, func(o *Options) *string { return &o.Method }, own, inherited, inherited, own, own),
+		row("Queue", pick, func(o *Options) *string { return &o.Queue }, own, inherited, inherited, none, own), // a callback shares the turn of its message
+		row("Redact", pick, func(o *Options) **Redaction { return &o.Redact }, inherited, inherited, inherited, own, inherited),
+		row("Retries", pick, func(o *Options) **int { return &o.Retries }, inherited, inherited, inherited, inherited, inherited),
+		row("RetryDelay", pick, func(o *Options) **Formula { return &o.RetryDelay }, inherited, inherited, inherited, own, inherited),
+		row("Timeout", pick, func(o *Options) *time.Duration { return &o.Timeout }, inherited, inherited, inherited, own, inherited),
+		row("Workflow", pick, func(o *Options) **Workflow { return &o.Workflow }, inherited, inherited, inherited, own, inherited),
+	}
+}
+
+// row is the option that is one field.
+func row[T any](field string, merge func(v *T, d T), at func(*Options) *T, follows ...inheritance) option {
+	return option{
+		fields:  field,
+		merge:   func(o, d *Options) { merge(at(o), *at(d)) },
+		clear:   func(o *Options) { *at(o) = *at(new(Options)) },
+		follows: [followers]inheritance(follows),
+	}
+}
+
 // Over lays o over the defaults d: what o sets stays (decided: open point 10).
 func (o Options) Over(d Options) Options {
-	pick(&o.Method, d.Method)
-	if o.NotBefore.IsZero() && o.Delay == 0 {
-		o.NotBefore, o.Delay = d.NotBefore, d.Delay
+	for i := range options {
+		options[i].merge(&o, &d)
 	}
-	if o.Retries == nil {
-		o.Retries = d.Retries
+	return o
+}
+
+// following are the options of a follower which sets o itself.
+func (o Options) following(f follower, source *Options) Options {
+	for i := range options {
+		row := &options[i]
+		how := row.follows[f]
+		if how == imposed || how == none {
+			row.clear(&o)
+		}
+		if how == imposed || how == inherited {
+			row.merge(&o, source)
+		}
 	}
-	if o.RetryDelay == nil {
-		o.RetryDelay = d.RetryDelay
-	}
-	pick(&o.Timeout, d.Timeout)
-	o.Callback = over(o.Callback, d.Callback)
-	o.FailureCallback = over(o.FailureCallback, d.FailureCallback)
-	o.HeaderForward = o.HeaderForward || d.HeaderForward
-	if len(o.Labels) == 0 {
-		o.Labels = d.Labels
-	}
-	if o.Flow == nil {
-		o.Flow = d.Flow
-	}
-	pick(&o.DedupID, d.DedupID)
-	o.DedupContent = o.DedupContent || d.DedupContent
-	if o.Redact == nil {
-		o.Redact = d.Redact
-	}
-	pick(&o.Queue, d.Queue)
-	o.Forward = mergeHeader(o.Forward, d.Forward)
-	if o.Workflow == nil {
-		o.Workflow = d.Workflow
-	}
-	o.Hops = max(o.Hops, d.Hops)
-	pick(&o.Dialect, d.Dialect)
 	return o
 }
 
@@ -133,16 +200,41 @@ func pick[T comparable](v *T, d T) {
 	}
 }
 
-func over(c, d *Callback) *Callback {
-	switch {
-	case c == nil:
-		return d
-	case d == nil:
-		return c
+// pickList takes the default where the list is empty.
+func pickList(v *[]string, d []string) {
+	if len(*v) == 0 {
+		*v = d
 	}
-	merged := Callback{URL: c.URL, Options: c.Options.Over(d.Options)}
+}
+
+func more(v *int, d int) { *v = max(*v, d) }
+
+func mergeForward(h *Header, d Header) { *h = mergeHeader(*h, d) }
+
+// mergeCallback lays one callback over another. Neither is changed.
+func mergeCallback(c **Callback, d *Callback) {
+	if *c == nil || d == nil {
+		pick(c, d)
+		return
+	}
+	merged := Callback{URL: (*c).URL, Options: (*c).Options.Over(d.Options)}
 	pick(&merged.URL, d.URL)
-	return &merged
+	*c = &merged
+}
+
+// mergeFlow lays flow control over another part by part: key, and value.
+// Neither is changed.
+func mergeFlow(f **FlowControl, d *FlowControl) {
+	if *f == nil || d == nil {
+		pick(f, d)
+		return
+	}
+	merged := **f
+	pick(&merged.Key, d.Key)
+	if merged.Parallelism == 0 && merged.Rate == 0 {
+		merged.Parallelism, merged.Rate, merged.Period = d.Parallelism, d.Rate, d.Period
+	}
+	*f = &merged
 }
 
 // mergeHeader lays h over d. Neither is changed.
@@ -157,6 +249,23 @@ func mergeHeader(h, d Header) Header {
 	maps.Copy(m, d)
 	maps.Copy(m, h)
 	return m
+}
+
+// overriding lays o over the options of what failed.
+func (o Options) overriding(f follower, failed *Options) (*Options, error) {
+	opts := o.following(f, failed)
+	return &opts, opts.check()
+}
+
+// check refuses what only the merged options show.
+func (o *Options) check() error {
+	if f := o.Flow; f != nil && (f.Key == "" || f.Parallelism <= 0 && f.Rate <= 0) {
+		return fmt.Errorf("flow control %q: a key and at least one of parallelism and rate are needed: %w", f.Key, ErrInvalid)
+	}
+	if o.RetryDelay != nil {
+		return o.RetryDelay.check(o.retries())
+	}
+	return nil
 }
 
 // timeout is how long an attempt may take.

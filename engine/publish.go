@@ -115,14 +115,8 @@ func (a *Account) acceptable(r PublishRequest) (accepted, error) {
 			return c, err
 		}
 	}
-	opts := &c.Options
-	if f := opts.RetryDelay; f != nil {
-		if err := f.check(opts.retries()); err != nil {
-			return c, err
-		}
-	}
-	if opts.Flow != nil && (opts.Flow.Key == "" || opts.Flow.Parallelism <= 0 && opts.Flow.Rate <= 0) {
-		return c, fmt.Errorf("flow control %q: a key and at least one of parallelism and rate are needed: %w", opts.Flow.Key, ErrInvalid)
+	if err := c.Options.check(); err != nil {
+		return c, err
 	}
 	if c.group != nil {
 		return c, nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"time"
 )
 
 // Restart creates a new run from the configuration and payload of a failed
@@ -14,7 +13,7 @@ import (
 func (a *Account) Restart(dlqID string, over Options) (RunRef, error) {
 	a.lock()
 	defer a.unlock()
-	return a.restart(dlqID, over, false)
+	return a.restartOne(dlqID, over, false)
 }
 
 // Resume does the same, but keeps the finished steps and goes on at the one
@@ -22,7 +21,7 @@ func (a *Account) Restart(dlqID string, over Options) (RunRef, error) {
 func (a *Account) Resume(dlqID string, over Options) (RunRef, error) {
 	a.lock()
 	defer a.unlock()
-	return a.restart(dlqID, over, true)
+	return a.restartOne(dlqID, over, true)
 }
 
 // RestartAll restarts, or resumes, every run that matches: all of them or
@@ -39,89 +38,87 @@ func (a *Account) RestartAll(f Filter, over Options, resume bool) ([]RunRef, str
 	}
 	f.WorkflowOnly = true
 	entries, cursor, err := a.entries(f)
-	runs := make([]RunRef, 0, len(entries))
-	for _, e := range entries {
-		ref, err := a.restart(e.ID, over, resume)
-		if err != nil {
-			return runs, cursor, err
-		}
-		runs = append(runs, ref)
+	if err != nil {
+		return nil, "", err
 	}
-	return runs, cursor, err
+	again := make([]restart, len(entries))
+	for i, e := range entries {
+		if again[i], err = a.restartable(e, over); err != nil {
+			return nil, "", err
+		}
+		if i > 0 && again[i].id != "" {
+			return nil, "", fmt.Errorf("workflow run id %q: names one run, and %d entries match: %w", again[i].id, len(entries), ErrInvalid)
+		}
+	}
+	runs := make([]RunRef, len(entries))
+	for i := range again {
+		runs[i] = a.restart(&again[i], resume)
+	}
+	return runs, cursor, nil
+}
+
+func (a *Account) restartOne(dlqID string, over Options, resume bool) (RunRef, error) {
+	e, err := a.entry(dlqID)
+	if err != nil {
+		return RunRef{}, err
+	}
+	r, err := a.restartable(e, over)
+	if err != nil {
+		return RunRef{}, err
+	}
+	return a.restart(&r, resume), nil
 }
 
 func noRun(id string) error {
 	return fmt.Errorf("DLQ entry %q is a failed message, not a workflow run; POST /v2/dlq/retry/%s retries it: %w", id, id, ErrInvalid)
 }
 
-func (a *Account) restart(dlqID string, over Options, resume bool) (RunRef, error) {
-	e, err := a.entry(dlqID)
-	if err != nil {
-		return RunRef{}, err
-	}
+// restart is an entry whose run is to start again, and what the new run has of
+// its own. It holds within the command that has checked it.
+type restart struct {
+	entry  *DLQEntry
+	id     string // of the new run, "" for a fresh one
+	header Header // in place of those of the failed run
+	opts   *Options
+}
+
+// restartable checks that a run may start again.
+func (a *Account) restartable(e *DLQEntry, over Options) (restart, error) {
+	r := restart{entry: e}
 	if e.run == nil {
-		return RunRef{}, noRun(dlqID)
+		return r, noRun(e.ID)
 	}
-	id, header := "", Header(nil)
 	if over.Workflow != nil {
-		id, header, over.Workflow = over.Workflow.RunID, over.Workflow.Header, nil
+		r.id, r.header, over.Workflow = over.Workflow.RunID, over.Workflow.Header, nil
 	}
-	if a.runs[id] != nil {
-		return RunRef{}, fmt.Errorf("workflow run id %q exists; accepted is a new one, or none: %w", id, ErrExists)
+	if a.runs[r.id] != nil {
+		return r, fmt.Errorf("workflow run id %q exists; accepted is a new one, or none: %w", r.id, ErrExists)
 	}
-	opts, err := a.reconfigured(e.run.Options, over)
-	if err != nil {
-		return RunRef{}, err
-	}
-	old := e.run
+	var err error
+	r.opts, err = over.overriding(restartFollower, e.run.Options)
+	return r, err
+}
+
+func (a *Account) restart(r *restart, resume bool) RunRef {
+	old := r.entry.run
 	run := &Run{
-		RunRef:   RunRef{ID: cmp.Or(id, a.ids.id("wfr_", a.now)), URL: old.URL, CreatedAt: a.now},
+		RunRef:   RunRef{ID: cmp.Or(r.id, a.ids.id("wfr_", a.now)), URL: old.URL, CreatedAt: a.now},
 		State:    RunStarted,
 		Payload:  old.Payload,
-		Header:   mergeHeader(header, old.Header),
+		Header:   mergeHeader(r.header, old.Header),
 		Forward:  old.Forward,
-		Options:  opts,
+		Options:  r.opts,
 		CallerIP: old.CallerIP,
 		bare:     old.bare,
 	}
 	if resume {
-		a.continueAs(run, old, e)
+		a.continueAs(run, old, r.entry)
 	} else {
 		a.begin(run)
 	}
 	run.Predecessor, old.Successor = &Relation{old.RunRef, resume}, &Relation{run.RunRef, resume}
-	a.dropDLQ(e)
-	return run.RunRef, nil
-}
-
-// reconfigured lays the overrides over the original configuration. Flow control
-// is overridden part by part: key, or value. Its delay is long over.
-func (a *Account) reconfigured(old *Options, over Options) (*Options, error) {
-	flow := over.Flow
-	if flow != nil && old.Flow != nil {
-		merged := *flow
-		pick(&merged.Key, old.Flow.Key)
-		if merged.Parallelism == 0 && merged.Rate == 0 {
-			merged.Parallelism, merged.Rate, merged.Period = old.Flow.Parallelism, old.Flow.Rate, old.Flow.Period
-		}
-		flow = &merged
-	}
-	if flow != nil && (flow.Key == "" || flow.Parallelism == 0 && flow.Rate == 0) {
-		return nil, fmt.Errorf("flow control: the run had no flow-control key; accepted are key and value together: %w", ErrInvalid)
-	}
-	over.Flow = flow
-	if over.Delay == 0 && over.NotBefore.IsZero() {
-		dropped := *old
-		dropped.Delay, dropped.NotBefore = 0, time.Time{}
-		old = &dropped
-	}
-	opts := over.Over(*old)
-	if opts.RetryDelay != nil {
-		if err := opts.RetryDelay.check(opts.retries()); err != nil {
-			return nil, err
-		}
-	}
-	return &opts, nil
+	a.dropDLQ(r.entry)
+	return run.RunRef
 }
 
 // continueAs starts run with the finished steps of old: every entry that has

@@ -163,11 +163,7 @@ func (a *Account) begin(run *Run) Receipt {
 
 // stepOptions are those of every later call.
 func (r *Run) stepOptions(own Options) *Options {
-	defaults := *r.Options
-	defaults.Delay, defaults.NotBefore, defaults.Queue, defaults.DedupID, defaults.DedupContent = 0, time.Time{}, "", "", false
-	defaults.Callback, defaults.Forward, defaults.Method = nil, nil, ""
-	opts := own.Over(defaults)
-	opts.Dialect = r.Options.Dialect
+	opts := own.following(stepFollower, r.Options)
 	return &opts
 }
 

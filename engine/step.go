@@ -406,8 +406,7 @@ type StepError struct {
 // user's headers, but without the mark of a step call (wire facts on
 // workflows, sections 3.1 and 5.2).
 func (a *Account) runReport(run *Run, role Role, own Options) (Options, Header) {
-	opts := *run.stepOptions(own)
-	opts.FailureCallback = own.FailureCallback
+	opts := own.following(runCallbackFollower, run.Options)
 	h := run.protocol()
 	if role.does().bringsAnswer {
 		h["Svc-Workflow-Callback"] = []string{"true"}

@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fullOptions sets every field.
+func fullOptions(t *testing.T, n int) Options {
+	t.Helper()
+	var o Options
+	for f := range reflect.TypeFor[Options]().Fields() {
+		reflect.ValueOf(&o).Elem().FieldByIndex(f.Index).Set(filled(t, f.Type, n))
+	}
+	return o
+}
+
+// differing are the fields in which two options differ.
+func differing(x, y Options) (fields []string) {
+	for f := range reflect.TypeFor[Options]().Fields() {
+		if !reflect.DeepEqual(reflect.ValueOf(x).FieldByIndex(f.Index).Interface(), reflect.ValueOf(y).FieldByIndex(f.Index).Interface()) {
+			fields = append(fields, f.Name)
+		}
+	}
+	return fields
+}
+
+func TestTheTableOfOptions(t *testing.T) {
+	t.Parallel()
+	t.Run("has every field once", func(t *testing.T) {
+		t.Parallel()
+		var want, got []string
+		for f := range reflect.TypeFor[Options]().Fields() {
+			want = append(want, f.Name)
+		}
+		for _, row := range options {
+			got = append(got, strings.Fields(row.fields)...)
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("rows for %v, fields %v", got, want)
+		}
+	})
+	t.Run("is sorted", func(t *testing.T) {
+		t.Parallel()
+		if !slices.IsSortedFunc(options, func(x, y option) int { return strings.Compare(x.fields, y.fields) }) {
+			t.Error("it is not")
+		}
+	})
+	for _, row := range options {
+		t.Run(row.fields+" changes its own fields and no other", func(t *testing.T) {
+			t.Parallel()
+			full := fullOptions(t, 1)
+			cleared, merged := full, Options{}
+			row.clear(&cleared)
+			row.merge(&merged, &full)
+			for what, got := range map[string][]string{"clear": differing(cleared, full), "merge": differing(merged, Options{})} {
+				if slices.Sort(got); strings.Join(got, " ") != row.fields {
+					t.Errorf("%s changes %v", what, got)
+				}
+			}
+		})
+	}
+}
+
+// What a follower has of a field: nothing, what it sets itself, or what it
+// follows sets.
+func TestFollowersInheritByTheTable(t *testing.T) {
+	t.Parallel()
+	mine, theirs := fullOptions(t, 1), fullOptions(t, 2)
+	mine.HeaderForward, mine.DedupContent, theirs.HeaderForward, theirs.DedupContent = true, true, true, true
+	for f := range followers {
+		unset, set := Options{}.following(f, &theirs), mine.following(f, &theirs)
+		for _, row := range options {
+			var keptUnset, keptSet Options // what the follower has where it sets nothing, and where it sets its own
+			row.merge(&keptUnset, &unset)
+			row.merge(&keptSet, &set)
+			var fromMine, fromTheirs, wantUnset, wantSet Options
+			row.merge(&fromMine, &mine)
+			row.merge(&fromTheirs, &theirs)
+			switch row.follows[f] {
+			case own:
+				wantSet = fromMine
+			case inherited:
+				wantUnset, wantSet = fromTheirs, fromMine
+				row.merge(&wantSet, &theirs)
+			case imposed:
+				wantUnset, wantSet = fromTheirs, fromTheirs
+			case none:
+			}
+			if d := differing(keptUnset, wantUnset); d != nil {
+				t.Errorf("follower %d that sets nothing: %v is wrong", f, d)
+			}
+			if d := differing(keptSet, wantSet); d != nil {
+				t.Errorf("follower %d with its own: %v is wrong", f, d)
+			}
+		}
+	}
+}
