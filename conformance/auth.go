@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/understudy-mock/understudy/conformance/report"
 )
 
 var authSteps = []step{
@@ -34,10 +36,10 @@ var homes = map[string]struct{ profile, area string }{
 func (s *scenario) claimed(op string) error {
 	home, claims := homes[op], s.suite.cfg.Target.Profiles
 	if len(claims) > 0 && !slices.Contains(claims, home.profile) {
-		return &inconclusive{NotApplicable, "", "the target does not claim the profile " + home.profile}
+		return &inconclusive{report.NotApplicable, "", "the target does not claim the profile " + home.profile}
 	}
 	if why := s.suite.absent[home.area]; why != "" {
-		return &inconclusive{NotApplicable, "", why}
+		return &inconclusive{report.NotApplicable, "", why}
 	}
 	return nil
 }
@@ -50,14 +52,14 @@ func (s *scenario) example(op string) (ask, error) {
 	}
 	switch op {
 	case "publishMessage":
-		q.vars = map[string]string{"destination": s.endpoint(to).url}
+		q.vars = map[string]string{"destination": s.endpoint(to).URL}
 		q.body, q.method = []byte("credentials"), s.publishMethod()
 	case "updateURLGroup":
 		q.vars = map[string]string{"urlGroupName": s.name("group")}
 		q.body, _ = json.Marshal(map[string]any{"headers": map[string]string{"X-Team": "blue"}})
 	case "getUsageStatistics":
 		if s.user == "" {
-			return q, skip(FixtureUnsatisfied, "fixtures.stats_user_id: whose statistics")
+			return q, skip(report.FixtureUnsatisfied, "fixtures.stats_user_id: whose statistics")
 		}
 		q.vars, q.path = map[string]string{"id": s.user}, s.statsPath()
 	}
@@ -88,7 +90,7 @@ func (s *scenario) endpointsLooked() {
 		_ = s.clock.pass(s.ctx, 0) // a clock that fails says so at the next step
 	}
 	for _, e := range s.endpoints {
-		e.look()
+		e.Look()
 	}
 }
 
@@ -98,7 +100,7 @@ func (s *scenario) operationAccepted(op string) error {
 	}
 	if !s.asked.ok() {
 		s.looked(s.asked.exchange)
-		return skip(PrerequisiteFailed, "%s with its credentials answered %d", op, s.asked.status)
+		return skip(report.PrerequisiteFailed, "%s with its credentials answered %d", op, s.asked.status)
 	}
 	return nil
 }
@@ -128,10 +130,10 @@ func (s *scenario) sameWith(what string) error {
 	return s.again("", "wrong"+s.key)
 }
 
-func (s *scenario) publishWithout() error { return s.publishTo(s.endpoint(to).url, "none", "") }
+func (s *scenario) publishWithout() error { return s.publishTo(s.endpoint(to).URL, "none", "") }
 
 func (s *scenario) publishWrongQuery() error {
-	return s.publishTo(s.endpoint(to).url, "query", "wrong"+s.key)
+	return s.publishTo(s.endpoint(to).URL, "query", "wrong"+s.key)
 }
 
 func (s *scenario) accountWithColon() error {

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
@@ -68,7 +69,7 @@ func (s *scenario) do(q ask) (*answer, error) {
 	}
 	host := s.host(op)
 	if host == "" {
-		return nil, skip(FixtureUnsatisfied, "the target file has no url for %s", op.Area)
+		return nil, skip(report.FixtureUnsatisfied, "the target file has no url for %s", op.Area)
 	}
 	full := host + path + q.raw
 	if len(q.query) > 0 {
@@ -133,7 +134,7 @@ func (s *scenario) authorize(r *http.Request, op *spec.Operation, q ask) {
 // send makes the exchange, keeps it, and holds it to the document.
 func (s *scenario) send(r *http.Request, body []byte, op *spec.Operation) (*answer, error) {
 	started := now()
-	x := Exchange{
+	x := report.Exchange{
 		Method: r.Method, URL: s.masked(r.URL.String()), Header: s.maskedHeader(r.Header), Body: s.maskedBody(body),
 		At: started.Sub(s.result.Started), Curl: s.curl(r, body),
 	}
@@ -147,13 +148,13 @@ func (s *scenario) send(r *http.Request, body []byte, op *spec.Operation) (*answ
 			err = wrapped.Err
 		}
 		x.Error = s.masked(err.Error())
-		return nil, &Failure{Message: "no answer from the target: " + x.Error, Exchange: s.keep(x)}
+		return nil, &report.Failure{Message: "no answer from the target: " + x.Error, Exchange: s.keep(x)}
 	}
 	defer response.Body.Close()
 	text, err := readAll(response.Body)
 	if err != nil {
 		x.Error = err.Error()
-		return nil, &Failure{Message: "the answer broke off: " + x.Error, Exchange: s.keep(x)}
+		return nil, &report.Failure{Message: "the answer broke off: " + x.Error, Exchange: s.keep(x)}
 	}
 	d := s.suite.dialect
 	a := &answer{status: response.StatusCode, header: d.NeutralHeader(response.Header), body: d.NeutralJSON(text), scenario: s}

@@ -9,6 +9,9 @@ import (
 	"net/url"
 	"sync"
 	"time"
+
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
 )
 
 // clock is how a scenario lets time pass: by moving the target's clock, where a
@@ -19,7 +22,7 @@ type clock struct {
 	account string // whose clock it moves
 	header  http.Header
 	http    *http.Client
-	timing  Timing
+	timing  target.Timing
 	arrived func() <-chan struct{} // closed when a delivery comes
 }
 
@@ -161,7 +164,7 @@ func (c *clock) call(ctx context.Context, method, path string, body, into any) e
 	}
 	r, err := http.NewRequestWithContext(ctx, method, u, bytes.NewReader(text))
 	if err != nil {
-		return harness(DriverFailed, "clock: %v", err)
+		return harness(report.DriverFailed, "clock: %v", err)
 	}
 	if c.header != nil {
 		r.Header = c.header.Clone()
@@ -169,16 +172,16 @@ func (c *clock) call(ctx context.Context, method, path string, body, into any) e
 	r.Header.Set("Content-Type", "application/json")
 	response, err := c.http.Do(r)
 	if err != nil {
-		return harness(DriverFailed, "clock: %v", err)
+		return harness(report.DriverFailed, "clock: %v", err)
 	}
 	defer response.Body.Close()
 	answer, err := readAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
-		return harness(DriverFailed, "clock: %s %s answered %d: %s", method, path, response.StatusCode, clip(string(answer)))
+		return harness(report.DriverFailed, "clock: %s %s answered %d: %s", method, path, response.StatusCode, clip(string(answer)))
 	}
 	if into != nil {
 		if err := json.Unmarshal(answer, into); err != nil {
-			return harness(DriverFailed, "clock: %s %s: %v", method, path, err)
+			return harness(report.DriverFailed, "clock: %s %s: %v", method, path, err)
 		}
 	}
 	return nil

@@ -6,6 +6,9 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/report"
 )
 
 var dlqSteps = []step{
@@ -113,15 +116,15 @@ func (s *scenario) deadRunWithCallback() error {
 		return err
 	}
 	s.runs.callback = s.endpoint("failure callback")
-	s.runs.callback.aside = true
-	s.runs.callback.answer(&reply{Status: http.StatusAccepted, Body: "noted", Header: http.Header{"X-Noted": {"yes"}}})
-	s.configure(name, s.runs.callback.url)
+	s.runs.callback.Aside = true
+	s.runs.callback.Answer(&receiver.Reply{Status: http.StatusAccepted, Body: "noted", Header: http.Header{"X-Noted": {"yes"}}})
+	s.configure(name, s.runs.callback.URL)
 	return s.deadRun()
 }
 
 func (s *scenario) deadRuns(n int) error {
 	if most := s.suite.cfg.Target.Limits.MaxDLQEntries; most > 0 && n > most {
-		return skip(BudgetExhausted, "limits.max_dlq_entries: %d (it needs %d)", most, n)
+		return skip(report.BudgetExhausted, "limits.max_dlq_entries: %d (it needs %d)", most, n)
 	}
 	if err := s.workflowFails(http.StatusServiceUnavailable); err != nil {
 		return err
@@ -198,7 +201,7 @@ func (s *scenario) ofScenario() map[string]string {
 	if s.bound("dlq", "url") == "" {
 		return nil
 	}
-	return map[string]string{"url": s.runs.peer.endpoint.url}
+	return map[string]string{"url": s.runs.peer.endpoint.URL}
 }
 
 func (s *scenario) readEntriesRacing(size int) error {
@@ -221,7 +224,7 @@ func (s *scenario) readEntriesRacing(size int) error {
 
 func (s *scenario) callbackAnswered() error {
 	return s.within(func() error {
-		if len(s.runs.callback.look()) == 0 {
+		if len(s.runs.callback.Look()) == 0 {
 			return s.failure("the failure callback was not called", "a call", "none")
 		}
 		return nil
@@ -274,18 +277,18 @@ func (s *scenario) entryReflects(what string) error {
 	want, pointer := "", ""
 	switch what {
 	case "address":
-		want, pointer = s.runs.peer.endpoint.url, "/workflowUrl"
+		want, pointer = s.runs.peer.endpoint.URL, "/workflowUrl"
 		if got, _ := text(s.runs.entry, "/url"); got != want {
 			return s.failure("the url of the entry", want, got)
 		}
 	case "method":
-		want, pointer = s.runs.peer.endpoint.look()[0].method, "/method"
+		want, pointer = s.runs.peer.endpoint.Look()[0].Method, "/method"
 	case "retries":
 		want, pointer = s.runs.header.Get("Svc-Retries"), "/maxRetries"
 	case "id":
 		want, pointer = s.runs.id, "/workflowRunId"
 	case "failure callback":
-		want, pointer = s.runs.callback.url, "/failureCallback"
+		want, pointer = s.runs.callback.URL, "/failureCallback"
 	case "forwarded headers":
 		header, _ := at(s.runs.entry, "/header")
 		m, _ := header.(map[string]any)
@@ -298,7 +301,7 @@ func (s *scenario) entryReflects(what string) error {
 	}
 	got, _ := at(s.runs.entry, pointer)
 	if fmt.Sprint(got) != want {
-		return &Failure{Message: "the entry differs from the run", Pointer: pointer, Want: want, Got: fmt.Sprint(got), Exchange: s.last()}
+		return &report.Failure{Message: "the entry differs from the run", Pointer: pointer, Want: want, Got: fmt.Sprint(got), Exchange: s.last()}
 	}
 	return nil
 }
@@ -340,7 +343,7 @@ func (s *scenario) entryCarries(what string) error {
 		return err
 	}
 	if got, _ := text(s.runs.entry, "/"+field); got != want {
-		return &Failure{Message: "the entry lacks the " + what, Pointer: "/" + field, Want: want, Got: shown(s.runs.entry), Exchange: s.last()}
+		return &report.Failure{Message: "the entry lacks the " + what, Pointer: "/" + field, Want: want, Got: shown(s.runs.entry), Exchange: s.last()}
 	}
 	return nil
 }

@@ -180,11 +180,11 @@ func (s *scenario) triedBeforeFailed(n int) error {
 	if got := s.runs.peer.executions(only); got != n {
 		return s.failure("tries of the step", strconv.Itoa(n), strconv.Itoa(got))
 	}
-	all := s.runs.peer.endpoint.look()
+	all := s.runs.peer.endpoint.Look()
 	return s.check(func(events []any) error {
 		for _, e := range events {
 			failed, _ := integer(e, "/time")
-			if state(e) == "RUN_FAILED" && !s.clock.virtual() && failed < all[len(all)-1].at.Add(-s.skew()).UnixMilli() {
+			if state(e) == "RUN_FAILED" && !s.clock.virtual() && failed < all[len(all)-1].At.Add(-s.skew()).UnixMilli() {
 				return s.failure("the run failed before its last try", "RUN_FAILED after it", shown(e))
 			}
 		}
@@ -412,7 +412,7 @@ func (s *scenario) described(value string) (name string, want func(any) bool) {
 			return n >= end.Add(-s.skew()).UnixMilli() && n <= end.Add(s.skew()+30*time.Second).UnixMilli()
 		})
 	case "external URL":
-		return "call_url", equals(s.endpoint("third party").url)
+		return "call_url", equals(s.endpoint("third party").URL)
 	case "method of the call":
 		return "call_method", equals("POST")
 	case "response status":

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+
+	"github.com/understudy-mock/understudy/conformance/report"
 )
 
 // flowing are the flow-control keys of a scenario.
@@ -46,7 +48,7 @@ func (s *scenario) hold(key, endpoint string, n int) error {
 		s.publish.header.Set(name, key)
 		s.publish.header.Set(value, "parallelism=10")
 		s.publish.body = fmt.Appendf(nil, "held %d", i)
-		if err := s.published(e.url, ""); err != nil {
+		if err := s.published(e.URL, ""); err != nil {
 			return unless(err)
 		}
 	}
@@ -69,8 +71,8 @@ func (s *scenario) otherPausedKey(n int) error {
 
 func (s *scenario) noneArrived() error {
 	return s.absent(func() error {
-		if n := len(s.endpoint(to).look()); n > 0 {
-			return skip(PrerequisiteFailed, "%d messages of a paused key were delivered", n)
+		if n := len(s.endpoint(to).Look()); n > 0 {
+			return skip(report.PrerequisiteFailed, "%d messages of a paused key were delivered", n)
 		}
 		return nil
 	})
@@ -95,7 +97,7 @@ func (s *scenario) resumeUnknown() error {
 func (s *scenario) allArrive() error {
 	e := s.endpoint(to)
 	return s.within(func() error {
-		if n := len(e.look()); n < s.flow.held {
+		if n := len(e.Look()); n < s.flow.held {
 			return s.failure("held messages that arrived", strconv.Itoa(s.flow.held), strconv.Itoa(n))
 		}
 		return nil
@@ -104,8 +106,8 @@ func (s *scenario) allArrive() error {
 
 func (s *scenario) ownBodies() error {
 	var bodies []string
-	for _, got := range s.endpoint(to).look() {
-		bodies = append(bodies, string(got.body))
+	for _, got := range s.endpoint(to).Look() {
+		bodies = append(bodies, string(got.Body))
 	}
 	for i := range s.flow.held {
 		if want := fmt.Sprintf("held %d", i); !slices.Contains(bodies, want) {
@@ -117,7 +119,7 @@ func (s *scenario) ownBodies() error {
 
 func (s *scenario) otherStays() error {
 	return s.absent(func() error {
-		if n := len(s.endpoint("the other destination").look()); n > 0 {
+		if n := len(s.endpoint("the other destination").Look()); n > 0 {
 			return s.failure("messages of a key that was not resumed", "none", strconv.Itoa(n))
 		}
 		return nil
@@ -131,7 +133,7 @@ func (s *scenario) errorShape() error {
 		return nil
 	}
 	if _, err := s.driver("pause"); err != nil && s.asked.json == nil && s.asked.status == http.StatusNotFound && len(s.suite.cfg.Target.Profiles) == 0 {
-		return skip(DriverMissing, "without a driver \"pause\" it cannot be told whether the target has the operation at all")
+		return skip(report.DriverMissing, "without a driver \"pause\" it cannot be told whether the target has the operation at all")
 	}
 	return s.has(s.asked.json, "/error", "string")
 }

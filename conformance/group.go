@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/understudy-mock/understudy/conformance/receiver"
 )
 
 // grouping is the URL group of a scenario.
@@ -48,7 +50,7 @@ func (s *scenario) newGroup(name, endpoints string) error {
 	}
 	var members []member
 	for _, nick := range quoted(endpoints) {
-		members = append(members, member{s.endpoint(nick).url})
+		members = append(members, member{s.endpoint(nick).URL})
 	}
 	list, err := json.Marshal(members)
 	if err != nil {
@@ -69,7 +71,7 @@ func (s *scenario) anotherGroup(endpoints string) error {
 }
 
 func (s *scenario) endpointAnswers(name string, status int) error {
-	s.endpoint(name).answer(&reply{Status: status})
+	s.endpoint(name).Answer(&receiver.Reply{Status: status})
 	return nil
 }
 
@@ -123,7 +125,7 @@ func (s *scenario) publishTwice() error {
 }
 
 // each waits until every endpoint has n deliveries, and then looks at them.
-func (s *scenario) each(endpoints string, n int, look func(name string, got *received) error) error {
+func (s *scenario) each(endpoints string, n int, look func(name string, got *receiver.Received) error) error {
 	for _, name := range quoted(endpoints) {
 		e := s.endpoint(name)
 		err := s.within(func() error {
@@ -149,9 +151,9 @@ func (s *scenario) each(endpoints string, n int, look func(name string, got *rec
 }
 
 func (s *scenario) eachReceivesOnce(endpoints string) error {
-	return s.each(endpoints, 1, func(name string, got *received) error {
-		if string(got.body) != string(s.publish.body) {
-			return s.failure("another body came to the endpoint "+name, string(s.publish.body), string(got.body))
+	return s.each(endpoints, 1, func(name string, got *receiver.Received) error {
+		if string(got.Body) != string(s.publish.body) {
+			return s.failure("another body came to the endpoint "+name, string(s.publish.body), string(got.Body))
 		}
 		return nil
 	})
@@ -160,7 +162,7 @@ func (s *scenario) eachReceivesOnce(endpoints string) error {
 func (s *scenario) endpointReceivesNothing(name string) error {
 	e := s.endpoint(name)
 	return s.absent(func() error {
-		if n := len(e.look()); n > 0 {
+		if n := len(e.Look()); n > 0 {
 			return s.failure("something arrived at the endpoint "+name, "nothing", fmt.Sprintf("%d deliveries", n))
 		}
 		return nil
@@ -175,9 +177,9 @@ func (s *scenario) eachReceivesHeader(endpoints, header, a, b, twice string) err
 	if twice != "" {
 		n = 2
 	}
-	return s.each(endpoints, n, func(name string, got *received) error {
+	return s.each(endpoints, n, func(name string, got *receiver.Received) error {
 		var values []string
-		for _, v := range got.header.Values(header) {
+		for _, v := range got.Header.Values(header) {
 			for part := range strings.SplitSeq(v, ",") {
 				values = append(values, strings.TrimSpace(part))
 			}

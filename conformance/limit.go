@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/report"
 )
 
 // limiting is the host application of a scenario.
@@ -66,17 +69,17 @@ const (
 
 func (s *scenario) limitedRoute(tokens int, window, algorithm string) error {
 	if s.suite.cfg.Plugin == nil {
-		return skip(DriverMissing, "the target file names no driver %q: what runs the plugin", "plugin")
+		return skip(report.DriverMissing, "the target file names no driver %q: what runs the plugin", "plugin")
 	}
 	if s.urls.KV == "" {
-		return skip(FixtureUnsatisfied, "target.urls.kv: where the plugin keeps its counters")
+		return skip(report.FixtureUnsatisfied, "target.urls.kv: where the plugin keeps its counters")
 	}
 	e := s.endpoint(storage)
-	e.aside, e.respond = true, s.passOn
+	e.Aside, e.Respond = true, s.passOn
 	s.plugin.tokens, s.plugin.path = tokens, "/"
 	s.plugin.window, _ = time.ParseDuration(window)
 	s.plugin.config = map[string]any{
-		"token": string(s.auth.KVBearer), "url": e.url, "prefix": s.key,
+		"token": string(s.auth.KVBearer), "url": e.URL, "prefix": s.key,
 		"strategy": []any{map[string]any{
 			"methods": []any{"ALL"}, "path": "*", "identifierSource": "header." + user,
 			"limiter": map[string]any{"algorithm": algorithm, "tokens": tokens, "window": window},
@@ -86,26 +89,26 @@ func (s *scenario) limitedRoute(tokens int, window, algorithm string) error {
 }
 
 // passOn sends a request to the storage on to the real one.
-func (s *scenario) passOn(got *received) reply {
-	r, err := http.NewRequestWithContext(s.ctx, got.method, s.urls.KV+got.path, bytes.NewReader(got.body))
+func (s *scenario) passOn(got *receiver.Received) receiver.Reply {
+	r, err := http.NewRequestWithContext(s.ctx, got.Method, s.urls.KV+got.Path, bytes.NewReader(got.Body))
 	if err != nil {
-		return reply{Status: http.StatusBadGateway, Body: err.Error()}
+		return receiver.Reply{Status: http.StatusBadGateway, Body: err.Error()}
 	}
-	for name, values := range s.suite.dialect.BrandHeader(got.header.Clone()) {
+	for name, values := range s.suite.dialect.BrandHeader(got.Header.Clone()) {
 		if name != "Host" && name != "Accept-Encoding" {
 			r.Header[name] = values
 		}
 	}
 	response, err := s.suite.http.Do(r)
 	if err != nil {
-		return reply{Status: http.StatusBadGateway, Body: err.Error()}
+		return receiver.Reply{Status: http.StatusBadGateway, Body: err.Error()}
 	}
 	defer response.Body.Close()
 	body, err := readAll(response.Body)
 	if err != nil {
-		return reply{Status: http.StatusBadGateway, Body: err.Error()}
+		return receiver.Reply{Status: http.StatusBadGateway, Body: err.Error()}
 	}
-	return reply{Status: response.StatusCode, Header: http.Header{"Content-Type": response.Header["Content-Type"]}, Body: string(body)}
+	return receiver.Reply{Status: response.StatusCode, Header: http.Header{"Content-Type": response.Header["Content-Type"]}, Body: string(body)}
 }
 
 func (s *scenario) strategy() map[string]any {
@@ -175,7 +178,7 @@ func (s *scenario) startHost() error {
 	if err != nil {
 		return harness("", "%v", err)
 	}
-	s.plugin.url, s.plugin.stop, s.plugin.refused = s.suite.cfg.Plugin(s.ctx, text, s.endpoint(application).url)
+	s.plugin.url, s.plugin.stop, s.plugin.refused = s.suite.cfg.Plugin(s.ctx, text, s.endpoint(application).URL)
 	return nil
 }
 
@@ -185,7 +188,7 @@ func (s *scenario) askHost(method, path, client string) error {
 		return err
 	}
 	if s.plugin.refused != nil {
-		return &Failure{Message: "the configuration was refused: " + s.plugin.refused.Error(), Want: "a running host application", Got: "none", Exchange: -1}
+		return &report.Failure{Message: "the configuration was refused: " + s.plugin.refused.Error(), Want: "a running host application", Got: "none", Exchange: -1}
 	}
 	mark := fmt.Sprintf("%s-%d", s.key, len(s.plugin.sent))
 	r, err := http.NewRequestWithContext(s.ctx, method, s.plugin.url+path, http.NoBody)
@@ -287,9 +290,9 @@ func (s *scenario) sendsLater(n, ms int) error {
 func (s *scenario) configurationIs(what string) error {
 	switch {
 	case what == "accepted" && s.plugin.refused != nil:
-		return &Failure{Message: "the configuration was refused", Want: "a running host application", Got: s.plugin.refused.Error(), Exchange: -1}
+		return &report.Failure{Message: "the configuration was refused", Want: "a running host application", Got: s.plugin.refused.Error(), Exchange: -1}
 	case what == "refused" && s.plugin.refused == nil:
-		return &Failure{Message: "the configuration was accepted", Want: "a refusal", Got: "a running host application", Exchange: -1}
+		return &report.Failure{Message: "the configuration was accepted", Want: "a refusal", Got: "a running host application", Exchange: -1}
 	}
 	return nil
 }
@@ -297,8 +300,8 @@ func (s *scenario) configurationIs(what string) error {
 // reached are the marks of the requests that the application saw.
 func (s *scenario) reached() []string {
 	var marks []string
-	for _, got := range s.endpoint(application).look() {
-		marks = append(marks, got.header.Get("X-Mark"))
+	for _, got := range s.endpoint(application).Look() {
+		marks = append(marks, got.Header.Get("X-Mark"))
 	}
 	return marks
 }
@@ -345,7 +348,7 @@ func (s *scenario) oneDenied() error {
 			took, most = since(s.plugin.last), s.plugin.window/2
 		}
 		if took > most {
-			return skip(BudgetExhausted, "the requests took %s, too long for a window of %s: nothing follows from them", took, s.plugin.window)
+			return skip(report.BudgetExhausted, "the requests took %s, too long for a window of %s: nothing follows from them", took, s.plugin.window)
 		}
 		return s.failure("requests of the last burst that reached the application", fmt.Sprintf("fewer than %d", all), strconv.Itoa(n))
 	}
@@ -372,24 +375,24 @@ func (s *scenario) keyForm() error {
 	path, _ := s.strategy()["path"].(string)
 	want := strings.Join([]string{prefix, http.MethodGet, path, "ann"}, ":")
 	var bodies []string
-	for _, got := range s.endpoint(storage).look() {
-		if strings.Contains(string(got.body)+got.path, want) {
+	for _, got := range s.endpoint(storage).Look() {
+		if strings.Contains(string(got.Body)+got.Path, want) {
 			return nil
 		}
-		bodies = append(bodies, string(got.body))
+		bodies = append(bodies, string(got.Body))
 	}
 	return s.failure("no request to the storage names the key", want, strings.Join(bodies, " | "))
 }
 
 func (s *scenario) tokenCarried() error {
 	s.reached()
-	all := s.endpoint(storage).look()
+	all := s.endpoint(storage).Look()
 	if len(all) == 0 {
 		return s.failure("requests to the storage", "at least one", "none")
 	}
 	for _, got := range all {
-		if !strings.HasSuffix(got.header.Get("Authorization"), " "+string(s.auth.KVBearer)) && !strings.Contains(got.path, "_token="+string(s.auth.KVBearer)) {
-			return s.failure("a request to the storage", "with the configured token", shown(s.maskedHeader(got.header)))
+		if !strings.HasSuffix(got.Header.Get("Authorization"), " "+string(s.auth.KVBearer)) && !strings.Contains(got.Path, "_token="+string(s.auth.KVBearer)) {
+			return s.failure("a request to the storage", "with the configured token", shown(s.maskedHeader(got.Header)))
 		}
 	}
 	return nil

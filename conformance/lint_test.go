@@ -11,6 +11,7 @@ import (
 	"github.com/cucumber/godog"
 	messages "github.com/cucumber/messages/go/v21"
 
+	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/features"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -61,7 +62,7 @@ type linter struct {
 
 // tags checks the tags of a scenario: all known, one basis, requirements that
 // exist and are no weaker than the scenario says.
-func (l *linter) tags(r *Result, area string) {
+func (l *linter) tags(r *report.Result, area string) {
 	bases := 0
 	for _, tag := range r.Tags {
 		if !tagFamilies.MatchString(tag) {
@@ -165,43 +166,6 @@ func TestTagExpressions(t *testing.T) {
 		}
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%q on %q: %s; want %s", c.text, c.tags, got, c.want)
-		}
-	}
-}
-
-// TestExitCode goes through the table of the design: nothing that was not judged
-// is ever green.
-func TestExitCode(t *testing.T) {
-	t.Parallel()
-	results := func(vs ...Verdict) []Result {
-		var out []Result
-		for _, v := range vs {
-			out = append(out, Result{Verdict: v})
-		}
-		return out
-	}
-	for _, c := range []struct {
-		name string
-		r    Report
-		want int
-	}{
-		{"all passed", Report{Results: results(Pass, Observed)}, 0},
-		{"nothing was judged", Report{}, 4},
-		{"nothing applies", Report{Results: results(NotApplicable)}, 4},
-		{"a warning", Report{Results: results(Pass, Warn)}, 0},
-		{"a warning, strictly", Report{Results: results(Pass, Warn), strict: true}, 1},
-		{"a failure", Report{Results: results(Pass, Fail, Inconclusive)}, 1},
-		{"an expected failure", Report{Results: []Result{{Verdict: Pass}, {Verdict: Fail, Expected: true}}}, 0},
-		{"partial", Report{Results: results(Pass, Inconclusive)}, 4},
-		{"partial, accepted", Report{Results: results(Pass, Inconclusive), acceptPartial: true}, 0},
-		{"a stale baseline", Report{Results: results(Pass, Inconclusive), Stale: []string{"x"}}, 5},
-		{"a failure and a stale baseline", Report{Results: results(Fail), Stale: []string{"x"}}, 1},
-		{"a budget", Report{Results: results(Pass, Inconclusive), Exhausted: "wall"}, 6},
-		{"a harness error and a failure", Report{Results: results(Fail, HarnessError)}, 7},
-		{"interrupted", Report{Results: results(Pass), Interrupted: true}, 130},
-	} {
-		if got := c.r.ExitCode(); got != c.want {
-			t.Errorf("%s: exit %d; want %d", c.name, got, c.want)
 		}
 	}
 }

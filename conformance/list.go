@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/understudy-mock/understudy/conformance/report"
 )
 
 // listing is what a list operation answered, page after page.
@@ -85,7 +87,7 @@ func (s *scenario) read(op, section string, size int, filters map[string]string,
 // endless reports whether a list was read whole, but for a cursor that never
 // ends: only scenarios about cursors mind.
 func endless(err error) bool {
-	f, ok := err.(*Failure) //nolint:errorlint // as it was made
+	f, ok := err.(*report.Failure) //nolint:errorlint // as it was made
 	return ok && f.Pointer == "/cursor"
 }
 

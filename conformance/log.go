@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/understudy-mock/understudy/conformance/report"
 )
 
 var logSteps = []step{
@@ -80,7 +82,7 @@ func (s *scenario) readLogsPaged(size int) error {
 }
 
 func (s *scenario) readLogsRacing(size int) error {
-	l, err := s.read("listWorkflowMessageLogs", "logs", size, map[string]string{"url": s.runs.peer.endpoint.url}, func() error {
+	l, err := s.read("listWorkflowMessageLogs", "logs", size, map[string]string{"url": s.runs.peer.endpoint.URL}, func() error {
 		if len(s.runs.ids) > 3 {
 			return nil
 		}
@@ -147,9 +149,9 @@ func (s *scenario) has(item any, pointer, kind string) error {
 	v, ok := at(item, pointer)
 	switch {
 	case !ok:
-		return &Failure{Message: "the field is missing", Pointer: pointer, Want: kind, Got: shown(item), Exchange: s.last()}
+		return &report.Failure{Message: "the field is missing", Pointer: pointer, Want: kind, Got: shown(item), Exchange: s.last()}
 	case !fits(v, kind):
-		return &Failure{Message: "the field has another type", Pointer: pointer, Want: kind, Got: kindOf(v) + ": " + shown(v), Exchange: s.last()}
+		return &report.Failure{Message: "the field has another type", Pointer: pointer, Want: kind, Got: kindOf(v) + ": " + shown(v), Exchange: s.last()}
 	}
 	return nil
 }
@@ -183,7 +185,7 @@ func (s *scenario) between(item any, pointer string) error {
 	low, high := s.runs.triggered.Add(-s.skew()).UnixMilli(), end.Add(s.skew()).UnixMilli()
 	if !ok || t < low || t > high {
 		v, _ := at(item, pointer)
-		return &Failure{Message: "the time is no Unix ms since the trigger", Pointer: pointer, Want: fmt.Sprintf("%d to %d", low, high), Got: shown(v), Exchange: s.last()}
+		return &report.Failure{Message: "the time is no Unix ms since the trigger", Pointer: pointer, Want: fmt.Sprintf("%d to %d", low, high), Got: shown(v), Exchange: s.last()}
 	}
 	return nil
 }
@@ -204,8 +206,8 @@ func (s *scenario) timesLie() error {
 
 func (s *scenario) namesAddress() error {
 	return s.all(func(e any) error {
-		if got, _ := text(e, "/workflowUrl"); got != s.runs.peer.endpoint.url {
-			return &Failure{Message: "the event names another workflow", Pointer: "/workflowUrl", Want: s.runs.peer.endpoint.url, Got: got, Exchange: s.last()}
+		if got, _ := text(e, "/workflowUrl"); got != s.runs.peer.endpoint.URL {
+			return &report.Failure{Message: "the event names another workflow", Pointer: "/workflowUrl", Want: s.runs.peer.endpoint.URL, Got: got, Exchange: s.last()}
 		}
 		return nil
 	})
@@ -239,7 +241,7 @@ func (s *scenario) stepInfoStands() error {
 			if run {
 				want = "no step information"
 			}
-			return &Failure{Message: "the event " + state(e), Pointer: "/stepInfo", Want: want, Got: shown(e), Exchange: s.last()}
+			return &report.Failure{Message: "the event " + state(e), Pointer: "/stepInfo", Want: want, Got: shown(e), Exchange: s.last()}
 		}
 		return nil
 	})
@@ -264,7 +266,7 @@ func (s *scenario) nextDelivery(seconds int) error {
 		created, _ := integer(e, "/stepInfo/createdAt")
 		next, _ := integer(e, "/nextDeliveryTime")
 		if d := next - created; d < int64(seconds)*1000-1500 || d > int64(seconds)*1000+1500 { // whole seconds are legal
-			return &Failure{Message: "the next delivery", Pointer: "/nextDeliveryTime", Want: fmt.Sprintf("%d s after %d", seconds, created), Got: strconv.FormatInt(next, 10), Exchange: s.last()}
+			return &report.Failure{Message: "the next delivery", Pointer: "/nextDeliveryTime", Want: fmt.Sprintf("%d s after %d", seconds, created), Got: strconv.FormatInt(next, 10), Exchange: s.last()}
 		}
 		return nil
 	})

@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/report"
 )
 
 // extending is what scenarios of the extensions know.
@@ -50,7 +53,7 @@ var extensionSteps = []step{
 }
 
 func (s *scenario) speakingDestination() error {
-	s.endpoint(to).answer(&reply{Status: http.StatusCreated, Body: "made", Header: http.Header{"X-Made": {"yes"}}})
+	s.endpoint(to).Answer(&receiver.Reply{Status: http.StatusCreated, Body: "made", Header: http.Header{"X-Made": {"yes"}}})
 	return nil
 }
 
@@ -67,7 +70,7 @@ func (s *scenario) withCallback(failure string) error {
 	if failure != "" {
 		name = "Svc-Failure-Callback"
 	}
-	return s.carry("", name, s.endpoint("callback").url)
+	return s.carry("", name, s.endpoint("callback").URL)
 }
 
 func (s *scenario) publishItTwice() error {
@@ -83,7 +86,7 @@ func (s *scenario) publishItTwice() error {
 func (s *scenario) publishSame() error {
 	s.publish.body = []byte("the same for all of " + s.key)
 	for _, e := range s.endpoints {
-		if err := s.published(e.url, ""); err != nil {
+		if err := s.published(e.URL, ""); err != nil {
 			return err
 		}
 	}
@@ -93,7 +96,7 @@ func (s *scenario) publishSame() error {
 func (s *scenario) publishBatch(bad string) error {
 	var items []map[string]any
 	for _, e := range s.endpoints {
-		items = append(items, map[string]any{"destination": e.url, "body": "message for " + e.name})
+		items = append(items, map[string]any{"destination": e.URL, "body": "message for " + e.Name})
 	}
 	if bad != "" {
 		items = append(items, map[string]any{"destination": "ftp://nobody.test/", "body": "bad"})
@@ -112,7 +115,7 @@ func (s *scenario) publishBatch(bad string) error {
 func (s *scenario) nothingAtEither(a, b string) error {
 	return s.absent(func() error {
 		for _, name := range []string{a, b} {
-			if n := len(s.endpoint(name).look()); n > 0 {
+			if n := len(s.endpoint(name).Look()); n > 0 {
 				return s.failure("something arrived at "+name, "nothing", fmt.Sprintf("%d deliveries", n))
 			}
 		}
@@ -132,7 +135,7 @@ func (s *scenario) namesFirst() error {
 func (s *scenario) enqueue(n int) error {
 	for i := range n {
 		a, err := s.do(ask{
-			op: "enqueueMessage", vars: map[string]string{"queue": s.name("queue"), "destination": s.endpoint(to).url},
+			op: "enqueueMessage", vars: map[string]string{"queue": s.name("queue"), "destination": s.endpoint(to).URL},
 			header: s.publish.header, body: fmt.Appendf(nil, "message %d", i),
 		})
 		if err != nil {
@@ -158,8 +161,8 @@ func (s *scenario) inOrder(twice string) error {
 	e := s.endpoint(to)
 	return s.afterRetries(func() error {
 		var got []string
-		for _, d := range e.look() {
-			got = append(got, string(d.body))
+		for _, d := range e.Look() {
+			got = append(got, string(d.Body))
 		}
 		if !slices.Equal(got, want) {
 			return s.failure("the deliveries of the queue", strings.Join(want, ", "), strings.Join(got, ", "))
@@ -172,11 +175,11 @@ func (s *scenario) inOrder(twice string) error {
 func (s *scenario) callback() (any, error) {
 	var body any
 	err := s.afterRetries(func() error {
-		got := s.endpoint("callback").look()
+		got := s.endpoint("callback").Look()
 		if len(got) == 0 {
 			return s.failure("no callback was sent", "one", "none")
 		}
-		decoder := json.NewDecoder(bytes.NewReader(got[0].body))
+		decoder := json.NewDecoder(bytes.NewReader(got[0].Body))
 		decoder.UseNumber()
 		return decoder.Decode(&body)
 	})
@@ -188,7 +191,7 @@ func (s *scenario) callbackCarries() error {
 	if err != nil {
 		return err
 	}
-	s.endpoint(to).look()
+	s.endpoint(to).Look()
 	status, _ := integer(body, "/status")
 	text, _ := text(body, "/body")
 	if status != http.StatusCreated || text != base64.StdEncoding.EncodeToString([]byte("made")) {
@@ -202,11 +205,11 @@ func (s *scenario) failureCallbackOnce() error {
 	if err != nil {
 		return err
 	}
-	s.endpoint(to).look()
+	s.endpoint(to).Look()
 	if err := s.quiet(); err != nil {
 		return err
 	}
-	if n := len(s.endpoint("callback").look()); n != 1 {
+	if n := len(s.endpoint("callback").Look()); n != 1 {
 		return s.failure("failure callbacks", "1", strconv.Itoa(n))
 	}
 	id, _ := text(body, "/dlqId")
@@ -219,7 +222,7 @@ func (s *scenario) failureCallbackOnce() error {
 
 func (s *scenario) noFailureCallback() error {
 	return s.absent(func() error {
-		if n := len(s.endpoint("callback").look()); n > 0 {
+		if n := len(s.endpoint("callback").Look()); n > 0 {
 			return s.failure("failure callbacks", "none", strconv.Itoa(n))
 		}
 		return nil
@@ -228,9 +231,9 @@ func (s *scenario) noFailureCallback() error {
 
 func (s *scenario) aSchedule(paused string) error {
 	if !s.clock.virtual() {
-		return skip(DriverMissing, "a schedule takes minutes; a clock driver moves them")
+		return skip(report.DriverMissing, "a schedule takes minutes; a clock driver moves them")
 	}
-	a, err := s.do(ask{op: "createSchedule", vars: map[string]string{"destinationOrId": s.endpoint(to).url}, header: http.Header{"Svc-Cron": {"* * * * *"}}, body: []byte("tick")})
+	a, err := s.do(ask{op: "createSchedule", vars: map[string]string{"destinationOrId": s.endpoint(to).URL}, header: http.Header{"Svc-Cron": {"* * * * *"}}, body: []byte("tick")})
 	if err != nil {
 		return err
 	}
@@ -252,7 +255,7 @@ func (s *scenario) minutesPass(n int) error {
 }
 
 func (s *scenario) deliveriesBetween(low, high int) error {
-	if n := len(s.endpoint(to).look()); n < low || n > high {
+	if n := len(s.endpoint(to).Look()); n < low || n > high {
 		return s.failure("deliveries of the schedule", fmt.Sprintf("%d to %d", low, high), strconv.Itoa(n))
 	}
 	return nil
@@ -274,8 +277,8 @@ func (s *scenario) messageReadable() error {
 	}
 	address, _ := text(a.json, "/url")
 	body, _ := text(a.json, "/body")
-	if address != s.endpoint(to).url || body != string(s.publish.body) {
-		return a.fails("/url", "the message", s.endpoint(to).url+" and its body", shown(a.json))
+	if address != s.endpoint(to).URL || body != string(s.publish.body) {
+		return a.fails("/url", "the message", s.endpoint(to).URL+" and its body", shown(a.json))
 	}
 	return nil
 }
@@ -318,12 +321,12 @@ func (s *scenario) deadMessage() (entry any, err error) {
 }
 
 func (s *scenario) messageDead(status int) error {
-	s.endpoint(to).look()
+	s.endpoint(to).Look()
 	entry, err := s.deadMessage()
 	if err != nil {
 		return err
 	}
-	s.endpoint(to).look()
+	s.endpoint(to).Look()
 	if got, _ := integer(entry, "/responseStatus"); got != int64(status) {
 		return s.failure("the status of the entry", strconv.Itoa(status), strconv.FormatInt(got, 10))
 	}
@@ -365,7 +368,7 @@ func (s *scenario) messageStates(want string) error {
 		}
 		list, _ := at(a.json, "/logs")
 		events, _ := list.([]any)
-		s.endpoint(to).look()
+		s.endpoint(to).Look()
 		if got := states(events); got != want {
 			return a.fails("/logs", "the states of the message", want, got)
 		}
@@ -386,12 +389,12 @@ func (s *scenario) signed() error {
 	next, _ := text(a.json, "/next")
 	s.hidden = append(s.hidden, key, next)
 	claims := jwt.MapClaims{}
-	_, err = jwt.ParseWithClaims(got.header.Get("Svc-Signature"), claims, func(*jwt.Token) (any, error) { return []byte(key), nil },
-		jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(s.suite.dialect.Issuer), jwt.WithSubject(s.endpoint(to).url), jwt.WithLeeway(s.skew()))
+	_, err = jwt.ParseWithClaims(got.Header.Get("Svc-Signature"), claims, func(*jwt.Token) (any, error) { return []byte(key), nil },
+		jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(s.suite.dialect.Issuer), jwt.WithSubject(s.endpoint(to).URL), jwt.WithLeeway(s.skew()))
 	if err != nil {
 		return s.failure("the signature of the delivery", "a JWT that the current key verifies", err.Error())
 	}
-	sum := sha256.Sum256(got.body)
+	sum := sha256.Sum256(got.Body)
 	if want := base64.URLEncoding.EncodeToString(sum[:]); fmt.Sprint(claims["body"]) != want {
 		return s.failure("the claim body of the signature", want, fmt.Sprint(claims["body"]))
 	}

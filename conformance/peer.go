@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/understudy-mock/understudy/conformance/receiver"
 )
 
 // peer is a workflow endpoint: it speaks the protocol of published workflow
@@ -19,7 +21,7 @@ import (
 // workflows speak another protocol brings its own endpoint with the run driver.
 type peer struct {
 	scenario *scenario
-	endpoint *endpoint
+	endpoint *receiver.Endpoint
 	steps    []scripted
 	result   string // what the workflow returns
 
@@ -68,7 +70,7 @@ type stepBody struct {
 func (s *scenario) newPeer(name string, steps ...scripted) *peer {
 	p := &peer{scenario: s, steps: steps, result: `{"done":true}`, done: map[string]int{}, runs: map[string]string{}}
 	p.endpoint = s.endpoint(name)
-	p.endpoint.respond = p.call
+	p.endpoint.Respond = p.call
 	return p
 }
 
@@ -80,21 +82,21 @@ func (p *peer) executions(step string) int {
 }
 
 // call answers one call of the target.
-func (p *peer) call(got *received) reply {
-	got.looked.Store(true)
+func (p *peer) call(got *receiver.Received) receiver.Reply {
+	got.Looked.Store(true)
 	p.mu.Lock()
 	garbage := p.garbage
-	p.runs[got.header.Get("Svc-Workflow-Runid")] = got.header.Get("Svc-Workflow-Createdat")
+	p.runs[got.Header.Get("Svc-Workflow-Runid")] = got.Header.Get("Svc-Workflow-Createdat")
 	p.mu.Unlock()
 	if garbage != "" {
-		return reply{Body: garbage}
+		return receiver.Reply{Body: garbage}
 	}
-	if got.header.Get("Svc-Workflow-Callback") == "true" {
+	if got.Header.Get("Svc-Workflow-Callback") == "true" {
 		return p.called(got)
 	}
 	var raw []rawStep
-	if err := json.Unmarshal(got.body, &raw); err != nil || len(raw) == 0 {
-		return reply{Status: http.StatusBadRequest, Body: "no list of steps"}
+	if err := json.Unmarshal(got.Body, &raw); err != nil || len(raw) == 0 {
+		return receiver.Reply{Status: http.StatusBadRequest, Body: "no list of steps"}
 	}
 	results := map[int]bool{}
 	var last stepBody
@@ -105,11 +107,11 @@ func (p *peer) call(got *received) reply {
 		text, err := base64.StdEncoding.DecodeString(item.Body)
 		last = stepBody{}
 		if err != nil || json.Unmarshal(text, &last) != nil {
-			return reply{Status: http.StatusBadRequest, Body: "a step is no JSON"}
+			return receiver.Reply{Status: http.StatusBadRequest, Body: "a step is no JSON"}
 		}
 		if last.StepID > 0 {
 			if results[last.StepID] && last.TargetStep == 0 && item == raw[len(raw)-1] {
-				return p.answer(reply{}) // a duplicate is done already
+				return p.answer(receiver.Reply{}) // a duplicate is done already
 			}
 			results[last.StepID] = true
 		}
@@ -131,7 +133,7 @@ func (p *peer) call(got *received) reply {
 }
 
 // answer adds what every answer of a workflow endpoint has.
-func (p *peer) answer(r reply) reply {
+func (p *peer) answer(r receiver.Reply) receiver.Reply {
 	if r.Header == nil {
 		r.Header = http.Header{}
 	}
@@ -141,9 +143,9 @@ func (p *peer) answer(r reply) reply {
 
 // plan hands over a group of steps, once; while some of it are not finished, the
 // results of others are no reason to do anything.
-func (p *peer) plan(got *received, group int, results map[int]bool, started bool) reply {
+func (p *peer) plan(got *receiver.Received, group int, results map[int]bool, started bool) receiver.Reply {
 	if started {
-		return p.answer(reply{})
+		return p.answer(receiver.Reply{})
 	}
 	var items []batchItem
 	n := 0
@@ -168,17 +170,17 @@ type batchItem struct {
 }
 
 // item is the submission of a step to the workflow's own URL.
-func (p *peer) item(got *received, step stepBody) batchItem {
+func (p *peer) item(got *receiver.Received, step stepBody) batchItem {
 	text, _ := json.Marshal(step) // of plain fields
-	return batchItem{Destination: p.endpoint.url, Body: string(text), Headers: map[string]string{
-		"Svc-Workflow-Init": "false", "Svc-Workflow-RunId": got.header.Get("Svc-Workflow-Runid"), "Svc-Workflow-Url": p.endpoint.url,
+	return batchItem{Destination: p.endpoint.URL, Body: string(text), Headers: map[string]string{
+		"Svc-Workflow-Init": "false", "Svc-Workflow-RunId": got.Header.Get("Svc-Workflow-Runid"), "Svc-Workflow-Url": p.endpoint.URL,
 		"Svc-Workflow-Sdk-Version": "1", "Svc-Forward-Svc-Workflow-Sdk-Version": "1", "Svc-Feature-Set": "InitialBody,WF_TriggerOnConfig",
 		"Svc-Method": "POST", "Content-Type": "application/json",
 	}}
 }
 
 // submit reports steps. That the run is over is no failure.
-func (p *peer) submit(items []batchItem) reply {
+func (p *peer) submit(items []batchItem) receiver.Reply {
 	sent := make([]batchItem, 0, len(items))
 	for _, item := range items {
 		h, branded := http.Header{}, map[string]string{}
@@ -194,29 +196,29 @@ func (p *peer) submit(items []batchItem) reply {
 	}
 	body, err := json.Marshal(sent)
 	if err != nil {
-		return reply{Status: http.StatusInternalServerError, Body: err.Error()}
+		return receiver.Reply{Status: http.StatusInternalServerError, Body: err.Error()}
 	}
 	return p.tell(ask{op: "publishBatch", body: body})
 }
 
 // tell sends a request of the protocol and turns its answer into ours.
-func (p *peer) tell(q ask) reply {
+func (p *peer) tell(q ask) receiver.Reply {
 	a, err := p.scenario.do(q)
 	if err != nil {
-		return reply{Status: http.StatusBadGateway, Body: err.Error()}
+		return receiver.Reply{Status: http.StatusBadGateway, Body: err.Error()}
 	}
 	p.scenario.looked(a.exchange)
 	switch {
 	case a.ok() || a.status == http.StatusBadRequest || q.op == "endWorkflowRun" && a.status == http.StatusNotFound:
-		return p.answer(reply{Body: `{"workflowRunId":"","finishCondition":"success"}`})
+		return p.answer(receiver.Reply{Body: `{"workflowRunId":"","finishCondition":"success"}`})
 	case a.status == http.StatusTooManyRequests:
-		return p.answer(reply{Status: a.status, Body: string(a.body)})
+		return p.answer(receiver.Reply{Status: a.status, Body: string(a.body)})
 	}
-	return p.answer(reply{Status: http.StatusInternalServerError, Body: string(a.body)})
+	return p.answer(receiver.Reply{Status: http.StatusInternalServerError, Body: string(a.body)})
 }
 
 // execute does one step and reports it.
-func (p *peer) execute(got *received, id int) reply {
+func (p *peer) execute(got *receiver.Received, id int) receiver.Reply {
 	st := &p.steps[id-1]
 	p.mu.Lock()
 	p.done[st.name]++
@@ -227,7 +229,7 @@ func (p *peer) execute(got *received, id int) reply {
 	}
 	p.mu.Unlock()
 	if failing {
-		return p.answer(reply{Status: st.status, Body: st.body, Header: st.header.Clone()})
+		return p.answer(receiver.Reply{Status: st.status, Body: st.body, Header: st.header.Clone()})
 	}
 	n := 0
 	for _, other := range p.steps {
@@ -249,7 +251,7 @@ func (p *peer) execute(got *received, id int) reply {
 	case "SleepUntil":
 		at, err := p.scenario.clock.target(p.scenario.ctx)
 		if err != nil {
-			return reply{Status: http.StatusInternalServerError, Body: err.Error()}
+			return receiver.Reply{Status: http.StatusInternalServerError, Body: err.Error()}
 		}
 		step.SleepUntil = at.Add(time.Duration(st.seconds) * time.Second).Unix()
 		item := p.item(got, step)
@@ -269,17 +271,17 @@ func (p *peer) execute(got *received, id int) reply {
 	case "Invoke":
 		return p.invoke(got, st, step)
 	}
-	return reply{Status: http.StatusInternalServerError, Body: "no step is of type " + st.kind}
+	return receiver.Reply{Status: http.StatusInternalServerError, Body: "no step is of type " + st.kind}
 }
 
 // outgoing is the call of a third party through the target.
-func (p *peer) outgoing(got *received, st *scripted, step stepBody) batchItem {
-	run := got.header.Get("Svc-Workflow-Runid")
+func (p *peer) outgoing(got *receiver.Received, st *scripted, step stepBody) batchItem {
+	run := got.Header.Get("Svc-Workflow-Runid")
 	h := map[string]string{
-		"Svc-Workflow-Init": "false", "Svc-Workflow-RunId": run, "Svc-Workflow-Url": p.endpoint.url, "Svc-Method": "POST",
+		"Svc-Workflow-Init": "false", "Svc-Workflow-RunId": run, "Svc-Workflow-Url": p.endpoint.URL, "Svc-Method": "POST",
 		"Svc-Feature-Set": "WF_NoDelete,InitialBody", "Svc-Retries": "0", "Svc-Workflow-CallType": "toCallback", "Svc-Forward-X-Call": "outgoing",
-		"Svc-Callback": p.endpoint.url, "Svc-Callback-Workflow-RunId": run, "Svc-Callback-Workflow-CallType": "fromCallback",
-		"Svc-Callback-Workflow-Init": "false", "Svc-Callback-Workflow-Url": p.endpoint.url, "Svc-Callback-Feature-Set": "LazyFetch,InitialBody",
+		"Svc-Callback": p.endpoint.URL, "Svc-Callback-Workflow-RunId": run, "Svc-Callback-Workflow-CallType": "fromCallback",
+		"Svc-Callback-Workflow-Init": "false", "Svc-Callback-Workflow-Url": p.endpoint.URL, "Svc-Callback-Feature-Set": "LazyFetch,InitialBody",
 		"Svc-Callback-Forward-Svc-Workflow-Callback": "true", "Svc-Callback-Forward-Svc-Workflow-StepId": strconv.Itoa(step.StepID),
 		"Svc-Callback-Forward-Svc-Workflow-StepName": step.StepName, "Svc-Callback-Forward-Svc-Workflow-StepType": "Call",
 		"Svc-Callback-Forward-Svc-Workflow-Concurrent": strconv.Itoa(step.Concurrent), "Svc-Callback-Forward-Svc-Workflow-ContentType": "application/json",
@@ -289,63 +291,63 @@ func (p *peer) outgoing(got *received, st *scripted, step stepBody) batchItem {
 }
 
 // called takes the answer of a third party and reports it as a step.
-func (p *peer) called(got *received) reply {
+func (p *peer) called(got *receiver.Received) receiver.Reply {
 	var c struct {
 		Status int             `json:"status"`
 		Body   string          `json:"body"`
 		Header json.RawMessage `json:"header"`
 	}
-	if err := json.Unmarshal(got.body, &c); err != nil {
-		return reply{Status: http.StatusBadRequest, Body: err.Error()}
+	if err := json.Unmarshal(got.Body, &c); err != nil {
+		return receiver.Reply{Status: http.StatusBadRequest, Body: err.Error()}
 	}
 	body, err := base64.StdEncoding.DecodeString(c.Body)
 	if err != nil {
-		return reply{Status: http.StatusBadRequest, Body: err.Error()}
+		return receiver.Reply{Status: http.StatusBadRequest, Body: err.Error()}
 	}
-	id, _ := strconv.Atoi(got.header.Get("Svc-Workflow-Stepid"))
-	concurrent, _ := strconv.Atoi(got.header.Get("Svc-Workflow-Concurrent"))
+	id, _ := strconv.Atoi(got.Header.Get("Svc-Workflow-Stepid"))
+	concurrent, _ := strconv.Atoi(got.Header.Get("Svc-Workflow-Concurrent"))
 	out, _ := json.Marshal(map[string]any{"status": c.Status, "body": string(body), "header": c.Header})
 	text := string(out)
-	item := p.item(got, stepBody{StepID: id, StepName: got.header.Get("Svc-Workflow-Stepname"), StepType: "Call", Concurrent: concurrent, Out: &text})
+	item := p.item(got, stepBody{StepID: id, StepName: got.Header.Get("Svc-Workflow-Stepname"), StepType: "Call", Concurrent: concurrent, Out: &text})
 	h := http.Header{}
 	for name, v := range item.Headers {
 		h.Set(name, v)
 	}
-	return p.tell(ask{op: "publishMessage", vars: map[string]string{"destination": p.endpoint.url}, header: h, body: []byte(item.Body)})
+	return p.tell(ask{op: "publishMessage", vars: map[string]string{"destination": p.endpoint.URL}, header: h, body: []byte(item.Body)})
 }
 
 // wait registers a waiter.
-func (p *peer) wait(got *received, st *scripted, step stepBody) reply {
-	run := got.header.Get("Svc-Workflow-Runid")
+func (p *peer) wait(got *receiver.Received, st *scripted, step stepBody) receiver.Reply {
+	run := got.Header.Get("Svc-Workflow-Runid")
 	names := p.scenario.suite.dialect.BrandHeader(http.Header{
-		"Svc-Workflow-Init": {"false"}, "Svc-Workflow-Runid": {run}, "Svc-Workflow-Url": {p.endpoint.url}, "Svc-Workflow-Calltype": {"step"},
+		"Svc-Workflow-Init": {"false"}, "Svc-Workflow-Runid": {run}, "Svc-Workflow-Url": {p.endpoint.URL}, "Svc-Workflow-Calltype": {"step"},
 		"Svc-Forward-Svc-Workflow-Sdk-Version": {"1"}, "Svc-Feature-Set": {"InitialBody,WF_TriggerOnConfig"}, "Content-Type": {"application/json"},
 	})
 	body, err := json.Marshal(map[string]any{
-		"url": p.endpoint.url, "timeout": fmt.Sprintf("%ds", st.seconds), "timeoutUrl": p.endpoint.url, "timeoutHeaders": names,
+		"url": p.endpoint.URL, "timeout": fmt.Sprintf("%ds", st.seconds), "timeoutUrl": p.endpoint.URL, "timeoutHeaders": names,
 		"step": map[string]any{"stepId": step.StepID, "stepName": step.StepName, "stepType": "Wait", "concurrent": step.Concurrent},
 	})
 	if err != nil {
-		return reply{Status: http.StatusInternalServerError, Body: err.Error()}
+		return receiver.Reply{Status: http.StatusInternalServerError, Body: err.Error()}
 	}
-	h := http.Header{"Svc-Workflow-Runid": {run}, "Svc-Workflow-Url": {p.endpoint.url}, "Svc-Workflow-Init": {"false"}, "Svc-Workflow-Calltype": {"step"}}
+	h := http.Header{"Svc-Workflow-Runid": {run}, "Svc-Workflow-Url": {p.endpoint.URL}, "Svc-Workflow-Init": {"false"}, "Svc-Workflow-Calltype": {"step"}}
 	return p.tell(ask{op: "waitForEvent", vars: map[string]string{"eventId": st.event}, header: h, body: body})
 }
 
 // invoke starts another workflow.
-func (p *peer) invoke(got *received, st *scripted, step stepBody) reply {
-	run := got.header.Get("Svc-Workflow-Runid")
-	created, _ := strconv.ParseInt(got.header.Get("Svc-Workflow-Createdat"), 10, 64)
+func (p *peer) invoke(got *receiver.Received, st *scripted, step stepBody) receiver.Reply {
+	run := got.Header.Get("Svc-Workflow-Runid")
+	created, _ := strconv.ParseInt(got.Header.Get("Svc-Workflow-Createdat"), 10, 64)
 	body, err := json.Marshal(map[string]any{
 		"body": `{"invoked":true}`, "headers": p.scenario.suite.dialect.BrandHeader(http.Header{
-			"Svc-Workflow-Init": {"false"}, "Svc-Workflow-Runid": {run}, "Svc-Workflow-Url": {p.endpoint.url},
+			"Svc-Workflow-Init": {"false"}, "Svc-Workflow-Runid": {run}, "Svc-Workflow-Url": {p.endpoint.URL},
 			"Svc-Forward-Svc-Workflow-Sdk-Version": {"1"}, "Svc-Feature-Set": {"InitialBody,WF_TriggerOnConfig"}, "Content-Type": {"application/json"},
 		}),
-		"workflowRunId": run, "workflowRunCreatedAt": created, "workflowUrl": p.endpoint.url,
+		"workflowRunId": run, "workflowRunCreatedAt": created, "workflowUrl": p.endpoint.URL,
 		"step": map[string]any{"stepId": step.StepID, "stepName": step.StepName, "stepType": "Invoke", "concurrent": step.Concurrent},
 	})
 	if err != nil {
-		return reply{Status: http.StatusInternalServerError, Body: err.Error()}
+		return receiver.Reply{Status: http.StatusInternalServerError, Body: err.Error()}
 	}
 	h := http.Header{
 		"Svc-Workflow-Init": {"true"}, "Svc-Workflow-Invoke": {"true"}, "Svc-Workflow-Runid": {run + "_invoked"}, "Svc-Workflow-Url": {st.target},
@@ -356,17 +358,17 @@ func (p *peer) invoke(got *received, st *scripted, step stepBody) reply {
 }
 
 // finish ends the run with its result.
-func (p *peer) finish(got *received) reply {
+func (p *peer) finish(got *receiver.Received) receiver.Reply {
 	return p.tell(ask{
-		op: "endWorkflowRun", vars: map[string]string{"workflowRunId": got.header.Get("Svc-Workflow-Runid")},
+		op: "endWorkflowRun", vars: map[string]string{"workflowRunId": got.Header.Get("Svc-Workflow-Runid")},
 		query: url.Values{"cancel": {"false"}}, body: []byte(p.result),
 	})
 }
 
 // payload is the initial payload that a run was called with.
-func payload(got *received) []byte {
+func payload(got *receiver.Received) []byte {
 	var raw []rawStep
-	if json.Unmarshal(got.body, &raw) != nil || len(raw) == 0 {
+	if json.Unmarshal(got.Body, &raw) != nil || len(raw) == 0 {
 		return nil
 	}
 	text, _ := base64.StdEncoding.DecodeString(raw[0].Body)
@@ -374,10 +376,10 @@ func payload(got *received) []byte {
 }
 
 // stepsSoFar are the names of the finished steps that a call carries.
-func stepsSoFar(got *received) []string {
+func stepsSoFar(got *receiver.Received) []string {
 	var raw []rawStep
 	var names []string
-	if json.Unmarshal(got.body, &raw) != nil || len(raw) == 0 {
+	if json.Unmarshal(got.Body, &raw) != nil || len(raw) == 0 {
 		return nil
 	}
 	for _, item := range raw[1:] {

@@ -33,15 +33,15 @@ var probes = []struct {
 func (st *suite) preflight(ctx context.Context) (absent map[string]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
-	err = st.receiver.reach(ctx, st.http)
-	for n := 0; err != nil && st.receiver.tunnel != nil && n < 8; n++ { // a tunnel may name its URL before it works
+	err = st.receiver.Reach(ctx, st.http)
+	for n := 0; err != nil && st.receiver.Tunneled() && n < 8; n++ { // a tunnel may name its URL before it works
 		c := clock{}
 		if c.wait(ctx, time.Second) == nil {
-			err = st.receiver.reach(ctx, st.http)
+			err = st.receiver.Reach(ctx, st.http)
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("receiver %s cannot be reached: %w; is receiver.public_url right, and does a firewall stand before it?", st.receiver.public, err)
+		return nil, fmt.Errorf("receiver %s cannot be reached: %w; is receiver.public_url right, and does a firewall stand before it?", st.receiver.Public, err)
 	}
 	s, err := st.begin(ctx, &picked{})
 	if s != nil {
@@ -148,10 +148,10 @@ func (st *suite) canary(s *scenario) error {
 		return nil
 	}
 	e := s.endpoint("canary")
-	defer e.end()
+	defer e.End()
 	op := st.doc.Operation("publishMessage")
 	s.ctx = context.WithoutCancel(s.ctx)
-	a, err := s.do(ask{op: op.ID, vars: map[string]string{"destination": e.url}, method: s.publishMethod(), body: []byte("canary")})
+	a, err := s.do(ask{op: op.ID, vars: map[string]string{"destination": e.URL}, method: s.publishMethod(), body: []byte("canary")})
 	if err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
@@ -160,7 +160,7 @@ func (st *suite) canary(s *scenario) error {
 	}
 	if err := s.settled(e, 1); err != nil {
 		return fmt.Errorf("the target accepted a message to %s, but nothing arrived there within %s: a firewall stands between, the target refuses to call local addresses, or receiver.public_url names a host that it cannot reach",
-			e.url, s.clock.scaled(st.cfg.Target.Timing.DeliveryBudget))
+			e.URL, s.clock.scaled(st.cfg.Target.Timing.DeliveryBudget))
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/fixtures"
 )
 
@@ -60,16 +62,16 @@ func (s *scenario) destination() error {
 }
 
 func (s *scenario) failingDestination(status int) error {
-	s.endpoint(to).answer(&reply{Status: status})
+	s.endpoint(to).Answer(&receiver.Reply{Status: status})
 	return nil
 }
 
 func (s *scenario) recoveringDestination(status int, times string) error {
-	script := []reply{{Status: status}}
+	script := []receiver.Reply{{Status: status}}
 	if times == "twice" {
-		script = append(script, reply{Status: status})
+		script = append(script, receiver.Reply{Status: status})
 	}
-	s.endpoint(to).answer(nil, script...)
+	s.endpoint(to).Answer(nil, script...)
 	return nil
 }
 
@@ -124,7 +126,7 @@ func (s *scenario) option(how, name, value string) error {
 
 func (s *scenario) allowRetries(n int, how string) error {
 	if !s.clock.virtual() && n > 1 && s.bound("headers", "retry_delay") == "" {
-		return skip(BudgetExhausted, "%d retries take minutes; bind headers.retry_delay to make them short", n)
+		return skip(report.BudgetExhausted, "%d retries take minutes; bind headers.retry_delay to make them short", n)
 	}
 	if name := s.bound("headers", "retry_delay"); name != "" && n > 0 {
 		if err := s.carry("", name, "1000"); err != nil {
@@ -137,7 +139,7 @@ func (s *scenario) allowRetries(n int, how string) error {
 func (s *scenario) delayMessage(seconds int, how string) error {
 	format := s.bound("delay", "format")
 	if format == "" {
-		return skip(BindingMissing, "delay.format: how the target writes a delay, such as {n}s")
+		return skip(report.BindingMissing, "delay.format: how the target writes a delay, such as {n}s")
 	}
 	s.publish.delay = time.Duration(seconds) * time.Second
 	return s.option(how, "Svc-Delay", strings.ReplaceAll(format, "{n}", fmt.Sprint(seconds)))
@@ -193,14 +195,14 @@ func (s *scenario) published(destination, auth string) error {
 	return s.asked.accepted()
 }
 
-func (s *scenario) publishIt() error { return s.published(s.endpoint(to).url, "") }
+func (s *scenario) publishIt() error { return s.published(s.endpoint(to).URL, "") }
 
-func (s *scenario) publishToPath(path string) error { return s.published(s.endpoint(to).url+path, "") }
+func (s *scenario) publishToPath(path string) error { return s.published(s.endpoint(to).URL+path, "") }
 
 func (s *scenario) publishToEach() error {
 	for _, e := range s.endpoints {
-		s.publish.body = []byte("message for " + e.name)
-		if err := s.published(e.url, ""); err != nil {
+		s.publish.body = []byte("message for " + e.Name)
+		if err := s.published(e.URL, ""); err != nil {
 			return err
 		}
 	}
@@ -212,7 +214,7 @@ func (s *scenario) publishWithToken(where string) error {
 	if where == "query" {
 		auth = "query"
 	}
-	return s.published(s.endpoint(to).url, auth)
+	return s.published(s.endpoint(to).URL, auth)
 }
 
 func (s *scenario) senderCalls(sender string) error {
@@ -221,15 +223,15 @@ func (s *scenario) senderCalls(sender string) error {
 		return harness("", "no sender is called %q", sender)
 	}
 	s.publish.call, s.publish.body, s.publish.header = call, call.Body, call.Header.Clone()
-	return s.published(s.endpoint(to).url, "query")
+	return s.published(s.endpoint(to).URL, "query")
 }
 
 // one waits for the first delivery to an endpoint.
-func (s *scenario) one(name string) (*received, error) {
-	var got *received
+func (s *scenario) one(name string) (*receiver.Received, error) {
+	var got *receiver.Received
 	e := s.endpoint(name)
 	err := s.within(func() error {
-		if all := e.look(); len(all) > 0 {
+		if all := e.Look(); len(all) > 0 {
 			got = all[0]
 			return nil
 		}
@@ -244,7 +246,7 @@ func (s *scenario) failure(message, want, got string) error {
 	if s.asked != nil {
 		exchange = s.asked.exchange
 	}
-	return &Failure{Message: message, Want: want, Got: clip(got), Exchange: exchange}
+	return &report.Failure{Message: message, Want: want, Got: clip(got), Exchange: exchange}
 }
 
 func (s *scenario) arrives() error {
@@ -254,23 +256,23 @@ func (s *scenario) arrives() error {
 
 func (s *scenario) arrivesAt(path string) error {
 	got, err := s.one(to)
-	if err == nil && got.path != path {
-		err = s.failure("the message arrived elsewhere", path, got.path)
+	if err == nil && got.Path != path {
+		err = s.failure("the message arrived elsewhere", path, got.Path)
 	}
 	return err
 }
 
 func (s *scenario) eachReceivesItsOwn() error {
 	for _, e := range s.endpoints {
-		got, err := s.one(e.name)
+		got, err := s.one(e.Name)
 		if err != nil {
 			return err
 		}
-		if want := "message for " + e.name; string(got.body) != want {
-			return s.failure("another message came to "+e.name, want, string(got.body))
+		if want := "message for " + e.Name; string(got.Body) != want {
+			return s.failure("another message came to "+e.Name, want, string(got.Body))
 		}
 		if n := len(s.tries(e)); n != 1 {
-			return s.failure("deliveries to "+e.name, "1", fmt.Sprint(n))
+			return s.failure("deliveries to "+e.Name, "1", fmt.Sprint(n))
 		}
 	}
 	return nil
@@ -278,8 +280,8 @@ func (s *scenario) eachReceivesItsOwn() error {
 
 func (s *scenario) bodyArrives() error {
 	got, err := s.one(to)
-	if err == nil && !bytes.Equal(got.body, s.publish.body) {
-		err = s.failure("the body changed on its way", fmt.Sprintf("%d bytes: %q", len(s.publish.body), clip(string(s.publish.body))), fmt.Sprintf("%d bytes: %q", len(got.body), clip(string(got.body))))
+	if err == nil && !bytes.Equal(got.Body, s.publish.body) {
+		err = s.failure("the body changed on its way", fmt.Sprintf("%d bytes: %q", len(s.publish.body), clip(string(s.publish.body))), fmt.Sprintf("%d bytes: %q", len(got.Body), clip(string(got.Body))))
 	}
 	return err
 }
@@ -293,8 +295,8 @@ func (s *scenario) senderHeadersArrive() error {
 		if name == "User-Agent" { // whose it is on a delivery is not shown
 			continue
 		}
-		if !slices.Equal(got.header[name], values) {
-			return s.failure("a header of the sender is missing or changed: "+name, strings.Join(values, ", "), strings.Join(got.header[name], ", "))
+		if !slices.Equal(got.Header[name], values) {
+			return s.failure("a header of the sender is missing or changed: "+name, strings.Join(values, ", "), strings.Join(got.Header[name], ", "))
 		}
 	}
 	return nil
@@ -306,8 +308,8 @@ const tolerance = 50 * time.Millisecond
 func (s *scenario) notBeforeDelay() error {
 	e := s.endpoint(to)
 	early := func() error {
-		for _, got := range e.look() {
-			if since := got.at.Sub(s.publish.started); s.clock.virtual() || since < s.publish.delay-tolerance {
+		for _, got := range e.Look() {
+			if since := got.At.Sub(s.publish.started); s.clock.virtual() || since < s.publish.delay-tolerance {
 				return s.failure("the message was delivered early", "not before "+s.publish.delay.String(), since.Round(time.Millisecond).String())
 			}
 		}
@@ -330,15 +332,15 @@ func (s *scenario) notBeforeDelay() error {
 
 func (s *scenario) receivesHeader(name, value string) error {
 	got, err := s.one(to)
-	if err == nil && !slices.Contains(got.header.Values(name), value) {
-		err = s.failure("the header "+name+" did not arrive", value, strings.Join(got.header.Values(name), ", "))
+	if err == nil && !slices.Contains(got.Header.Values(name), value) {
+		err = s.failure("the header "+name+" did not arrive", value, strings.Join(got.Header.Values(name), ", "))
 	}
 	return err
 }
 
 // carrying names a header of a delivery that holds a value.
-func carrying(got *received, value string) string {
-	for name, values := range got.header {
+func carrying(got *receiver.Received, value string) string {
+	for name, values := range got.Header {
 		if slices.Contains(values, value) {
 			return name
 		}
@@ -349,7 +351,7 @@ func carrying(got *received, value string) string {
 func (s *scenario) valueReaches(value string) error {
 	got, err := s.one(to)
 	if err == nil && carrying(got, value) == "" {
-		err = s.failure("no header of the delivery holds the value", value, shown(got.header))
+		err = s.failure("no header of the delivery holds the value", value, shown(got.Header))
 	}
 	return err
 }
@@ -365,7 +367,7 @@ func (s *scenario) valueStaysBehind(value string) error {
 func (s *scenario) nothingArrives() error {
 	e := s.endpoint(to)
 	return s.absent(func() error {
-		if n := len(e.look()); n > 0 {
+		if n := len(e.Look()); n > 0 {
 			return s.failure("something arrived", "nothing", fmt.Sprintf("%d deliveries", n))
 		}
 		return nil
@@ -386,5 +388,5 @@ func (s *scenario) binding(section, name string) (string, error) {
 	if v := s.bound(section, name); v != "" {
 		return v, nil
 	}
-	return "", skip(BindingMissing, "%s.%s: the interface document does not show the name; say in the target file what it is", section, name)
+	return "", skip(report.BindingMissing, "%s.%s: the interface document does not show the name; say in the target file what it is", section, name)
 }

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/report"
 )
 
 // restart is what came of one.
@@ -88,7 +91,7 @@ func (s *scenario) deadWithFlow(value string) error {
 // again sends the documented POST.
 func (s *scenario) restart(entry any, header http.Header) error {
 	r := &s.runs.restarted
-	r.calls, r.done = len(s.runs.peer.endpoint.look()), map[string]int{}
+	r.calls, r.done = len(s.runs.peer.endpoint.Look()), map[string]int{}
 	for _, st := range s.runs.peer.steps {
 		r.done[st.name] = s.runs.peer.executions(st.name)
 	}
@@ -173,12 +176,12 @@ func (s *scenario) anotherID() error {
 }
 
 // newCalls waits for calls of the new run.
-func (s *scenario) newCalls() ([]*received, error) {
-	var calls []*received
+func (s *scenario) newCalls() ([]*receiver.Received, error) {
+	var calls []*receiver.Received
 	err := s.within(func() error {
 		calls = nil
-		for _, got := range s.runs.peer.endpoint.look()[s.runs.restarted.calls:] {
-			if run := got.header.Get("Svc-Workflow-Runid"); run == "" || run == s.runs.restarted.run {
+		for _, got := range s.runs.peer.endpoint.Look()[s.runs.restarted.calls:] {
+			if run := got.Header.Get("Svc-Workflow-Runid"); run == "" || run == s.runs.restarted.run {
 				calls = append(calls, got)
 			}
 		}
@@ -228,8 +231,8 @@ func (s *scenario) payloadOfSecond() error { return s.calledWith(`{"run":1}`) }
 
 func (s *scenario) originalHeaders() error {
 	calls, err := s.newCalls()
-	if err == nil && calls[0].header.Get("X-Order") != "order-7" {
-		err = s.failure("a forwarded header of the original run is missing", "X-Order: order-7", shown(calls[0].header))
+	if err == nil && calls[0].Header.Get("X-Order") != "order-7" {
+		err = s.failure("a forwarded header of the original run is missing", "X-Order: order-7", shown(calls[0].Header))
 	}
 	return err
 }
@@ -299,7 +302,7 @@ func (s *scenario) goesOutWith(value string) error {
 	}
 	plain := func(v string) string { return strings.ReplaceAll(v, " ", "") }
 	var seen []string
-	for _, v := range calls[0].header.Values("Svc-Flow-Control-Value") {
+	for _, v := range calls[0].Header.Values("Svc-Flow-Control-Value") {
 		seen = append(seen, plain(v))
 	}
 	if entry, err := s.buried(s.runs.restarted.run); err == nil {
@@ -314,7 +317,7 @@ func (s *scenario) goesOutWith(value string) error {
 		}
 	}
 	if len(seen) == 0 {
-		return skip(TriggerNotObserved, "neither a delivery nor the entry shows the flow-control value of a run")
+		return skip(report.TriggerNotObserved, "neither a delivery nor the entry shows the flow-control value of a run")
 	}
 	if slices.ContainsFunc(seen, func(v string) bool { return !slices.Contains(strings.Split(v, ","), value) }) {
 		return s.failure("the flow-control value of the new run", value, strings.Join(seen, " | "))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -40,21 +41,21 @@ func (s *scenario) attempts(name string, n int) error {
 
 // tries are the deliveries to an endpoint. Making one that succeeded again is
 // legal, if unusual: what the document states is judged without such repeats.
-func (s *scenario) tries(e *endpoint) []*received {
-	all := e.look()
+func (s *scenario) tries(e *receiver.Endpoint) []*receiver.Received {
+	all := e.Look()
 	if s.result.Basis != spec.Stated {
 		return all
 	}
-	var out []*received
+	var out []*receiver.Received
 	done := map[string]bool{} // bodies that were taken
 	for _, got := range all {
-		if done[string(got.body)] {
+		if done[string(got.Body)] {
 			s.observe("delivery.after-success", "made again")
 			continue
 		}
 		out = append(out, got)
-		if status := got.status.Load(); status >= 200 && status < 300 {
-			done[string(got.body)] = true
+		if status := got.Status.Load(); status >= 200 && status < 300 {
+			done[string(got.Body)] = true
 		}
 	}
 	return out
@@ -77,19 +78,19 @@ func (s *scenario) quiet() error {
 
 func (s *scenario) lastAnswered(status int) error {
 	all := s.tries(s.endpoint(to))
-	if len(all) == 0 || int(all[len(all)-1].status.Load()) != status {
+	if len(all) == 0 || int(all[len(all)-1].Status.Load()) != status {
 		return s.failure("the last attempt", fmt.Sprintf("answered %d", status), fmt.Sprintf("%d attempts", len(all)))
 	}
 	return nil
 }
 
 func (s *scenario) everyAttemptCarries(name, value string) error {
-	for i, got := range s.endpoint(to).look() {
-		if !bytes.Equal(got.body, s.publish.body) {
-			return s.failure(fmt.Sprintf("attempt %d has another body", i+1), string(s.publish.body), string(got.body))
+	for i, got := range s.endpoint(to).Look() {
+		if !bytes.Equal(got.Body, s.publish.body) {
+			return s.failure(fmt.Sprintf("attempt %d has another body", i+1), string(s.publish.body), string(got.Body))
 		}
-		if got.header.Get(name) != value {
-			return s.failure(fmt.Sprintf("attempt %d has another header %s", i+1, name), value, got.header.Get(name))
+		if got.Header.Get(name) != value {
+			return s.failure(fmt.Sprintf("attempt %d has another header %s", i+1, name), value, got.Header.Get(name))
 		}
 	}
 	return nil

@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/report"
 )
 
 // running is the workflow of a scenario and its runs.
@@ -16,7 +19,7 @@ type running struct {
 	id        string // of the run that the scenario is about
 	ids       []string
 	triggered time.Time // target's time, before the trigger
-	callback  *endpoint
+	callback  *receiver.Endpoint
 	entry     any   // of the run in the dead letter queue
 	entries   []any // of all runs of the scenario
 	listed    listing
@@ -106,12 +109,14 @@ func (s *scenario) workflowBefore(kind, next string) error {
 		st.seconds = s.waitSeconds()
 	case "Call":
 		e := s.endpoint("third party")
-		e.answer(&reply{Status: http.StatusAccepted, Body: "called", Header: http.Header{"X-Called": {"yes"}}})
-		e.respond = func(got *received) reply { got.looked.Store(true); return *e.always }
-		st.target = e.url
+		e.Respond = func(got *receiver.Received) receiver.Reply {
+			got.Looked.Store(true)
+			return receiver.Reply{Status: http.StatusAccepted, Body: "called", Header: http.Header{"X-Called": {"yes"}}}
+		}
+		st.target = e.URL
 	case "Invoke":
 		s.runs.child = s.newPeer("the invoked workflow", scripted{name: "inner", kind: "Run"})
-		st.target = s.runs.child.endpoint.url
+		st.target = s.runs.child.endpoint.URL
 	}
 	steps := []scripted{st}
 	if next != "" {
@@ -133,16 +138,16 @@ func (s *scenario) workflowFailsTwice(first, second int) error {
 		return err
 	}
 	p, calls := s.runs.peer, 0
-	p.endpoint.respond = func(got *received) reply {
+	p.endpoint.Respond = func(got *receiver.Received) receiver.Reply {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		calls++
-		got.looked.Store(true)
+		got.Looked.Store(true)
 		status := first
 		if calls > 1 {
 			status = second
 		}
-		return p.answer(reply{Status: status, Body: fmt.Sprintf("attempt %d", calls), Header: http.Header{"X-Attempt": {strconv.Itoa(calls)}}})
+		return p.answer(receiver.Reply{Status: status, Body: fmt.Sprintf("attempt %d", calls), Header: http.Header{"X-Attempt": {strconv.Itoa(calls)}}})
 	}
 	return nil
 }
@@ -168,7 +173,7 @@ func (s *scenario) runRetries(n int) error {
 	if name := s.bound("headers", "retry_delay"); name != "" {
 		s.configure(name, "1000")
 	} else if n > 1 && !s.clock.virtual() {
-		return skip(BudgetExhausted, "%d retries take minutes; bind headers.retry_delay to make them short", n)
+		return skip(report.BudgetExhausted, "%d retries take minutes; bind headers.retry_delay to make them short", n)
 	}
 	return nil
 }
@@ -181,7 +186,7 @@ func (s *scenario) trigger(p *peer, body string) (string, error) {
 		return "", err
 	}
 	if d.Trigger == nil {
-		return "", skip(DriverMissing, "drivers.run has no trigger")
+		return "", skip(report.DriverMissing, "drivers.run has no trigger")
 	}
 	if s.runs.header.Get("Svc-Retries") == "" {
 		s.configure("Svc-Retries", "0")
@@ -194,7 +199,7 @@ func (s *scenario) trigger(p *peer, body string) (string, error) {
 	id := fmt.Sprintf("wfr_%sr%d", s.key, len(s.runs.ids))
 	trigger := *d.Trigger
 	trigger.Kind = "http"
-	a, err := s.run("run", trigger, map[string]string{"workflow": p.endpoint.url, "runId": id, "body": body}, s.runs.header)
+	a, err := s.run("run", trigger, map[string]string{"workflow": p.endpoint.URL, "runId": id, "body": body}, s.runs.header)
 	if err != nil {
 		return "", err
 	}
@@ -284,8 +289,8 @@ func unless(err error) error {
 	if err == nil {
 		return nil
 	}
-	if f, ok := err.(*Failure); ok { //nolint:errorlint // as it was made
-		return skip(PrerequisiteFailed, "%s", f.Error())
+	if f, ok := err.(*report.Failure); ok { //nolint:errorlint // as it was made
+		return skip(report.PrerequisiteFailed, "%s", f.Error())
 	}
 	return err
 }

@@ -12,6 +12,10 @@ import (
 	"time"
 
 	"github.com/cucumber/godog"
+
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
 )
 
 // scenario is everything that one scenario knows: its names, its endpoints, and
@@ -20,16 +24,16 @@ type scenario struct {
 	ctx    context.Context
 	suite  *suite
 	key    string // names what it creates: letters, digits and hyphens
-	result Result
-	auth   Auth
+	result report.Result
+	auth   target.Auth
 	hidden []string // further secrets
-	urls   URLs
+	urls   target.URLs
 	user   string // id of the messaging user
 	clock  clock
 	limit  context.CancelFunc
 
-	endpoints []*endpoint
-	named     map[string]*endpoint
+	endpoints []*receiver.Endpoint
+	named     map[string]*receiver.Endpoint
 	asked     *answer      // the last request that a When step made
 	unlooked  map[int]bool // exchanges that no step has judged
 
@@ -118,8 +122,8 @@ func bound(method any) any {
 
 // inconclusive ends a scenario without a verdict on the target.
 type inconclusive struct {
-	verdict Verdict // Inconclusive, NotApplicable or HarnessError
-	reason  Reason
+	verdict report.Verdict // Inconclusive, NotApplicable or HarnessError
+	reason  report.Reason
 	detail  string
 }
 
@@ -129,13 +133,13 @@ func (i *inconclusive) Error() string { return string(i.reason) + ": " + i.detai
 func (i *inconclusive) Is(target error) bool { return target == godog.ErrSkip }
 
 // skip says why a scenario cannot judge the target.
-func skip(reason Reason, format string, args ...any) error {
-	return &inconclusive{Inconclusive, reason, fmt.Sprintf(format, args...)}
+func skip(reason report.Reason, format string, args ...any) error {
+	return &inconclusive{report.Inconclusive, reason, fmt.Sprintf(format, args...)}
 }
 
 // harness says that the suite or a driver is at fault, not the target.
-func harness(reason Reason, format string, args ...any) error {
-	return &inconclusive{HarnessError, reason, fmt.Sprintf(format, args...)}
+func harness(reason report.Reason, format string, args ...any) error {
+	return &inconclusive{report.HarnessError, reason, fmt.Sprintf(format, args...)}
 }
 
 // begin prepares a scenario: credentials, addresses and a clock; where a clock is
@@ -144,8 +148,8 @@ func (st *suite) begin(ctx context.Context, p *picked) (*scenario, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, st.cfg.timeout(), errors.New("the scenario took too long"))
 	t := &st.cfg.Target
 	s := &scenario{
-		suite: st, key: fmt.Sprintf("%s%d", st.id, st.number.Add(1)), limit: cancel, auth: t.Target.Auth, urls: t.Target.URLs.filled(),
-		user: string(t.Fixtures.StatsUserID), named: map[string]*endpoint{}, unlooked: map[int]bool{}, arrived: make(chan struct{}),
+		suite: st, key: fmt.Sprintf("%s%d", st.id, st.number.Add(1)), limit: cancel, auth: t.Target.Auth, urls: t.Target.URLs.Filled(),
+		user: string(t.Fixtures.StatsUserID), named: map[string]*receiver.Endpoint{}, unlooked: map[int]bool{}, arrived: make(chan struct{}),
 	}
 	s.result = p.result
 	s.result.Started = now()
@@ -171,7 +175,7 @@ func (s *scenario) ownAccount(password string) error {
 	}
 	fields := [...]struct {
 		name string
-		into *Secret
+		into *target.Secret
 	}{
 		{"token", &s.auth.Bearer}, {"vectorToken", &s.auth.VectorBearer}, {"kvToken", &s.auth.KVBearer},
 
@@ -179,7 +183,7 @@ func (s *scenario) ownAccount(password string) error {
 	}
 	for _, f := range fields {
 		if v, ok := text(made.json, "/"+f.name); ok {
-			*f.into = Secret(v)
+			*f.into = target.Secret(v)
 		}
 	}
 	for _, name := range []string{"currentSigningKey", "nextSigningKey"} {
@@ -207,18 +211,18 @@ func (s *scenario) finish() {
 	s.over = true
 	s.mu.Unlock()
 	for _, e := range s.endpoints {
-		for _, got := range e.deliveries() {
-			s.result.Deliveries = append(s.result.Deliveries, Delivery{
-				Endpoint: e.name, Method: got.method, Path: s.masked(got.path), Header: s.maskedHeader(got.header),
-				Body: s.maskedBody(got.body), Answered: int(got.status.Load()), At: got.at.Sub(s.result.Started),
+		for _, got := range e.Deliveries() {
+			s.result.Deliveries = append(s.result.Deliveries, report.Delivery{
+				Endpoint: e.Name, Method: got.Method, Path: s.masked(got.Path), Header: s.maskedHeader(got.Header),
+				Body: s.maskedBody(got.Body), Answered: int(got.Status.Load()), At: got.At.Sub(s.result.Started),
 			})
 		}
-		e.end()
+		e.End()
 	}
 	if s.plugin.stop != nil {
 		s.plugin.stop()
 	}
-	slices.SortStableFunc(s.result.Deliveries, func(a, b Delivery) int { return int(a.At - b.At) })
+	slices.SortStableFunc(s.result.Deliveries, func(a, b report.Delivery) int { return int(a.At - b.At) })
 	s.result.Duration = since(s.result.Started)
 }
 
@@ -241,9 +245,9 @@ func (s *scenario) unasserted() error {
 		}
 	}
 	for _, e := range s.endpoints {
-		for _, got := range e.deliveries() {
-			if !got.looked.Load() && !e.aside {
-				return fmt.Errorf("unasserted delivery to %s: %s %s", e.name, got.method, clip(string(got.body)))
+		for _, got := range e.Deliveries() {
+			if !got.Looked.Load() && !e.Aside {
+				return fmt.Errorf("unasserted delivery to %s: %s %s", e.Name, got.Method, clip(string(got.Body)))
 			}
 		}
 	}
@@ -252,7 +256,7 @@ func (s *scenario) unasserted() error {
 
 // keep adds an exchange and gives its index. Workflow endpoints of the suite send
 // from the receiver's goroutines.
-func (s *scenario) keep(x Exchange) int {
+func (s *scenario) keep(x report.Exchange) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over { // a late call of a workflow endpoint is no part of the evidence
@@ -293,24 +297,15 @@ func (s *scenario) arrivals() <-chan struct{} {
 }
 
 // endpoint is the destination with that nickname, made when first named.
-func (s *scenario) endpoint(name string, script ...reply) *endpoint {
+func (s *scenario) endpoint(name string, script ...receiver.Reply) *receiver.Endpoint {
 	if e := s.named[name]; e != nil {
 		return e
 	}
-	e := s.suite.receiver.endpoint(s, name, script...)
+	e := s.suite.receiver.Endpoint(s.suite.id, s.key, name, script...)
+	e.Wake = s.wake
 	s.named[name] = e
 	s.endpoints = append(s.endpoints, e)
 	return e
-}
-
-// look marks all that has come to an endpoint as judged, and gives it.
-func (e *endpoint) look() []*received {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, got := range e.got {
-		got.looked.Store(true)
-	}
-	return slices.Clone(e.got)
 }
 
 // within waits for a check with the budget for deliveries, and eventually with
@@ -333,15 +328,15 @@ func (s *scenario) afterRetries(check func() error) error {
 func (s *scenario) absent(check func() error) error {
 	e := s.endpoint(fmt.Sprintf("sentinel %d", len(s.endpoints)))
 	started := now()
-	a, err := s.do(ask{op: "publishMessage", vars: map[string]string{"destination": e.url}, method: s.publishMethod(), body: []byte("sentinel")})
+	a, err := s.do(ask{op: "publishMessage", vars: map[string]string{"destination": e.URL}, method: s.publishMethod(), body: []byte("sentinel")})
 	if err != nil {
 		return err
 	}
 	if err := a.accepted(); err != nil {
-		return skip(PrerequisiteFailed, "the sentinel was refused with status %d", a.status)
+		return skip(report.PrerequisiteFailed, "the sentinel was refused with status %d", a.status)
 	}
 	if err := s.settled(e, 1); err != nil {
-		return skip(PrerequisiteFailed, "the sentinel did not arrive")
+		return skip(report.PrerequisiteFailed, "the sentinel did not arrive")
 	}
 	if !s.clock.virtual() {
 		if err := s.clock.pass(s.ctx, max(time.Second, 3*since(started))); err != nil {
@@ -352,9 +347,9 @@ func (s *scenario) absent(check func() error) error {
 }
 
 // settled waits for n deliveries without moving time.
-func (s *scenario) settled(e *endpoint, n int) error {
+func (s *scenario) settled(e *receiver.Endpoint, n int) error {
 	check := func() error {
-		if got := e.look(); len(got) < n {
+		if got := e.Look(); len(got) < n {
 			return fmt.Errorf("%d of %d deliveries", len(got), n)
 		}
 		return nil
@@ -374,7 +369,7 @@ func (a *answer) accepted() error {
 	if a.ok() {
 		return nil
 	}
-	return &Failure{Message: "the request was refused", Want: "a 2xx status", Got: fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)), Exchange: a.exchange}
+	return &report.Failure{Message: "the request was refused", Want: "a 2xx status", Got: fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)), Exchange: a.exchange}
 }
 
 // refused is nil for anything but a 2xx.
@@ -383,13 +378,13 @@ func (a *answer) refused() error {
 	if !a.ok() {
 		return nil
 	}
-	return &Failure{Message: "the request was accepted", Want: "a refusal: any status but 2xx", Got: fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)), Exchange: a.exchange}
+	return &report.Failure{Message: "the request was accepted", Want: "a refusal: any status but 2xx", Got: fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)), Exchange: a.exchange}
 }
 
 // fails is a failure of this answer at a JSON pointer.
 func (a *answer) fails(pointer, message, want, got string) error {
 	a.scenario.looked(a.exchange)
-	return &Failure{Message: message, Pointer: pointer, Want: want, Got: clip(got), Exchange: a.exchange}
+	return &report.Failure{Message: message, Pointer: pointer, Want: want, Got: clip(got), Exchange: a.exchange}
 }
 
 // observe records what a target does at an open point.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+
+	"github.com/understudy-mock/understudy/conformance/report"
 )
 
 // searching are the search indexes of a scenario.
@@ -31,7 +33,7 @@ func (s *scenario) makeSearchIndex(name string) (string, error) {
 	if id := s.suite.disposable(); id != "" {
 		return id, nil
 	}
-	return "", skip(FixtureUnsatisfied, "neither driver search nor fixtures.disposable_search_index_ids: what may be deleted")
+	return "", skip(report.FixtureUnsatisfied, "neither driver search nor fixtures.disposable_search_index_ids: what may be deleted")
 }
 
 // disposable gives away an index of the target file, each once.
@@ -80,7 +82,7 @@ func (s *scenario) answersString() error {
 func (s *scenario) found(id string) (bool, error) {
 	a, err := s.drive("search_look", map[string]string{"id": id})
 	var i *inconclusive
-	if err != nil && a != nil && errors.As(err, &i) && i.reason == DriverFailed {
+	if err != nil && a != nil && errors.As(err, &i) && i.reason == report.DriverFailed {
 		return false, nil // it says no
 	}
 	return err == nil, err

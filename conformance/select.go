@@ -9,6 +9,8 @@ import (
 	"github.com/cucumber/godog"
 	messages "github.com/cucumber/messages/go/v21"
 
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/features"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -20,7 +22,7 @@ type picked struct {
 	area   string // publish, dlq ...
 	serial bool
 	done   bool
-	result Result // what is known before it runs
+	result report.Result // what is known before it runs
 }
 
 // Listed is a scenario as `conform --list` prints it.
@@ -91,8 +93,8 @@ func choose(cfg Config) ([]picked, error) {
 		}
 	}
 	for _, p := range profiles {
-		if !slices.Contains(ProfileNames, p) {
-			return nil, fmt.Errorf("%w: profile %q: accepted are %s", ErrUsage, p, strings.Join(ProfileNames, ", "))
+		if !slices.Contains(target.ProfileNames, p) {
+			return nil, fmt.Errorf("%w: profile %q: accepted are %s", ErrUsage, p, strings.Join(target.ProfileNames, ", "))
 		}
 	}
 	if len(all) == 0 {
@@ -108,7 +110,7 @@ func overlap(a, b []string) bool {
 // pick reads what a pickle says about itself.
 func pick(f *messages.Feature, uri string, pickle *messages.Pickle) picked {
 	file := uri[strings.LastIndex(uri, "/")+1:]
-	p := picked{key: pickleKey(pickle), file: file, result: Result{Feature: f.Name, Name: pickle.Name}}
+	p := picked{key: pickleKey(pickle), file: file, result: report.Result{Feature: f.Name, Name: pickle.Name}}
 	rule, line := place(f, pickle)
 	p.result.Rule, p.result.Location = rule, fmt.Sprintf("%s:%d", file, line)
 	for _, tag := range pickle.Tags {
@@ -119,7 +121,7 @@ func pick(f *messages.Feature, uri string, pickle *messages.Pickle) picked {
 			if !slices.Contains(p.result.Requirements, name[1:]) {
 				p.result.Requirements = append(p.result.Requirements, name[1:])
 			}
-			if profile := profileOf(name[1:]); !slices.Contains(p.result.Profiles, profile) {
+			if profile := target.ProfileOf(name[1:]); !slices.Contains(p.result.Profiles, profile) {
 				p.result.Profiles = append(p.result.Profiles, profile)
 			}
 		case strings.HasPrefix(name, "@area-"):
@@ -176,16 +178,4 @@ func pickleKey(p *messages.Pickle) string {
 		b.WriteString("\x00" + s.Text)
 	}
 	return b.String()
-}
-
-// ProfileNames are the profiles that a target can claim.
-var ProfileNames = []string{"MSG", "GROUP", "WF-READ", "WF-RECOVER", "FLOW", "USAGE", "INDEX", "RATELIMIT", "EXT"}
-
-// profileOf is the profile of a requirement; one that nobody knows is an
-// extension's until the lint says so.
-func profileOf(id string) string {
-	if register, err := spec.LoadRequirements(); err == nil && register.ByID(id) != nil {
-		return register.ByID(id).Profile
-	}
-	return "EXT"
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/understudy-mock/understudy/conformance/report"
 )
 
 // statistics are what a scenario has read.
@@ -61,7 +63,7 @@ func (s *scenario) statsPath() string {
 
 func (s *scenario) getStats(period string) (*answer, error) {
 	if s.user == "" {
-		return nil, skip(FixtureUnsatisfied, "fixtures.stats_user_id: whose statistics")
+		return nil, skip(report.FixtureUnsatisfied, "fixtures.stats_user_id: whose statistics")
 	}
 	q := ask{op: "getUsageStatistics", vars: map[string]string{"id": s.user}, path: s.statsPath()}
 	if period != "" {

@@ -16,6 +16,9 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/features"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -25,7 +28,7 @@ var Version = "devel"
 
 // Config says what to run and against what. Target is required.
 type Config struct {
-	Target Target
+	Target target.Target
 
 	Profiles     []string     // empty: those of the target
 	Basis        []spec.Basis // empty: stated and implied
@@ -40,7 +43,7 @@ type Config struct {
 	SkipCanary   bool         // no preflight publish
 
 	// Progress is called, one call at a time, when a scenario ends.
-	Progress func(done, total int, running []string, last *Result)
+	Progress func(done, total int, running []string, last *report.Result)
 	FS       fs.FS // features; nil: those of package features
 }
 
@@ -61,7 +64,7 @@ type suite struct {
 	id       string // cf-...
 	doc      *spec.Document
 	dialect  *spec.Dialect
-	receiver *receiver
+	receiver *receiver.Receiver
 	http     *http.Client
 	number   atomic.Int64
 	requests atomic.Int64
@@ -71,7 +74,7 @@ type suite struct {
 	mu           sync.Mutex
 	picked       map[string]*picked // by key of a pickle
 	total        int
-	results      []Result
+	results      []report.Result
 	running      []string
 	observations map[string][]string
 	exhausted    string
@@ -81,7 +84,7 @@ type suite struct {
 // Run runs the scenarios that are asked for and judges the target by them. An
 // error means that there is no verdict: it wraps ErrUsage or ErrPreflight, or is
 // the suite's own fault.
-func Run(ctx context.Context, cfg Config) (*Report, error) {
+func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 	doc, err := spec.Load()
 	if err != nil {
 		return nil, err
@@ -89,9 +92,9 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	if cfg.FS == nil {
 		cfg.FS = features.FS
 	}
-	cfg.Target.fill()
+	cfg.Target.Fill()
 	st := &suite{
-		cfg: cfg, id: "cf" + strings.ToLower(rand.Text()[:5]), doc: doc, dialect: cfg.Target.Bindings.dialect(),
+		cfg: cfg, id: "cf" + strings.ToLower(rand.Text()[:5]), doc: doc, dialect: cfg.Target.Bindings.Dialect(),
 		http: newHTTP(ctx, cfg.concurrency()), picked: map[string]*picked{}, observations: map[string][]string{},
 	}
 	defer st.http.CloseIdleConnections()
@@ -99,19 +102,19 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	expected, err := loadBaseline(cfg.Target.ExpectedFailures, false)
+	expected, err := target.LoadBaseline(cfg.Target.ExpectedFailures, false)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
 	}
-	flaky, err := loadBaseline(cfg.Target.KnownFlaky, true)
+	flaky, err := target.LoadBaseline(cfg.Target.KnownFlaky, true)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
 	}
-	st.receiver, err = newReceiver(ctx, cfg.Target.Receiver)
+	st.receiver, err = receiver.New(ctx, cfg.Target.Receiver, st.dialect)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
 	}
-	defer st.receiver.close()
+	defer st.receiver.Close()
 	started := now()
 	absent, err := st.preflight(ctx)
 	if err != nil {
@@ -123,7 +126,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	for i := range selection {
 		p := &selection[i]
 		if reason, gone := absent[p.area]; gone {
-			p.result.Verdict, p.result.Detail = NotApplicable, reason
+			p.result.Verdict, p.result.Detail = report.NotApplicable, reason
 			st.results = append(st.results, p.result)
 			continue
 		}
@@ -137,8 +140,8 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	}
 	report := st.report(ctx, selection)
 	report.Started, report.Duration = started, since(started)
-	expected.apply(report, started)
-	flaky.apply(report, started)
+	report.Apply(expected, started)
+	report.Apply(flaky, started)
 	return report, nil
 }
 
@@ -196,7 +199,7 @@ func (st *suite) hooks(sc *godog.ScenarioContext, serial bool) {
 			return ctx, godog.ErrSkip
 		}
 		s, err := st.begin(ctx, p)
-		s.result.note(err)
+		s.note(err)
 		return s.ctx, err
 	})
 	sc.StepContext().After(func(ctx context.Context, pickle *godog.Step, status godog.StepResultStatus, err error) (context.Context, error) {
@@ -208,7 +211,7 @@ func (st *suite) hooks(sc *godog.ScenarioContext, serial bool) {
 	sc.After(func(ctx context.Context, pickle *godog.Scenario, _ error) (context.Context, error) {
 		if s := of(ctx); s != nil {
 			if s.result.Verdict == "" {
-				s.result.note(s.unasserted())
+				s.note(s.unasserted())
 			}
 			s.finish()
 			st.ended(pickleKey(pickle), s)
@@ -219,15 +222,15 @@ func (st *suite) hooks(sc *godog.ScenarioContext, serial bool) {
 
 // stepped records a step; the first that does not pass decides.
 func (s *scenario) stepped(text string, status godog.StepResultStatus, err error) {
-	st := Step{Text: text, Verdict: Pass}
+	st := report.Step{Text: text, Verdict: report.Pass}
 	switch {
 	case s.result.Verdict != "":
-		st.Verdict = NotSelected // behind the one that decided
+		st.Verdict = report.NotSelected // behind the one that decided
 	case status == godog.StepUndefined || status == godog.StepAmbiguous || status == godog.StepPending:
 		err = harness("", "no single step matches %q", text)
 	}
 	if s.result.Verdict == "" && err != nil {
-		s.result.note(err)
+		s.note(err)
 		st.Verdict, st.Detail = s.result.Verdict, s.masked(err.Error())
 		if s.result.Failure != nil {
 			s.result.Failure.Step = text
@@ -237,26 +240,27 @@ func (s *scenario) stepped(text string, status godog.StepResultStatus, err error
 }
 
 // note turns an error into the verdict of a scenario.
-func (r *Result) note(err error) {
+func (s *scenario) note(err error) {
+	r := &s.result
 	if err == nil {
 		return
 	}
-	var f *Failure
+	var f *report.Failure
 	var i *inconclusive
 	switch {
 	case errors.As(err, &i):
 		r.Verdict, r.Reason, r.Detail = i.verdict, i.reason, i.detail
 	case errors.As(err, &f):
-		r.Verdict, r.Failure, r.Detail = Fail, f, err.Error()
+		r.Verdict, r.Failure, r.Detail = report.Fail, f, err.Error()
 	default:
-		r.Verdict, r.Failure, r.Detail = Fail, &Failure{Message: err.Error(), Exchange: len(r.Exchanges) - 1}, err.Error()
+		r.Verdict, r.Failure, r.Detail = report.Fail, &report.Failure{Message: err.Error(), Exchange: len(r.Exchanges) - 1}, err.Error()
 	}
-	if r.Verdict == Fail {
+	if r.Verdict == report.Fail {
 		switch r.Basis {
 		case spec.Implied:
-			r.Verdict = Warn
+			r.Verdict = report.Warn
 		case spec.Open:
-			r.Verdict = Observed
+			r.Verdict = report.Observed
 		}
 	}
 }
@@ -264,9 +268,9 @@ func (r *Result) note(err error) {
 // ended takes a scenario's result.
 func (st *suite) ended(key string, s *scenario) {
 	if s.result.Verdict == "" {
-		s.result.Verdict = Pass
+		s.result.Verdict = report.Pass
 		if s.result.Basis == spec.Open {
-			s.result.Verdict = Observed
+			s.result.Verdict = report.Observed
 		}
 	}
 	if s.result.Failure != nil {
@@ -307,7 +311,7 @@ func (st *suite) spend(op *spec.Operation) error {
 			st.mu.Lock()
 			st.exhausted = fmt.Sprintf("limits.%s: %d", l.name, l.most)
 			st.mu.Unlock()
-			return skip(BudgetExhausted, "limits.%s: %d (before %s)", l.name, l.most, op.ID)
+			return skip(report.BudgetExhausted, "limits.%s: %d (before %s)", l.name, l.most, op.ID)
 		}
 	}
 	return nil
@@ -340,23 +344,23 @@ func (c *Config) timeout() time.Duration {
 }
 
 // report puts the results together, in the order of the features.
-func (st *suite) report(ctx context.Context, selection []picked) *Report {
+func (st *suite) report(ctx context.Context, selection []picked) *report.Report {
 	order := map[string]int{}
 	for i := range selection {
 		order[selection[i].result.Location+selection[i].result.Name] = i
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	slices.SortFunc(st.results, func(a, b Result) int { return order[a.Location+a.Name] - order[b.Location+b.Name] })
+	slices.SortFunc(st.results, func(a, b report.Result) int { return order[a.Location+a.Name] - order[b.Location+b.Name] })
 	t := &st.cfg.Target
 	mode := "live"
 	if t.Drivers["clock"].Kind == "control" {
 		mode = "clock driver"
 	}
-	r := &Report{
+	r := &report.Report{
 		Suite: Version, Revision: t.Spec, Run: st.id, Results: st.results, Observations: st.observations, Exhausted: st.exhausted,
-		Target: TargetSummary{Name: t.Target.Name, Version: t.Target.Version, URLs: t.Target.URLs.byName(), Mode: mode, Receiver: t.Receiver.Mode},
-		strict: st.cfg.Strict, acceptPartial: st.cfg.Accept,
+		Target: report.Target{Name: t.Target.Name, Version: t.Target.Version, URLs: t.Target.URLs.ByName(), Mode: mode, Receiver: t.Receiver.Mode},
+		Strict: st.cfg.Strict, AcceptPartial: st.cfg.Accept,
 	}
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errWall):
@@ -364,7 +368,15 @@ func (st *suite) report(ctx context.Context, selection []picked) *Report {
 	case cause != nil:
 		r.Interrupted = true
 	}
-	r.summarise(selection)
+	var profiles []string
+	for i := range selection {
+		for _, p := range selection[i].result.Profiles {
+			if !slices.Contains(profiles, p) {
+				profiles = append(profiles, p)
+			}
+		}
+	}
+	r.Summarise(profiles)
 	return r
 }
 

@@ -78,7 +78,7 @@ func init() { mockserver.Version, conformance.Version = built(), built() }
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	args, config, err := configFile(args)
 	if err != nil {
-		return report(errs, err)
+		return failWith(errs, err)
 	}
 	stopped := -1
 	parser, err := kong.New(&cli{},
@@ -92,7 +92,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {
-		return report(errs, err)
+		return failWith(errs, err)
 	}
 	if asksForHelp(parser, args) {
 		args = append(args, "--help")
@@ -105,14 +105,14 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		err = config.unknown(parsed)
 	}
 	if err != nil {
-		return report(errs, usage("%w", err))
+		return failWith(errs, usage("%w", err))
 	}
 	e := &env{ctx: ctx, out: out, err: errs}
 	err = parsed.Run(e)
 	for _, end := range e.atEnd {
 		end()
 	}
-	return report(errs, err)
+	return failWith(errs, err)
 }
 
 // built is the version: that of the build, or of the module for `go install`.
@@ -123,8 +123,8 @@ func built() string {
 	return version
 }
 
-// report prints an error in one line and chooses the exit code.
-func report(errs io.Writer, err error) int {
+// failWith prints an error in one line and chooses the exit code.
+func failWith(errs io.Writer, err error) int {
 	if err == nil {
 		return exitFine
 	}

@@ -21,6 +21,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
 	"github.com/understudy-mock/understudy/spec"
@@ -46,8 +48,8 @@ type ConformCmd struct {
 // Run judges the target; its exit code is the verdict.
 func (c *ConformCmd) Run(e *env) error {
 	for _, one := range c.Report { // before anything runs
-		if format, file, ok := strings.Cut(one, "="); !ok || file == "" || !slices.Contains(conformance.ReportFormats(), format) {
-			return usage("--report %q: accepted is FORMAT=FILE, FORMAT one of %s", one, strings.Join(conformance.ReportFormats(), ", "))
+		if format, file, ok := strings.Cut(one, "="); !ok || file == "" || !slices.Contains(report.Formats(), format) {
+			return usage("--report %q: accepted is FORMAT=FILE, FORMAT one of %s", one, strings.Join(report.Formats(), ", "))
 		}
 	}
 	cfg, stop, err := c.config()
@@ -62,19 +64,19 @@ func (c *ConformCmd) Run(e *env) error {
 		return c.list(e.out, cfg)
 	}
 	cfg.Progress = progress(e.err)
-	report, err := conformance.Run(e.ctx, cfg)
+	judged, err := conformance.Run(e.ctx, cfg)
 	switch {
 	case errors.Is(err, conformance.ErrUsage):
-		return &exit{conformance.ExitUsage, err}
+		return &exit{report.ExitUsage, err}
 	case errors.Is(err, conformance.ErrPreflight):
-		return &exit{conformance.ExitPreflight, err}
+		return &exit{report.ExitPreflight, err}
 	case err != nil:
-		return &exit{conformance.ExitHarness, err}
+		return &exit{report.ExitHarness, err}
 	}
-	if err := c.write(e.out, report); err != nil {
+	if err := c.write(e.out, judged); err != nil {
 		return err
 	}
-	if code := report.ExitCode(); code != conformance.ExitConformant {
+	if code := judged.ExitCode(); code != report.ExitConformant {
 		return &exit{code, errors.New("")}
 	}
 	return nil
@@ -88,11 +90,11 @@ func (c *ConformCmd) config() (conformance.Config, func(), error) {
 	}
 	nothing := func() {}
 	if c.Target != "" {
-		target, err := conformance.LoadTarget(c.Target)
+		loaded, err := target.Load(c.Target)
 		if err != nil {
-			return cfg, nothing, &exit{conformance.ExitUsage, err}
+			return cfg, nothing, &exit{report.ExitUsage, err}
 		}
-		cfg.Target = *target
+		cfg.Target = *loaded
 		return cfg, nothing, nil
 	}
 	s, err := mockserver.Run(mockserver.Config{Clock: c.Clock, Log: quietLog()})
@@ -112,8 +114,8 @@ var ownTargetFile []byte
 
 // ownTarget is the target file of a stand-in, with the addresses and
 // credentials of its environment.
-func ownTarget(vars []mockserver.EnvVar, manual bool) conformance.Target {
-	var t conformance.Target
+func ownTarget(vars []mockserver.EnvVar, manual bool) target.Target {
+	var t target.Target
 	decoder := yaml.NewDecoder(bytes.NewReader(ownTargetFile))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&t); err != nil {
@@ -124,13 +126,13 @@ func ownTarget(vars []mockserver.EnvVar, manual bool) conformance.Target {
 		values[strings.TrimPrefix(v.Name, "UNDERSTUDY_")] = v.Value
 	}
 	t.Target.Version = mockserver.Version
-	t.Target.URLs = conformance.URLs{Base: values["URL"], Region: values["REGION_URL"], Dev: values["MANAGEMENT_URL"], Vector: values["VECTOR_URL"], KV: values["KV_URL"]}
+	t.Target.URLs = target.URLs{Base: values["URL"], Region: values["REGION_URL"], Dev: values["MANAGEMENT_URL"], Vector: values["VECTOR_URL"], KV: values["KV_URL"]}
 	a := &t.Target.Auth
-	a.Bearer, a.VectorBearer, a.KVBearer = conformance.Secret(values["TOKEN"]), conformance.Secret(values["VECTOR_TOKEN"]), conformance.Secret(values["KV_TOKEN"])
-	a.Basic.Username, a.Basic.Password = conformance.Secret(values["MANAGEMENT_USERNAME"]), conformance.Secret(values["MANAGEMENT_PASSWORD"])
-	t.Fixtures.StatsUserID = conformance.Secret(values["USER_ID"])
+	a.Bearer, a.VectorBearer, a.KVBearer = target.Secret(values["TOKEN"]), target.Secret(values["VECTOR_TOKEN"]), target.Secret(values["KV_TOKEN"])
+	a.Basic.Username, a.Basic.Password = target.Secret(values["MANAGEMENT_USERNAME"]), target.Secret(values["MANAGEMENT_PASSWORD"])
+	t.Fixtures.StatsUserID = target.Secret(values["USER_ID"])
 	if manual {
-		t.Drivers["clock"] = conformance.Driver{Kind: "control", URL: values["URL"] + "/_understudy"}
+		t.Drivers["clock"] = target.Driver{Kind: "control", URL: values["URL"] + "/_understudy"}
 	}
 	return t
 }
@@ -139,7 +141,7 @@ func ownTarget(vars []mockserver.EnvVar, manual bool) conformance.Target {
 func (c *ConformCmd) list(w io.Writer, cfg conformance.Config) error {
 	list, err := conformance.List(cfg)
 	if err != nil {
-		return &exit{conformance.ExitUsage, err}
+		return &exit{report.ExitUsage, err}
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i := range list {
@@ -157,15 +159,15 @@ var reportFiles = map[string]string{
 
 // addReports adds what the target file asks for: reports in a folder, all of
 // them when it names no formats.
-func (c *ConformCmd) addReports(target conformance.Target) error {
-	dir := target.Report.Dir
+func (c *ConformCmd) addReports(t target.Target) error {
+	dir := t.Report.Dir
 	if dir == "" || c.List || c.DryRun {
 		return nil
 	}
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return usage("report.dir of the target file: %w", err)
 	}
-	formats := target.Report.Formats
+	formats := t.Report.Formats
 	if len(formats) == 0 {
 		formats = slices.Sorted(maps.Keys(reportFiles))
 	}
@@ -176,8 +178,8 @@ func (c *ConformCmd) addReports(target conformance.Target) error {
 }
 
 // write prints the report for people, and those that were asked for.
-func (c *ConformCmd) write(w io.Writer, r *conformance.Report) error {
-	if err := conformance.WriteReport("terminal", w, r); err != nil {
+func (c *ConformCmd) write(w io.Writer, r *report.Report) error {
+	if err := report.Write("terminal", w, r); err != nil {
 		return err
 	}
 	for _, one := range c.Report {
@@ -186,7 +188,7 @@ func (c *ConformCmd) write(w io.Writer, r *conformance.Report) error {
 		if err != nil {
 			return usage("--report: %w", err)
 		}
-		err = conformance.WriteReport(format, f, r)
+		err = report.Write(format, f, r)
 		if err = errors.Join(err, f.Close()); err != nil {
 			return usage("--report %s: %w", one, err)
 		}
@@ -200,7 +202,7 @@ func hostPlugin(_ context.Context, config []byte, upstream string) (string, func
 	if err != nil {
 		return "", nil, err
 	}
-	target, err := url.Parse(upstream)
+	address, err := url.Parse(upstream)
 	if err != nil {
 		return "", nil, err
 	}
@@ -209,7 +211,7 @@ func hostPlugin(_ context.Context, config []byte, upstream string) (string, func
 	if err != nil {
 		return "", nil, err
 	}
-	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(address) }}
 	host := httptest.NewServer(limit(proxy))
 	return host.URL, host.Close, nil
 }

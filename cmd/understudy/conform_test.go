@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -22,26 +25,26 @@ import (
 var everything = []spec.Basis{spec.Stated, spec.Implied, spec.Open, spec.Extension}
 
 // judge runs the suite and reports each scenario as a test of its own.
-func judge(t testing.TB, cfg conformance.Config) *conformance.Report {
+func judge(t testing.TB, cfg conformance.Config) *report.Report {
 	t.Helper()
-	report, err := conformance.Run(t.Context(), cfg)
+	judged, err := conformance.Run(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range report.Results {
-		r := &report.Results[i]
-		if r.Reason == conformance.DriverMissing && cfg.Target.Drivers["clock"].Kind == "" && slices.Contains(r.Tags, "@needs-driver-clock") {
+	for i := range judged.Results {
+		r := &judged.Results[i]
+		if r.Reason == report.DriverMissing && cfg.Target.Drivers["clock"].Kind == "" && slices.Contains(r.Tags, "@needs-driver-clock") {
 			continue // what takes minutes needs a clock that is moved
 		}
-		if r.Reason == conformance.BudgetExhausted && slices.Contains(r.Tags, "@time-window") {
+		if r.Reason == report.BudgetExhausted && slices.Contains(r.Tags, "@time-window") {
 			t.Logf("%s: %s", r.Name, r.Detail) // a machine that is too busy for windows of a second
 			continue
 		}
-		if r.Verdict != conformance.Pass && r.Verdict != conformance.Observed {
+		if r.Verdict != report.Pass && r.Verdict != report.Observed {
 			t.Errorf("%s: %s\n  %s %s %s", r.Location, r.Name, r.Verdict, r.Reason, r.Detail)
 		}
 	}
-	return report
+	return judged
 }
 
 // ownSuite is the whole suite against a stand-in in this process, with a manual
@@ -57,16 +60,16 @@ func TestConformOwn(t *testing.T) {
 	if raced { // what is left is what may race, and takes no time of the world
 		cfg.Tags = "not @time-window and not @time-long"
 	}
-	report := judge(t, cfg)
-	t.Logf("%d scenarios in %s", len(report.Results), report.Duration.Round(time.Millisecond))
+	judged := judge(t, cfg)
+	t.Logf("%d scenarios in %s", len(judged.Results), judged.Duration.Round(time.Millisecond))
 }
 
 // BenchmarkConformOwn measures the whole suite; the goal is 10 s on an idle
 // machine with 2 cores.
 func BenchmarkConformOwn(b *testing.B) {
 	for b.Loop() {
-		report := judge(b, ownSuite(b))
-		b.ReportMetric(float64(len(report.Results))/report.Duration.Seconds(), "scenarios/s")
+		judged := judge(b, ownSuite(b))
+		b.ReportMetric(float64(len(judged.Results))/judged.Duration.Seconds(), "scenarios/s")
 	}
 }
 
@@ -85,8 +88,8 @@ func TestConformProcess(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
-			report := judge(t, conformance.Config{Target: ownTarget(vars, false), Basis: everything, Concurrency: 24, Plugin: hostPlugin})
-			t.Logf("%d scenarios in %s", len(report.Results), report.Duration.Round(time.Millisecond))
+			judged := judge(t, conformance.Config{Target: ownTarget(vars, false), Basis: everything, Concurrency: 24, Plugin: hostPlugin})
+			t.Logf("%d scenarios in %s", len(judged.Results), judged.Duration.Round(time.Millisecond))
 		})
 	}
 	wg.Wait()
@@ -108,7 +111,7 @@ func TestConformSelectsNothing(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		code := run(t.Context(), append([]string{"conform"}, c.args...), &out, &errs)
-		if code != conformance.ExitUsage || !strings.Contains(errs.String(), c.want) {
+		if code != report.ExitUsage || !strings.Contains(errs.String(), c.want) {
 			t.Errorf("conform %q: exit %d, %q; want 2 and %q", c.args, code, errs.String(), c.want)
 		}
 	}
@@ -167,7 +170,7 @@ func TestConformAgainstWhatIsNoTarget(t *testing.T) {
 			}
 			var out, errs bytes.Buffer
 			code := run(t.Context(), []string{"conform", "--target", file}, &out, &errs)
-			if code != conformance.ExitPreflight || !strings.Contains(errs.String(), c.want) || strings.Count(errs.String(), "\n") != 1 {
+			if code != report.ExitPreflight || !strings.Contains(errs.String(), c.want) || strings.Count(errs.String(), "\n") != 1 {
 				t.Errorf("exit %d: %s%s; want 3 and %q", code, out.String(), errs.String(), c.want)
 			}
 		})
@@ -187,32 +190,32 @@ func TestConformAgainstAPart(t *testing.T) {
 		http.NotFound(w, r)
 	}))
 	t.Cleanup(part.Close)
-	target := ownTarget(u.Env(), true)
-	target.Target.URLs = conformance.URLs{Base: part.URL}
-	delete(target.Drivers, "group")
-	delete(target.Drivers, "run")
-	delete(target.Drivers, "pause")
-	delete(target.Drivers, "search")
-	report, err := conformance.Run(t.Context(), conformance.Config{Target: target})
+	own := ownTarget(u.Env(), true)
+	own.Target.URLs = target.URLs{Base: part.URL}
+	delete(own.Drivers, "group")
+	delete(own.Drivers, "run")
+	delete(own.Drivers, "pause")
+	delete(own.Drivers, "search")
+	judged, err := conformance.Run(t.Context(), conformance.Config{Target: own})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range report.Results {
-		r := &report.Results[i]
+	for i := range judged.Results {
+		r := &judged.Results[i]
 		publishing := strings.HasPrefix(r.Location, "publish.feature") || strings.HasPrefix(r.Location, "webhook.feature") || strings.HasPrefix(r.Location, "retry.feature")
-		if publishing && r.Verdict != conformance.Pass {
+		if publishing && r.Verdict != report.Pass {
 			t.Errorf("%s %s: %s %s", r.Location, r.Name, r.Verdict, r.Detail)
 		}
-		if r.Verdict == conformance.Fail && !strings.HasPrefix(r.Location, "auth.feature") {
+		if r.Verdict == report.Fail && !strings.HasPrefix(r.Location, "auth.feature") {
 			t.Errorf("%s %s fails, though the target does not claim it: %s", r.Location, r.Name, r.Detail)
 		}
 	}
-	target.Profiles = []string{"MSG", "WF-READ"}
-	claimed, err := conformance.Run(t.Context(), conformance.Config{Target: target})
+	own.Profiles = []string{"MSG", "WF-READ"}
+	claimed, err := conformance.Run(t.Context(), conformance.Config{Target: own})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code := claimed.ExitCode(); code != conformance.ExitFailed {
+	if code := claimed.ExitCode(); code != report.ExitFailed {
 		t.Errorf("what is claimed and missing: exit %d; want 1", code)
 	}
 }
@@ -223,18 +226,18 @@ func TestConformReports(t *testing.T) {
 	dir := t.TempDir()
 	var out, errs bytes.Buffer
 	args := []string{"conform", "--requirement", "REQ-RTY-004"}
-	for _, format := range conformance.ReportFormats() {
+	for _, format := range report.Formats() {
 		args = append(args, "--report", format+"="+filepath.Join(dir, format))
 	}
 	if code := run(t.Context(), args, &out, &errs); code != 0 {
 		t.Fatalf("exit %d: %s%s", code, out.String(), errs.String())
 	}
-	for _, format := range conformance.ReportFormats() {
+	for _, format := range report.Formats() {
 		if text, err := os.ReadFile(filepath.Join(dir, format)); err != nil || !bytes.Contains(text, []byte("RTY-004")) && format != "terminal" && format != "yaml" {
 			t.Errorf("%s: %v: %.200s", format, err, text)
 		}
 	}
-	if code := run(t.Context(), []string{"conform", "--report", "pdf=x"}, &out, &errs); code != conformance.ExitUsage {
+	if code := run(t.Context(), []string{"conform", "--report", "pdf=x"}, &out, &errs); code != report.ExitUsage {
 		t.Errorf("an unknown format: exit %d", code)
 	}
 }
@@ -244,16 +247,16 @@ func TestConformReports(t *testing.T) {
 func TestConformThroughATunnel(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
-	target := ownTarget(u.Env(), true)
-	target.Receiver.Mode = "tunnel"
-	target.Receiver.Tunnel.Command = "echo connecting; echo 'your url is http://127.0.0.1:{port} - enjoy'; sleep 600"
-	target.Receiver.Tunnel.URLPattern = `http://[0-9.]+:[0-9]+`
-	report, err := conformance.Run(t.Context(), conformance.Config{Target: target, Requirements: []string{"REQ-PUB-001"}})
-	if err != nil || report.ExitCode() != 0 {
-		t.Errorf("%v %+v", err, report)
+	own := ownTarget(u.Env(), true)
+	own.Receiver.Mode = "tunnel"
+	own.Receiver.Tunnel.Command = "echo connecting; echo 'your url is http://127.0.0.1:{port} - enjoy'; sleep 600"
+	own.Receiver.Tunnel.URLPattern = `http://[0-9.]+:[0-9]+`
+	judged, err := conformance.Run(t.Context(), conformance.Config{Target: own, Requirements: []string{"REQ-PUB-001"}})
+	if err != nil || judged.ExitCode() != 0 {
+		t.Errorf("%v %+v", err, judged)
 	}
-	target.Receiver.Tunnel.Command = "echo no url {port}"
-	if _, err := conformance.Run(t.Context(), conformance.Config{Target: target}); !errors.Is(err, conformance.ErrPreflight) || !strings.Contains(err.Error(), "before it printed a URL") {
+	own.Receiver.Tunnel.Command = "echo no url {port}"
+	if _, err := conformance.Run(t.Context(), conformance.Config{Target: own}); !errors.Is(err, conformance.ErrPreflight) || !strings.Contains(err.Error(), "before it printed a URL") {
 		t.Errorf("a tunnel that ends: %v", err)
 	}
 }
@@ -262,17 +265,17 @@ func TestConformThroughATunnel(t *testing.T) {
 func TestConformThroughARelay(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
-	relay := httptest.NewServer(&conformance.Relay{Token: "relay-secret"})
+	relay := httptest.NewServer(&receiver.Relay{Token: "relay-secret"})
 	t.Cleanup(relay.Close)
-	target := ownTarget(u.Env(), true)
-	target.Receiver.Mode = "relay"
-	target.Receiver.Relay.URL, target.Receiver.Relay.Token = relay.URL, "relay-secret"
-	report := judge(t, conformance.Config{Target: target, Profiles: []string{"MSG", "GROUP"}, SelfTest: true})
-	if code := report.ExitCode(); code != 0 {
+	own := ownTarget(u.Env(), true)
+	own.Receiver.Mode = "relay"
+	own.Receiver.Relay.URL, own.Receiver.Relay.Token = relay.URL, "relay-secret"
+	judged := judge(t, conformance.Config{Target: own, Profiles: []string{"MSG", "GROUP"}, SelfTest: true})
+	if code := judged.ExitCode(); code != 0 {
 		t.Errorf("exit %d", code)
 	}
-	target.Receiver.Relay.Token = "wrong"
-	if _, err := conformance.Run(t.Context(), conformance.Config{Target: target}); !errors.Is(err, conformance.ErrPreflight) || !strings.Contains(err.Error(), "is its token right?") {
+	own.Receiver.Relay.Token = "wrong"
+	if _, err := conformance.Run(t.Context(), conformance.Config{Target: own}); !errors.Is(err, conformance.ErrPreflight) || !strings.Contains(err.Error(), "is its token right?") {
 		t.Errorf("a wrong token: %v", err)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
 )
 
 var fencedYAML = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
@@ -34,12 +36,12 @@ func TestDocumentedTargetFileLoads(t *testing.T) {
 	if err := os.WriteFile(file, m[1], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	target, err := conformance.LoadTarget(file)
+	loaded, err := target.Load(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if target.Target.Name != "acme-queue" || target.Drivers["run"].Trigger == nil {
-		t.Errorf("read: %+v", target)
+	if loaded.Target.Name != "acme-queue" || loaded.Drivers["run"].Trigger == nil {
+		t.Errorf("read: %+v", loaded)
 	}
 }
 
@@ -118,30 +120,30 @@ func TestDocumentedValidation(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := strings.TrimSpace(strings.TrimPrefix(line, "listening at "))
-	target := strings.ReplaceAll(string(fencedYAML.FindSubmatch(text)[1]), "http://127.0.0.1:9000", address)
-	if err := os.WriteFile(filepath.Join(dir, "target.yaml"), []byte(target), 0o600); err != nil {
+	file := strings.ReplaceAll(string(fencedYAML.FindSubmatch(text)[1]), "http://127.0.0.1:9000", address)
+	if err := os.WriteFile(filepath.Join(dir, "target.yaml"), []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := conformance.LoadTarget(filepath.Join(dir, "target.yaml"))
+	loaded, err := target.Load(filepath.Join(dir, "target.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := conformance.Run(t.Context(), conformance.Config{Target: *loaded, Concurrency: 24})
+	judged, err := conformance.Run(t.Context(), conformance.Config{Target: *loaded, Concurrency: 24})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code := report.ExitCode(); code != conformance.ExitFailed {
+	if code := judged.ExitCode(); code != report.ExitFailed {
 		t.Errorf("exit %d; the page says 1", code)
 	}
-	for i := range report.Results {
-		r := &report.Results[i]
+	for i := range judged.Results {
+		r := &judged.Results[i]
 		gap := strings.Contains(strings.Join(r.Requirements, " "), "PUB-009") || strings.HasPrefix(r.Location, "webhook.feature") && strings.Contains(r.Name, "knows nothing but a URL")
 		switch {
-		case r.Verdict == conformance.Fail && !gap:
+		case r.Verdict == report.Fail && !gap:
 			t.Errorf("%s %s fails: %s", r.Location, r.Name, r.Detail)
-		case r.Verdict != conformance.Fail && gap:
+		case r.Verdict != report.Fail && gap:
 			t.Errorf("%s %s: %s; the gap was not found", r.Location, r.Name, r.Verdict)
-		case r.Verdict == conformance.HarnessError:
+		case r.Verdict == report.HarnessError:
 			t.Errorf("%s %s: %s", r.Location, r.Name, r.Detail)
 		}
 	}

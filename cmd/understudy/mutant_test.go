@@ -19,6 +19,7 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/conformance/mutant"
+	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
 	"github.com/understudy-mock/understudy/spec"
@@ -39,7 +40,7 @@ func trialOf() trial {
 
 // mutated runs the suite against a stand-in that is changed, and counts how often
 // something else went over the wire.
-func mutated(t *testing.T, m *mutant.Mutant, how trial) (*conformance.Report, int64) {
+func mutated(t *testing.T, m *mutant.Mutant, how trial) (*report.Report, int64) {
 	t.Helper()
 	var hits atomic.Int64
 	parts := m.Build(func() { hits.Add(1) })
@@ -58,14 +59,14 @@ func mutated(t *testing.T, m *mutant.Mutant, how trial) (*conformance.Report, in
 	}
 	front := httptest.NewServer(handler)
 	defer front.Close()
-	target := ownTarget(s.Env(), !how.live)
-	urls := &target.Target.URLs
+	own := ownTarget(s.Env(), !how.live)
+	urls := &own.Target.URLs
 	for _, u := range []*string{&urls.Base, &urls.Region, &urls.Dev, &urls.Vector} {
 		*u = front.URL
 	}
 	urls.KV = front.URL + "/kv"
 	cfg := conformance.Config{
-		Target: target, Basis: []spec.Basis{spec.Stated, spec.Implied}, Concurrency: 8, Plugin: mutatedPlugin(parts),
+		Target: own, Basis: []spec.Basis{spec.Stated, spec.Implied}, Concurrency: 8, Plugin: mutatedPlugin(parts),
 		Profiles: []string{"MSG", "GROUP", "WF-READ", "WF-RECOVER", "FLOW", "USAGE", "INDEX"},
 	}
 	if how.live {
@@ -81,11 +82,11 @@ func mutated(t *testing.T, m *mutant.Mutant, how trial) (*conformance.Report, in
 	} else if id != "" && how.scope == "profile" {
 		cfg.Profiles = []string{requirement(t, id).Profile}
 	}
-	report, err := conformance.Run(t.Context(), cfg)
+	judged, err := conformance.Run(t.Context(), cfg)
 	if err != nil {
 		t.Fatalf("%s: %v", m.ID, err)
 	}
-	return report, hits.Load()
+	return judged, hits.Load()
 }
 
 // requirement is that of the register.
@@ -151,11 +152,11 @@ func mutatedPlugin(parts mutant.Parts) conformance.PluginHost {
 }
 
 // failed are the requirements that did not hold, and the scenarios that said so.
-func failed(r *conformance.Report) map[string][]string {
+func failed(r *report.Report) map[string][]string {
 	out := map[string][]string{}
 	for i := range r.Results {
 		x := &r.Results[i]
-		if x.Verdict == conformance.Fail || x.Verdict == conformance.Warn || x.Verdict == conformance.HarnessError {
+		if x.Verdict == report.Fail || x.Verdict == report.Warn || x.Verdict == report.HarnessError {
 			for _, id := range x.Requirements {
 				id = strings.TrimPrefix(id, "REQ-")
 				out[id] = append(out[id], x.Name)
@@ -166,8 +167,8 @@ func failed(r *conformance.Report) map[string][]string {
 }
 
 // tooBusy reports whether the machine was too slow for windows of a second.
-func tooBusy(r *conformance.Report) bool {
-	return slices.ContainsFunc(r.Results, func(x conformance.Result) bool { return x.Reason == conformance.BudgetExhausted })
+func tooBusy(r *report.Report) bool {
+	return slices.ContainsFunc(r.Results, func(x report.Result) bool { return x.Reason == report.BudgetExhausted })
 }
 
 // TestMutants: each broken implementation is caught by the requirement that it
@@ -187,11 +188,11 @@ func TestMutants(t *testing.T) {
 			t.Run(m.ID, func(t *testing.T) {
 				t.Parallel()
 				for range max(times, 1) {
-					report, hits := mutated(t, m, how)
-					broken := failed(report)
-					for n := 0; n < 3 && len(broken[m.Breaks()]) == 0 && tooBusy(report); n++ {
-						report, hits = mutated(t, m, how)
-						broken = failed(report)
+					judged, hits := mutated(t, m, how)
+					broken := failed(judged)
+					for n := 0; n < 3 && len(broken[m.Breaks()]) == 0 && tooBusy(judged); n++ {
+						judged, hits = mutated(t, m, how)
+						broken = failed(judged)
 					}
 					killers := broken[m.Breaks()]
 					switch {
@@ -252,12 +253,12 @@ func TestLatitudes(t *testing.T) {
 		m := &all[i]
 		t.Run(m.ID, func(t *testing.T) {
 			t.Parallel()
-			report, hits := mutated(t, m, trialOf())
+			judged, hits := mutated(t, m, trialOf())
 			if usual := slices.Contains(usualLatitudes, m.ID); usual != (hits == 0) {
 				t.Errorf("%s: something else went over the wire %d times; as our server does anyway: %v", m.ID, hits, usual)
 			}
-			for j := range report.Results {
-				if r := &report.Results[j]; r.Verdict == conformance.Fail || r.Verdict == conformance.HarnessError {
+			for j := range judged.Results {
+				if r := &judged.Results[j]; r.Verdict == report.Fail || r.Verdict == report.HarnessError {
 					t.Errorf("%s (%s): %s %s: %s", m.ID, m.Text, r.Location, r.Name, r.Detail)
 				}
 			}

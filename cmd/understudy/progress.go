@@ -5,16 +5,16 @@ import (
 	"io"
 	"strings"
 
-	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/report"
 )
 
 // progress tells how far a run is: on a terminal one line that is written anew,
 // elsewhere a plain line for each tenth and for each scenario that does not pass.
-func progress(w io.Writer) func(done, total int, running []string, last *conformance.Result) {
+func progress(w io.Writer) func(done, total int, running []string, last *report.Result) {
 	terminal := isTerminal(w)
 	tenth := 0
-	return func(done, total int, running []string, last *conformance.Result) {
-		good := last.Verdict == conformance.Pass || last.Verdict == conformance.Observed
+	return func(done, total int, running []string, last *report.Result) {
+		good := last.Verdict == report.Pass || last.Verdict == report.Observed
 		switch {
 		case terminal:
 			waiting := ""

@@ -10,7 +10,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/proxy"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
@@ -34,7 +34,7 @@ func (c *ProxyCmd) Run(e *env) error {
 	if err != nil || upstream.Host == "" || upstream.Scheme != "http" && upstream.Scheme != "https" {
 		return usage("--upstream %q: must be an http(s) URL", mask.URL(c.Upstream))
 	}
-	cfg := conformance.ProxyConfig{Upstream: upstream, Enforce: c.Enforce}
+	cfg := proxy.Config{Upstream: upstream, Enforce: c.Enforce}
 	if cfg.Dialect, err = speaking(c.Dialect); err != nil {
 		return usage("--dialect: %w", err)
 	}
@@ -57,7 +57,7 @@ func (c *ProxyCmd) Run(e *env) error {
 		cfg.Report = f
 	}
 	cfg.Record = files["record"] != nil
-	proxy, err := conformance.NewProxy(cfg)
+	p, err := proxy.New(cfg)
 	if err != nil {
 		return usage("%w", err)
 	}
@@ -65,7 +65,7 @@ func (c *ProxyCmd) Run(e *env) error {
 	if err != nil {
 		return usage("proxy: %w", err)
 	}
-	server := &http.Server{Handler: proxy, ReadHeaderTimeout: 30 * time.Second}
+	server := &http.Server{Handler: p, ReadHeaderTimeout: 30 * time.Second}
 	stop := context.AfterFunc(e.ctx, func() { _ = server.Close() }) // Serve returns then
 	defer stop()
 	_, _ = fmt.Fprintf(e.out, "A proxy before %s is running at http://%s\n", mask.URL(c.Upstream), mockserver.Reachable(listener.Addr())) // nobody may be reading
@@ -73,12 +73,12 @@ func (c *ProxyCmd) Run(e *env) error {
 		return fmt.Errorf("proxy: %w", err)
 	}
 	if f := files["record"]; f != nil {
-		if err := proxy.WriteRecording(f); err != nil {
+		if err := p.WriteRecording(f); err != nil {
 			return fmt.Errorf("--record: %w", err)
 		}
 	}
-	_, _ = fmt.Fprintln(e.out, proxy.Summary())
-	if proxy.Violations() > 0 {
+	_, _ = fmt.Fprintln(e.out, p.Summary())
+	if p.Violations() > 0 {
 		return &exit{exitFailed, errors.New("")}
 	}
 	return nil

@@ -13,9 +13,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/understudy-mock/understudy/conformance"
-	"github.com/understudy-mock/understudy/mockserver"
 	"gopkg.in/yaml.v3"
+
+	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/proxy"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/mockserver"
 )
 
 // synced is a buffer for several goroutines.
@@ -37,7 +40,7 @@ func (s *synced) String() string {
 }
 
 // behind starts a proxy before a handler.
-func behind(t *testing.T, upstream http.Handler, change func(*conformance.ProxyConfig)) (proxy *conformance.Proxy, address string, report *synced) {
+func behind(t *testing.T, upstream http.Handler, change func(*proxy.Config)) (p *proxy.Proxy, address string, lines *synced) {
 	t.Helper()
 	server := httptest.NewServer(upstream)
 	t.Cleanup(server.Close)
@@ -45,17 +48,17 @@ func behind(t *testing.T, upstream http.Handler, change func(*conformance.ProxyC
 	if err != nil {
 		t.Fatal(err)
 	}
-	report = &synced{}
-	cfg := conformance.ProxyConfig{Upstream: target, Report: report, Record: true, Log: quietLog()}
+	lines = &synced{}
+	cfg := proxy.Config{Upstream: target, Report: lines, Record: true, Log: quietLog()}
 	if change != nil {
 		change(&cfg)
 	}
-	if proxy, err = conformance.NewProxy(cfg); err != nil {
+	if p, err = proxy.New(cfg); err != nil {
 		t.Fatal(err)
 	}
-	front := httptest.NewServer(proxy)
+	front := httptest.NewServer(p)
 	t.Cleanup(front.Close)
-	return proxy, front.URL, report
+	return p, front.URL, lines
 }
 
 func ask(t *testing.T, method, address, token, body string) (int, string) {
@@ -84,20 +87,20 @@ func ask(t *testing.T, method, address, token, body string) (int, string) {
 func TestProxyIsTransparent(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
-	_, address, report := behind(t, u, nil)
-	target := ownTarget(u.Env(), true)
-	urls := &target.Target.URLs
+	_, address, lines := behind(t, u, nil)
+	own := ownTarget(u.Env(), true)
+	urls := &own.Target.URLs
 	urls.Base, urls.Region, urls.Dev, urls.Vector = address, address, address, address
-	got, err := conformance.Run(t.Context(), conformance.Config{Target: target, Tags: "not @time-long", Profiles: []string{"MSG", "GROUP", "WF-READ", "FLOW", "USAGE", "INDEX"}})
+	got, err := conformance.Run(t.Context(), conformance.Config{Target: own, Tags: "not @time-long", Profiles: []string{"MSG", "GROUP", "WF-READ", "FLOW", "USAGE", "INDEX"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if code := got.ExitCode(); code != 0 {
 		var b bytes.Buffer
-		_ = conformance.WriteReport("terminal", &b, got)
+		_ = report.Write("terminal", &b, got)
 		t.Errorf("exit %d\n%s", code, b.String())
 	}
-	for line := range strings.SplitSeq(strings.TrimSpace(report.String()), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(lines.String()), "\n") {
 		if strings.Contains(line, `"in":"response"`) {
 			t.Errorf("an answer breaks the document: %s", line)
 		}
@@ -110,34 +113,34 @@ func TestProxyReportsViolations(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"messages": "none"}`))
 	})
-	proxy, address, report := behind(t, bad, nil)
+	p, address, lines := behind(t, bad, nil)
 	status, body := ask(t, "GET", address+"/v2/workflows/dlq?count=0&svc_token=secret-token", "secret-token", "")
 	if status != http.StatusOK || body != `{"messages": "none"}` {
 		t.Errorf("the answer was changed: %d %s", status, body)
 	}
 	ask(t, "GET", address+"/v2/nothing", "", "")
-	var list []conformance.Violation
-	decoder := json.NewDecoder(strings.NewReader(report.String()))
+	var list []proxy.Violation
+	decoder := json.NewDecoder(strings.NewReader(lines.String()))
 	for {
-		var v conformance.Violation
+		var v proxy.Violation
 		if decoder.Decode(&v) != nil {
 			break
 		}
 		list = append(list, v)
 	}
-	if len(list) != 3 || proxy.Violations() != 3 || list[0].In != "request" || list[0].Problem.Name != "count" || list[1].In != "response" || list[2].Operation != "" {
+	if len(list) != 3 || p.Violations() != 3 || list[0].In != "request" || list[0].Problem.Name != "count" || list[1].In != "response" || list[2].Operation != "" {
 		t.Errorf("violations: %+v", list)
 	}
 	var text bytes.Buffer
-	if err := proxy.WriteRecording(&text); err != nil {
+	if err := p.WriteRecording(&text); err != nil {
 		t.Fatal(err)
 	}
-	var recording conformance.Recording
+	var recording proxy.Recording
 	if err := yaml.Unmarshal(text.Bytes(), &recording); err != nil || len(recording.Stubs) != 1 || len(recording.Requests) != 1 || recording.Requests[0].Operation != "listWorkflowDLQ" {
 		t.Errorf("the recording: %v\n%s", err, text.String())
 	}
-	if strings.Contains(text.String()+report.String(), "secret-token") {
-		t.Errorf("a secret shows:\n%s\n%s", text.String(), report.String())
+	if strings.Contains(text.String()+lines.String(), "secret-token") {
+		t.Errorf("a secret shows:\n%s\n%s", text.String(), lines.String())
 	}
 	// The stubs are of the form that the stand-in takes: they play the upstream.
 	u := mockserver.RunT(t)
@@ -147,7 +150,7 @@ func TestProxyReportsViolations(t *testing.T) {
 	if got := u.Deliveries()[0].Response; got.Status != http.StatusOK || string(got.Body) != `{"messages": "none"}` {
 		t.Errorf("played: %d %s", got.Status, got.Body)
 	}
-	if got := proxy.Summary(); got != "2 requests, 3 violations of the document" {
+	if got := p.Summary(); got != "2 requests, 3 violations of the document" {
 		t.Errorf("summary: %s", got)
 	}
 }
@@ -163,7 +166,7 @@ func TestProxyShowsNoCredential(t *testing.T) {
 		w.Header().Set("Location", "https://u:"+planted+"@e.test/")
 		_, _ = fmt.Fprintf(w, `{"messages": %q, "header": {"X-Api-Key": [%q]}, "url": %q}`, r.Header.Get("Svc-Forward-Authorization"), planted, "https://u:"+planted+"@e.test/?_token="+planted)
 	})
-	proxy, address, report := behind(t, echo, func(c *conformance.ProxyConfig) {
+	p, address, lines := behind(t, echo, func(c *proxy.Config) {
 		c.Upstream.User = url.UserPassword("u", planted)
 		c.Log = slog.New(slog.NewTextHandler(log, nil))
 	})
@@ -188,10 +191,10 @@ func TestProxyShowsNoCredential(t *testing.T) {
 		_ = response.Body.Close()
 	}
 	var recording bytes.Buffer
-	if err := proxy.WriteRecording(&recording); err != nil {
+	if err := p.WriteRecording(&recording); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"the report": report.String(), "the recording": recording.String(), "the log": log.String()} {
+	for name, text := range map[string]string{"the report": lines.String(), "the recording": recording.String(), "the log": log.String()} {
 		if at := strings.Index(text, planted); at >= 0 || len(text) < 500 {
 			t.Errorf("%s, of %d bytes, shows it: ...%s", name, len(text), text[max(0, at-300):min(len(text), at+30)])
 		}
@@ -204,7 +207,7 @@ func TestProxyEnforces(t *testing.T) {
 	_, address, _ := behind(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(answer))
-	}), func(c *conformance.ProxyConfig) { c.Enforce = true })
+	}), func(c *proxy.Config) { c.Enforce = true })
 	if status, body := ask(t, "GET", address+"/v2/workflows/dlq?count=0", "t", ""); status != http.StatusBadRequest || !strings.Contains(body, "count") {
 		t.Errorf("a bad request: %d %s", status, body)
 	}
@@ -219,7 +222,7 @@ func TestProxyEnforces(t *testing.T) {
 
 func TestProxyWithoutUpstream(t *testing.T) {
 	t.Parallel()
-	_, address, _ := behind(t, http.NotFoundHandler(), func(c *conformance.ProxyConfig) { c.Upstream = &url.URL{Scheme: "http", Host: "127.0.0.1:1"} })
+	_, address, _ := behind(t, http.NotFoundHandler(), func(c *proxy.Config) { c.Upstream = &url.URL{Scheme: "http", Host: "127.0.0.1:1"} })
 	if status, body := ask(t, "GET", address+"/v2/workflows/dlq", "t", ""); status != http.StatusBadGateway || !strings.Contains(body, "upstream 127.0.0.1:1") {
 		t.Errorf("%d %s", status, body)
 	}

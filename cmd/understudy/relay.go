@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -24,7 +24,7 @@ func (c *RelayCmd) Run(e *env) error {
 	if err != nil {
 		return usage("relay: %w", err)
 	}
-	server := &http.Server{Handler: &conformance.Relay{Token: c.Token}, ReadHeaderTimeout: 30 * time.Second}
+	server := &http.Server{Handler: &receiver.Relay{Token: c.Token}, ReadHeaderTimeout: 30 * time.Second}
 	stop := context.AfterFunc(e.ctx, func() { _ = server.Close() }) // Serve returns then
 	defer stop()
 	_, _ = fmt.Fprintf(e.out, "A relay is running at http://%s\n", mockserver.Reachable(listener.Addr())) // nobody may be reading

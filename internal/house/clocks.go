@@ -10,6 +10,7 @@ import (
 var clockFiles = []string{
 	"conformance/clock.go",
 	"conformance/mutant/clock.go",
+	"conformance/receiver/clock.go",
 	"engine/clock.go",
 	"mockserver/kv/clock.go",
 	"mockserver/pause.go",

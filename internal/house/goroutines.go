@@ -9,9 +9,9 @@ import (
 var goFiles = []string{
 	"cmd/understudy/logging.go",
 	"cmd/understudy/run.go",
-	"conformance/receiver.go",
-	"conformance/relay.go",
-	"conformance/tunnel.go",
+	"conformance/receiver/receiver.go",
+	"conformance/receiver/relay.go",
+	"conformance/receiver/tunnel.go",
 	"engine/account.go",
 	"engine/advance.go",
 	"mockserver/listen.go",

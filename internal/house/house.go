@@ -25,6 +25,7 @@ var allRules = slices.Concat(
 	clockRules,
 	commentRules,
 	durationRules,
+	exportRules,
 	goroutineRules,
 	lockRules,
 	pageRules,

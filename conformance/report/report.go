@@ -1,4 +1,15 @@
-package conformance
+// Package report holds what a run of the suite found, and writes it: for people
+// (terminal, html), for CI (junit, cucumber), and for programs (json, yaml).
+//
+//	err := report.Write("junit", file, result)
+//	os.Exit(result.ExitCode())
+//
+// A [Result] is one scenario with its evidence: the exchanges with the target and
+// the calls that it made to the receiver. A [Report] is all results, the verdicts
+// of requirements and profiles that follow from them, and the exit code.
+//
+// It judges nothing: verdicts come from package conformance.
+package report
 
 import (
 	"encoding/json"
@@ -20,16 +31,16 @@ var renderers = map[string]func(io.Writer, *Report) error{
 }
 
 // WriteReport writes a report in one of the formats.
-func WriteReport(format string, w io.Writer, r *Report) error {
+func Write(format string, w io.Writer, r *Report) error {
 	write := renderers[format]
 	if write == nil {
-		return fmt.Errorf("%w: report format %q: accepted are %s", ErrUsage, format, strings.Join(ReportFormats(), ", "))
+		return fmt.Errorf("report format %q: must be one of %s", format, strings.Join(Formats(), ", "))
 	}
 	return write(w, r)
 }
 
 // ReportFormats are the formats that there are, sorted.
-func ReportFormats() []string { return slices.Sorted(maps.Keys(renderers)) }
+func Formats() []string { return slices.Sorted(maps.Keys(renderers)) }
 
 func writeJSON(w io.Writer, r *Report) error {
 	encoder := json.NewEncoder(w)

@@ -1,8 +1,9 @@
-package conformance
+package report
 
 import (
 	"slices"
 
+	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -10,16 +11,12 @@ import (
 var worse = map[Verdict]int{NotSelected: 0, NotApplicable: 1, Pass: 2, Observed: 3, Inconclusive: 4, Warn: 5, Fail: 6, HarnessError: 7}
 
 // summarise fills the report's figures from its results.
-func (r *Report) summarise(selection []picked) {
-	var names []string
-	for i := range selection {
-		for _, p := range selection[i].result.Profiles {
-			if !slices.Contains(names, p) {
-				names = append(names, p)
-			}
-		}
-	}
-	slices.SortFunc(names, func(a, b string) int { return slices.Index(ProfileNames, a) - slices.Index(ProfileNames, b) })
+// profiles are those that were asked for.
+func (r *Report) Summarise(profiles []string) {
+	names := slices.Clone(profiles)
+	slices.SortFunc(names, func(a, b string) int {
+		return slices.Index(target.ProfileNames, a) - slices.Index(target.ProfileNames, b)
+	})
 	for _, name := range names {
 		r.Profiles = append(r.Profiles, r.profile(name))
 	}
@@ -84,5 +81,5 @@ func requirement(id string, x *Result) spec.Requirement {
 	if register, err := spec.LoadRequirements(); err == nil && register.ByID(id) != nil {
 		return *register.ByID(id)
 	}
-	return spec.Requirement{ID: id, Basis: x.Basis, Profile: profileOf(id)}
+	return spec.Requirement{ID: id, Basis: x.Basis, Profile: target.ProfileOf(id)}
 }

@@ -1,9 +1,11 @@
-package conformance
+package report
 
 import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/understudy-mock/understudy/conformance/target"
 )
 
 func TestBaseline(t *testing.T) {
@@ -34,15 +36,15 @@ func TestBaseline(t *testing.T) {
 		{"id: one", false, -1, "b.yaml:1: accepted is a list"},
 		{"- {", false, -1, "b.yaml:"},
 	} {
-		b := &baseline{file: "b.yaml", flaky: c.flaky}
-		if err := b.parse([]byte(c.text)); err != nil {
+		b := &target.Baseline{File: "b.yaml", Flaky: c.flaky}
+		if err := b.Parse([]byte(c.text)); err != nil {
 			if c.exit != -1 || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%q: %v; want %s", c.text, err, c.want)
 			}
 			continue
 		}
 		r := report()
-		b.apply(r, today)
+		r.Apply(b, today)
 		if got := r.ExitCode(); got != c.exit || c.want != "" && strings.Join(r.Stale, "") != c.want {
 			t.Errorf("%q: exit %d, stale %q; want %d, %q", c.text, got, r.Stale, c.exit, c.want)
 		}

@@ -1,4 +1,12 @@
-package conformance
+// Package proxy passes traffic through to an implementation and reports what of
+// it breaks the document.
+//
+//	p, err := proxy.New(proxy.Config{Upstream: upstream, Report: file})
+//	http.ListenAndServe(addr, p)
+//
+// It changes nothing that passes, except in enforcing mode, where a violation is
+// answered instead.
+package proxy
 
 import (
 	"bytes"
@@ -22,7 +30,7 @@ import (
 )
 
 // ProxyConfig is what a validating proxy is made of. Upstream is required.
-type ProxyConfig struct {
+type Config struct {
 	Upstream *url.URL
 	Dialect  *spec.Dialect // nil: every built-in one, each request by its own names
 	Enforce  bool          // answer a violation instead of passing it on
@@ -48,7 +56,7 @@ const maxChecked = 8 << 20
 // Proxy passes traffic through and holds it to the document. It is an
 // http.Handler, and safe for concurrent use.
 type Proxy struct {
-	cfg      ProxyConfig
+	cfg      Config
 	dialects spec.Dialects // the configured one first
 	router   *mux.Router
 	next     *httputil.ReverseProxy
@@ -60,13 +68,13 @@ type Proxy struct {
 }
 
 // NewProxy prepares a proxy.
-func NewProxy(cfg ProxyConfig) (*Proxy, error) {
+func New(cfg Config) (*Proxy, error) {
 	doc, err := spec.Load()
 	if err != nil {
 		return nil, err
 	}
 	if cfg.Upstream == nil || cfg.Upstream.Host == "" {
-		return nil, fmt.Errorf("%w: the proxy needs the URL of an upstream", ErrUsage)
+		return nil, errors.New("the proxy needs the URL of an upstream")
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()

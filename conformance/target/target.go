@@ -1,4 +1,15 @@
-package conformance
+// Package target reads the file that describes an implementation under test.
+//
+//	t, err := target.Load("target.yaml")
+//
+// The file says where the implementation is, how to sign in, which profiles it
+// claims, and what the interface document leaves open: names and forms
+// (bindings), and stimuli that no documented operation gives (drivers). Every
+// mistake in it is an error that names the file, the line and the key, and none
+// shows a secret: a [Secret] prints as stars everywhere.
+//
+// It sends nothing: package conformance uses what is read here.
+package target
 
 import "time"
 
@@ -22,7 +33,7 @@ type Target struct {
 	Bindings     Bindings          `yaml:"bindings"`
 	Fixtures     Fixtures          `yaml:"fixtures"`
 	Drivers      map[string]Driver `yaml:"drivers"` // account, cancel, clock, group, index, pause, plugin, reset, run, search
-	Receiver     ReceiverConfig    `yaml:"receiver"`
+	Receiver     Receiver          `yaml:"receiver"`
 	Timing       Timing            `yaml:"timing"`
 	Limits       Limits            `yaml:"limits"`
 	Isolation    Isolation         `yaml:"isolation"`
@@ -116,7 +127,7 @@ type Driver struct {
 }
 
 // ReceiverConfig says how the target reaches the suite.
-type ReceiverConfig struct {
+type Receiver struct {
 	Mode      string `yaml:"mode"`       // in-process, listen, advertised, tunnel, relay
 	Listen    string `yaml:"listen"`     // address
 	PublicURL string `yaml:"public_url"` // what the target is told

@@ -1,4 +1,4 @@
-package conformance
+package receiver
 
 import (
 	"bufio"
@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -22,14 +21,13 @@ type tunnel struct {
 	done chan struct{} // closed when nothing more is read from it
 }
 
-// dig starts the command and waits until it prints its public URL.
-func dig(ctx context.Context, command, pattern string, port int) (*tunnel, string, error) {
+// startTunnel starts the command and waits until it prints its public URL.
+func startTunnel(ctx context.Context, command, pattern string, port int) (*tunnel, string, error) {
 	expression, err := regexp.Compile(pattern)
 	if err != nil {
 		return nil, "", fmt.Errorf("receiver.tunnel.url_pattern: %w", err)
 	}
-	t := &tunnel{cmd: exec.CommandContext(ctx, "sh", "-c", strings.ReplaceAll(command, "{port}", strconv.Itoa(port))), done: make(chan struct{})}
-	t.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	t := &tunnel{cmd: shell(ctx, strings.ReplaceAll(command, "{port}", strconv.Itoa(port))), done: make(chan struct{})}
 	out, in := io.Pipe()
 	t.cmd.Stdout, t.cmd.Stderr = in, in
 	if err := t.cmd.Start(); err != nil {
@@ -63,13 +61,13 @@ func dig(ctx context.Context, command, pattern string, port int) (*tunnel, strin
 	case err := <-exited:
 		return nil, "", fmt.Errorf("the tunnel ended (%w) before it printed a URL that matches %s", err, pattern)
 	case <-limit.Done():
-		t.fill()
+		t.stop()
 		return nil, "", fmt.Errorf("the tunnel printed no URL that matches %s within %s", pattern, tunnelLimit)
 	}
 }
 
-// fill ends the command and what it has started, and waits for its output to end.
-func (t *tunnel) fill() {
-	_ = syscall.Kill(-t.cmd.Process.Pid, syscall.SIGTERM) // it may be gone
+// stop ends the command and what it has started, and waits for its output to end.
+func (t *tunnel) stop() {
+	endTree(t.cmd)
 	<-t.done
 }

@@ -1,4 +1,4 @@
-package conformance
+package target
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package conformance
+package report
 
 import (
 	"encoding/xml"
@@ -76,7 +76,7 @@ func writeJUnit(w io.Writer, r *Report) error {
 		case x.Verdict == Fail && x.Expected:
 			c.Skipped = &junitText{Message: "expected failure: " + xmlText(x.Detail)}
 			s.Skipped++
-		case x.Verdict == Fail, x.Verdict == Warn && r.strict:
+		case x.Verdict == Fail, x.Verdict == Warn && r.Strict:
 			c.Failure = detail
 			s.Failures++
 		case x.Verdict == HarnessError:

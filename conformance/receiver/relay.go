@@ -1,4 +1,4 @@
-package conformance
+package receiver
 
 import (
 	"bytes"
@@ -92,7 +92,7 @@ func (r *Relay) take(w http.ResponseWriter, q *http.Request) {
 	if q.URL.Path == "/" {
 		return // the preflight's look
 	}
-	body, err := readAll(http.MaxBytesReader(w, q.Body, maxReceivedBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, q.Body, maxReceivedBody))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 		return
@@ -145,7 +145,7 @@ func (r *Relay) answer(w http.ResponseWriter, q *http.Request, id string) {
 
 // relayClient asks a relay for calls and answers them with a handler.
 type relayClient struct {
-	url     string
+	address string
 	token   string
 	http    *http.Client
 	handler http.Handler
@@ -159,23 +159,23 @@ const relayAskers = 16
 // connect asks once, so that a wrong address or token is told at once, and then
 // keeps asking.
 func connect(ctx context.Context, url, token string, handler http.Handler) (*relayClient, error) {
-	c := &relayClient{url: strings.TrimRight(url, "/"), token: token, http: newHTTP(ctx, relayAskers), handler: handler}
+	c := &relayClient{address: strings.TrimRight(url, "/"), token: token, http: &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: relayAskers}}, handler: handler}
 	ctx, c.stop = context.WithCancel(ctx)
 	probe, err := c.send(ctx, "answer/none", []byte("{}"))
 	if err != nil {
 		c.stop()
-		return nil, fmt.Errorf("relay %s: %w", c.url, err)
+		return nil, fmt.Errorf("relay %s: %w", c.address, err)
 	}
 	_ = probe.Body.Close()
 	if probe.StatusCode != http.StatusNotFound {
 		c.stop()
-		return nil, fmt.Errorf("relay %s answers %s: is its token right?", c.url, probe.Status)
+		return nil, fmt.Errorf("relay %s answers %s: is its token right?", c.address, probe.Status)
 	}
 	for range relayAskers {
 		c.asking.Go(func() {
 			for ctx.Err() == nil {
 				if err := c.serveOne(ctx); err != nil && ctx.Err() == nil {
-					_ = (&clock{}).wait(ctx, time.Second) // the relay is away for a moment
+					pause(ctx, time.Second) // the relay is away for a moment
 				}
 			}
 		})
@@ -184,7 +184,7 @@ func connect(ctx context.Context, url, token string, handler http.Handler) (*rel
 }
 
 func (c *relayClient) send(ctx context.Context, path string, body []byte) (*http.Response, error) {
-	q, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+relayPath+path, bytes.NewReader(body))
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address+relayPath+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

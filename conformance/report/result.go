@@ -1,4 +1,4 @@
-package conformance
+package report
 
 import (
 	"time"
@@ -121,7 +121,7 @@ type Delivery struct {
 type Report struct {
 	Suite        string              `json:"suite" yaml:"suite"`       // version
 	Revision     string              `json:"revision" yaml:"revision"` // of the requirements
-	Target       TargetSummary       `json:"target" yaml:"target"`
+	Target       Target              `json:"target" yaml:"target"`
 	Run          string              `json:"run" yaml:"run"`   // id: names of everything that was created begin with it
 	Seed         int64               `json:"seed" yaml:"seed"` // of the order
 	Started      time.Time           `json:"started" yaml:"started"`
@@ -135,11 +135,12 @@ type Report struct {
 	Interrupted  bool                `json:"interrupted,omitempty" yaml:"interrupted,omitempty"`
 	Exhausted    string              `json:"exhausted,omitempty" yaml:"exhausted,omitempty"` // the limit that ended the run early
 
-	strict, acceptPartial bool
+	Strict        bool `json:"strict" yaml:"strict"`               // what is implied fails as well
+	AcceptPartial bool `json:"acceptPartial" yaml:"acceptPartial"` // a partial result is no failure
 }
 
 // TargetSummary says what was judged.
-type TargetSummary struct {
+type Target struct {
 	Name     string            `json:"name" yaml:"name"`
 	Version  string            `json:"version" yaml:"version"`
 	URLs     map[string]string `json:"urls" yaml:"urls"`
@@ -195,7 +196,7 @@ func (r *Report) ExitCode() int {
 		return ExitInterrupted
 	case count[HarnessError] > 0:
 		return ExitHarness
-	case count[Fail] > 0 || r.strict && count[Warn] > 0:
+	case count[Fail] > 0 || r.Strict && count[Warn] > 0:
 		return ExitFailed
 	case len(r.Stale) > 0:
 		return ExitStaleBaseline
@@ -203,7 +204,7 @@ func (r *Report) ExitCode() int {
 		return ExitBudget
 	case judged == 0: // never green by absence
 		return ExitPartial
-	case count[Inconclusive] > 0 && !r.acceptPartial:
+	case count[Inconclusive] > 0 && !r.AcceptPartial:
 		return ExitPartial
 	}
 	return ExitConformant

@@ -1,4 +1,15 @@
-package conformance
+// Package receiver is where a target delivers to: one listener for a whole run,
+// on which each endpoint of each scenario has a path and a script of answers.
+//
+//	r, err := receiver.New(ctx, cfg.Receiver, dialect)
+//	e := r.Endpoint(run, scenario, "the destination", receiver.Reply{Status: 503})
+//
+// A target on the same host or network calls the listener; another one comes
+// through a public URL, a tunnel (a command that prints its URL), or a [Relay] on
+// a public host, which the suite asks for calls.
+//
+// It judges nothing: it keeps what arrives and answers by the script.
+package receiver
 
 import (
 	"cmp"
@@ -6,6 +17,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -14,6 +26,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/understudy-mock/understudy/conformance/target"
+	"github.com/understudy-mock/understudy/spec"
 )
 
 // What the receiver takes at most.
@@ -26,20 +41,21 @@ const (
 // path of its own below it, and a script of answers; when the script has ended,
 // and when the scenario is over, it answers 200, so that a target neither
 // retries for ever nor black-lists the host.
-type receiver struct {
-	public  string // what targets are told
+type Receiver struct {
+	Public  string // what targets are told
+	dialect *spec.Dialect
 	server  *http.Server
 	serving sync.WaitGroup
 	tunnel  *tunnel      // nil unless the mode is tunnel
 	relay   *relayClient // nil unless the mode is relay
 
 	mu        sync.Mutex
-	endpoints map[string]*endpoint // by nonce
+	endpoints map[string]*Endpoint // by nonce
 	unknown   int                  // calls to paths that nobody has
 }
 
 // reply is what an endpoint answers.
-type reply struct {
+type Reply struct {
 	Status int // 0 is 200
 	Header http.Header
 	Body   string
@@ -48,32 +64,34 @@ type reply struct {
 }
 
 // endpoint is a destination of a scenario.
-type endpoint struct {
-	name, url string
-	scenario  *scenario
-	respond   func(*received) reply // nil: the script
-	aside     bool                  // what comes here is judged by what the target says of it
+type Endpoint struct {
+	Name, URL string
+	dialect   *spec.Dialect
+	Wake      func()                // called when a delivery has come; nil: nobody waits
+	Respond   func(*Received) Reply // nil: the script
+	Aside     bool                  // what comes here is judged by what the target says of it
 
 	mu     sync.Mutex
-	script []reply
-	always *reply // after the script; nil: 200
-	got    []*received
+	script []Reply
+	always *Reply // after the script; nil: 200
+	got    []*Received
 	lost   int // beyond what is kept
 	over   bool
 }
 
 // received is one delivery, whole.
-type received struct {
-	method, path string // what followed the endpoint's url, with query
-	header       http.Header
-	body         []byte
-	status       atomic.Int64 // answered
-	at           time.Time
-	looked       atomic.Bool // a step has judged it
+type Received struct {
+	Method, Path string // what followed the endpoint's url, with query
+	Header       http.Header
+	Body         []byte
+	Status       atomic.Int64 // answered
+	At           time.Time
+	Looked       atomic.Bool // a step has judged it
 }
 
-// newReceiver listens as the target file wants it.
-func newReceiver(ctx context.Context, cfg ReceiverConfig) (*receiver, error) {
+// newReceiver listens as the target file wants it. What arrives gets the neutral
+// names of the dialect.
+func New(ctx context.Context, cfg target.Receiver, d *spec.Dialect) (*Receiver, error) {
 	addr := cfg.Listen
 	if addr == "" {
 		addr = "127.0.0.1:0"
@@ -83,13 +101,13 @@ func newReceiver(ctx context.Context, cfg ReceiverConfig) (*receiver, error) {
 	if err != nil {
 		return nil, fmt.Errorf("receiver: cannot listen on %s: %w", addr, err)
 	}
-	r := &receiver{public: strings.TrimRight(cfg.PublicURL, "/"), endpoints: map[string]*endpoint{}}
-	if r.public == "" {
+	r := &Receiver{Public: strings.TrimRight(cfg.PublicURL, "/"), dialect: d, endpoints: map[string]*Endpoint{}}
+	if r.Public == "" {
 		scheme := "http"
 		if cfg.TLS.Cert != "" {
 			scheme = "https"
 		}
-		r.public = scheme + "://" + l.Addr().String()
+		r.Public = scheme + "://" + l.Addr().String()
 	}
 	r.server = &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 20}
 	r.serving.Go(func() {
@@ -101,15 +119,15 @@ func newReceiver(ctx context.Context, cfg ReceiverConfig) (*receiver, error) {
 	})
 	if cfg.Mode == "tunnel" {
 		port := l.Addr().(*net.TCPAddr).Port
-		if r.tunnel, r.public, err = dig(ctx, cfg.Tunnel.Command, cfg.Tunnel.URLPattern, port); err != nil {
-			r.close()
+		if r.tunnel, r.Public, err = startTunnel(ctx, cfg.Tunnel.Command, cfg.Tunnel.URLPattern, port); err != nil {
+			r.Close()
 			return nil, err
 		}
 	}
 	if cfg.Mode == "relay" {
-		r.public = strings.TrimRight(cfg.Relay.URL, "/")
+		r.Public = strings.TrimRight(cfg.Relay.URL, "/")
 		if r.relay, err = connect(ctx, cfg.Relay.URL, string(cfg.Relay.Token), r); err != nil {
-			r.close()
+			r.Close()
 			return nil, err
 		}
 	}
@@ -117,9 +135,9 @@ func newReceiver(ctx context.Context, cfg ReceiverConfig) (*receiver, error) {
 }
 
 // close ends the tunnel and the listener, and waits for them.
-func (r *receiver) close() {
+func (r *Receiver) Close() {
 	if r.tunnel != nil {
-		r.tunnel.fill()
+		r.tunnel.stop()
 	}
 	if r.relay != nil {
 		r.relay.close()
@@ -128,10 +146,10 @@ func (r *receiver) close() {
 	r.serving.Wait()
 }
 
-// endpoint makes a destination for a scenario.
-func (r *receiver) endpoint(s *scenario, name string, script ...reply) *endpoint {
+// endpoint makes a destination of a scenario of a run.
+func (r *Receiver) Endpoint(run, scenario, name string, script ...Reply) *Endpoint {
 	nonce := strings.ToLower(rand.Text()[:12])
-	e := &endpoint{name: name, scenario: s, script: script, url: fmt.Sprintf("%s/r/%s/%s/%s", r.public, s.suite.id, s.key, nonce)}
+	e := &Endpoint{Name: name, dialect: r.dialect, script: script, URL: fmt.Sprintf("%s/r/%s/%s/%s", r.Public, run, scenario, nonce)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.endpoints[nonce] = e
@@ -139,7 +157,7 @@ func (r *receiver) endpoint(s *scenario, name string, script ...reply) *endpoint
 }
 
 // ServeHTTP answers /r/RUN/SCENARIO/NONCE and all below it.
-func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	raw := q.URL.EscapedPath()
 	parts := strings.SplitN(raw, "/", 6)
 	if len(parts) < 5 || parts[1] != "r" {
@@ -159,7 +177,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		http.NotFound(w, q)
 		return
 	}
-	body, err := readAll(http.MaxBytesReader(w, q.Body, maxReceivedBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, q.Body, maxReceivedBody))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 		return
@@ -171,9 +189,9 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	if q.URL.RawQuery != "" {
 		path += "?" + q.URL.RawQuery
 	}
-	header := e.scenario.suite.dialect.NeutralHeader(q.Header.Clone())
+	header := e.dialect.NeutralHeader(q.Header.Clone())
 	header.Set("Host", q.Host)
-	got := &received{method: q.Method, path: path, header: header, body: body, at: now()}
+	got := &Received{Method: q.Method, Path: path, Header: header, Body: body, At: now()}
 	answer := e.take(got)
 	if answer.Hold != nil {
 		select {
@@ -184,15 +202,15 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	if answer.Reset {
 		panic(http.ErrAbortHandler) // net/http breaks the connection
 	}
-	maps.Copy(w.Header(), e.scenario.suite.dialect.BrandHeader(answer.Header))
-	w.WriteHeader(int(got.status.Load()))
+	maps.Copy(w.Header(), e.dialect.BrandHeader(answer.Header))
+	w.WriteHeader(int(got.Status.Load()))
 	_, _ = w.Write([]byte(answer.Body)) // the target may have gone
 }
 
 // take keeps a delivery and chooses the answer.
-func (e *endpoint) take(got *received) reply {
+func (e *Endpoint) take(got *Received) Reply {
 	e.mu.Lock()
-	answer := reply{}
+	answer := Reply{}
 	switch {
 	case e.over:
 	case len(e.script) > 0:
@@ -200,7 +218,7 @@ func (e *endpoint) take(got *received) reply {
 	case e.always != nil:
 		answer = *e.always
 	}
-	respond := e.respond
+	respond := e.Respond
 	if e.over {
 		respond = nil
 	}
@@ -213,35 +231,51 @@ func (e *endpoint) take(got *received) reply {
 	if respond != nil {
 		answer = respond(got)
 	}
-	got.status.Store(int64(cmp.Or(answer.Status, http.StatusOK)))
-	e.scenario.wake()
+	got.Status.Store(int64(cmp.Or(answer.Status, http.StatusOK)))
+	if e.Wake != nil {
+		e.Wake()
+	}
 	return answer
 }
 
 // deliveries are what has come so far.
-func (e *endpoint) deliveries() []*received {
+func (e *Endpoint) Deliveries() []*Received {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.got)
 }
 
+// look marks all that has come as judged, and gives it.
+func (e *Endpoint) Look() []*Received {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, got := range e.got {
+		got.Looked.Store(true)
+	}
+	return slices.Clone(e.got)
+}
+
 // answer sets the script.
-func (e *endpoint) answer(always *reply, script ...reply) {
+func (e *Endpoint) Answer(always *Reply, script ...Reply) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.always, e.script = always, script
 }
 
 // end makes the endpoint answer 200 from now on.
-func (e *endpoint) end() {
+func (e *Endpoint) End() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.over = true
 }
 
+// tunneled reports whether a tunnel stands before the receiver: it may name its
+// URL before it works.
+func (r *Receiver) Tunneled() bool { return r.tunnel != nil }
+
 // reach asks for the receiver's public address, as a target would.
-func (r *receiver) reach(ctx context.Context, c *http.Client) error {
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, r.public+"/", nil)
+func (r *Receiver) Reach(ctx context.Context, c *http.Client) error {
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, r.Public+"/", nil)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package conformance
+package target
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/go-openapi/jsonpointer"
 	"github.com/santhosh-tekuri/jsonschema/v5"
 	"gopkg.in/yaml.v3"
 
@@ -24,14 +25,14 @@ import (
 
 // LoadTarget reads a target file. Every error names the file, the line and the
 // key; none shows a secret. Paths in the file are relative to it.
-func LoadTarget(path string) (*Target, error) {
+func Load(path string) (*Target, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("%w: target file: %w", ErrUsage, err)
+		return nil, fmt.Errorf("target file: %w", err)
 	}
 	t, err := parseTarget(path, text, os.LookupEnv)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
+		return nil, err
 	}
 	for _, file := range []*string{&t.ExpectedFailures, &t.KnownFlaky} {
 		if *file != "" && !filepath.IsAbs(*file) {
@@ -154,8 +155,7 @@ func (s fileSchema) check(file string, root *yaml.Node, value any) error {
 	_, keyword, _ := cutLast(breach.AbsoluteKeywordLocation, "/")
 	_, location, _ := strings.Cut(breach.AbsoluteKeywordLocation, "#")
 	parent, _, _ := cutLast(location, "/")
-	rules, _ := at(s.plain, parent)
-	object, _ := rules.(map[string]any)
+	object := s.at(parent)
 	switch keyword {
 	case "additionalProperties":
 		known, _ := object["properties"].(map[string]any)
@@ -193,6 +193,20 @@ func (s fileSchema) check(file string, root *yaml.Node, value any) error {
 		got = quotable(node.Value) + ": "
 	}
 	return fault(file, node, key, "%saccepted is %s", got, accepted)
+}
+
+// at is the object of the schema at a JSON pointer.
+func (s fileSchema) at(location string) map[string]any {
+	pointer, err := jsonpointer.New(location)
+	if err != nil {
+		return nil
+	}
+	rules, _, err := pointer.Get(s.plain)
+	if err != nil {
+		return nil
+	}
+	object, _ := rules.(map[string]any)
+	return object
 }
 
 // quotable is a value as an error may show it: somebody may have pasted a secret

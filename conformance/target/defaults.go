@@ -1,4 +1,4 @@
-package conformance
+package target
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 )
 
 // fill gives what a target file leaves out its default.
-func (t *Target) fill() {
+func (t *Target) Fill() {
 	tm := &t.Timing
 	for _, d := range []struct {
 		into *time.Duration
@@ -40,7 +40,7 @@ func (t *Target) fill() {
 }
 
 // filled is URLs whose empty ones are the base, without trailing slashes.
-func (u URLs) filled() URLs {
+func (u URLs) Filled() URLs {
 	u.Base = strings.TrimRight(u.Base, "/")
 	for _, p := range []*string{&u.Region, &u.Dev, &u.Vector} {
 		if *p == "" {
@@ -52,7 +52,7 @@ func (u URLs) filled() URLs {
 	return u
 }
 
-func (u URLs) byName() map[string]string {
+func (u URLs) ByName() map[string]string {
 	out := map[string]string{"base": u.Base}
 	for name, v := range map[string]string{"region": u.Region, "dev": u.Dev, "vector": u.Vector, "kv": u.KV} {
 		if v != "" {
@@ -63,7 +63,7 @@ func (u URLs) byName() map[string]string {
 }
 
 // dialect is the naming that the target uses on the wire.
-func (b Bindings) dialect() *spec.Dialect {
+func (b Bindings) Dialect() *spec.Dialect {
 	prefix := strings.Trim(b.BrandPrefix, "-")
 	if prefix == "" {
 		prefix = "Svc"

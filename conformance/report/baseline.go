@@ -1,0 +1,47 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/conformance/target"
+)
+
+// about reports whether an entry is about a result.
+func about(k *target.Known, x *Result) bool {
+	if k.ID == x.Name {
+		return true
+	}
+	return slices.Contains(x.Requirements, k.ID)
+}
+
+// apply marks what a baseline expected, and says what of it is stale.
+func (r *Report) Apply(b *target.Baseline, today time.Time) {
+	for i := range b.Known {
+		k := &b.Known[i]
+		judged, failed := 0, 0
+		for j := range r.Results {
+			x := &r.Results[j]
+			if !about(k, x) {
+				continue
+			}
+			switch x.Verdict {
+			case Fail:
+				failed++
+				x.Expected = true
+			case Pass, Warn:
+				judged++
+			}
+		}
+		where := fmt.Sprintf("%s:%d: %s", b.File, k.Line, k.ID)
+		if b.Flaky {
+			if until, _ := time.Parse(time.DateOnly, k.Expires); today.After(until.AddDate(0, 0, 1)) {
+				r.Stale = append(r.Stale, strings.TrimSpace(where+": expired on "+k.Expires))
+			}
+		} else if judged > 0 && failed == 0 {
+			r.Stale = append(r.Stale, where+": it was expected to fail, and passes")
+		}
+	}
+}

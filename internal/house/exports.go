@@ -1,0 +1,71 @@
+package house
+
+import (
+	"fmt"
+	"go/ast"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// maxExported is how many names a package may export, for packages whose surface
+// is kept small. Methods and fields belong to their type and are not counted.
+var maxExported = map[string]int{
+	"conformance": 25,
+}
+
+var exportRules = []rule{
+	{
+		"the surface of a package is small", exportProblems,
+		"conformance/step.go", "// Package conformance.\npackage conformance\n" + strings.Repeat("type Step struct{}\n", 26),
+		"conformance: 26 exported names: must be at most 25",
+	},
+}
+
+// exportProblems finds packages that export too much.
+func exportProblems(tree []source) []string {
+	counted := map[string]int{}
+	for _, s := range tree {
+		if !s.product() {
+			continue
+		}
+		for _, d := range s.syntax.Decls {
+			counted[path.Dir(s.path)] += exported(d)
+		}
+	}
+	var problems []string
+	for _, pkg := range slices.Sorted(maps.Keys(maxExported)) {
+		if n := counted[pkg]; n > maxExported[pkg] {
+			problems = append(problems, fmt.Sprintf("%s: %d exported names: must be at most %d", pkg, n, maxExported[pkg]))
+		}
+	}
+	return problems
+}
+
+// exported counts the names that a declaration exports.
+func exported(d ast.Decl) (n int) {
+	count := func(id *ast.Ident) {
+		if id.IsExported() {
+			n++
+		}
+	}
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			count(d.Name)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch spec := spec.(type) {
+			case *ast.TypeSpec:
+				count(spec.Name)
+			case *ast.ValueSpec:
+				for _, id := range spec.Names {
+					count(id)
+				}
+			}
+		}
+	}
+	return n
+}
