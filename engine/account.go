@@ -35,8 +35,8 @@ type Config struct {
 	HeaderName func(dialect, name string) string        // a header as clients of the dialect know it, for texts; nil: as it is
 	InDialect  func(dialect string, json []byte) []byte // the body of a callback with the dialect's names; nil: as it is
 
-	PricePerMessage float64       // billing, decided: open point 30
-	VectorLag       time.Duration // decided: open point 33
+	PricePerMessage float64       // billing, decided: 30
+	VectorLag       time.Duration // decided: 33
 	VectorIndexes   []vector.Config
 
 	Memory *Memory // shared by the accounts of a process; nil: without bounds

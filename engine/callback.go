@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// report is the body of a callback (decided: open point 26; wire facts,
-// section 2). Byte strings travel as base64.
+// report is the body of a callback (decided: 26; wire.md, "Callbacks"). Byte
+// strings travel as base64.
 type report struct {
 	Status          int                 `json:"status"`
 	Header          map[string][]string `json:"header"`
@@ -129,7 +129,7 @@ func (a *Account) callback(role Role, source *Message, cb *Callback, r report) *
 var jsonHeader = Header{"Content-Type": {"application/json"}}
 
 // The states of a failure callback; CALLBACK_SUCCESS is documented, the others
-// decided: open point 16.
+// decided: 16.
 const (
 	CallbackInProgress = "CALLBACK_INPROGRESS"
 	CallbackSuccess    = "CALLBACK_SUCCESS"

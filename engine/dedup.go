@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// dedupWindow is how long a message keeps others like it away (wire facts,
-// section 2). It ends exactly so long after the first was accepted.
+// dedupWindow is how long a message keeps others like it away (decided: 39). It
+// ends exactly that long after the first was accepted.
 const dedupWindow = 10 * time.Minute
 
 // dedup remembers what was published within the window.

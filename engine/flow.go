@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// FlowKey is the state of a flow-control key (decided: open point 5).
+// FlowKey is the state of a flow-control key (decided: 5).
 type FlowKey struct {
 	Key               string
 	Waiting           int
@@ -219,7 +219,7 @@ func (a *Account) knownKey(key string) (*flowKey, error) {
 }
 
 // PauseFlow keeps the key's messages back; attempts in flight end normally.
-// A key may be paused before its first message (decided: open point 6).
+// A key may be paused before its first message (decided: 6).
 func (a *Account) PauseFlow(key string) error {
 	a.lock()
 	defer a.unlock()

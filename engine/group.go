@@ -15,7 +15,7 @@ type Endpoint struct {
 }
 
 // Group is a URL group: a publish to it triggers every endpoint ("URL group";
-// decided: open point 9).
+// decided: 9).
 type Group struct {
 	Name      string
 	CreatedAt time.Time

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// envelope is the body of a publish that invokes another workflow (wire facts
-// on workflows, section 3.3).
+// envelope is the body of a publish that invokes another workflow (wire.md, "Invoked runs").
 type envelope struct {
 	Body         string              `json:"body"`
 	Headers      map[string][]string `json:"headers"`

@@ -6,7 +6,7 @@ import (
 )
 
 // MessageState is a message-level log state (interface document, "States and
-// transitions"; decided: open point 14).
+// transitions"; decided: 14).
 type MessageState string
 
 // The states of a message.

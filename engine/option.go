@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Limits of the options (decided: open point 8 and 31).
+// Limits of the options (decided: 8, 31).
 const (
 	DefaultRetries = 3 // so four attempts
 	MaxDelay       = 365 * 24 * time.Hour
@@ -62,7 +62,7 @@ type Redaction struct {
 }
 
 // Workflow holds the protocol fields of a message that belongs to a run
-// (wire facts on workflows, section 1.2).
+// (wire.md, "Headers of a trigger").
 type Workflow struct {
 	Init         *bool
 	RunID        string
@@ -169,7 +169,7 @@ func row[T any](field string, merge func(v *T, d T), at func(*Options) *T, follo
 	}
 }
 
-// Over lays o over the defaults d: what o sets stays (decided: open point 10).
+// Over lays o over the defaults d: what o sets stays (decided: 10).
 func (o Options) Over(d Options) Options {
 	for i := range options {
 		options[i].merge(&o, &d)

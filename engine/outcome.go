@@ -8,7 +8,7 @@ import (
 )
 
 // statusNonRetryable, with its header set to true, ends a message at once
-// (wire facts, section 2).
+// (wire.md, "Retries").
 const statusNonRetryable = 489
 
 var nonRetryableHeader = textproto.CanonicalMIMEHeaderKey("Svc-NonRetryable-Error")

@@ -16,7 +16,7 @@ import (
 const maxBulk = 10000
 
 // Filter says what to list. Several values of one field: any matches;
-// different fields: all must match (decided: open points 17 and 18).
+// different fields: all must match (decided: 17, 18).
 type Filter struct {
 	IDs            []string // message ids
 	DLQIDs         []string

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Queue delivers its messages in order (extension; wire facts, section 3).
+// Queue delivers its messages in order (extension; wire.md, "Further operations").
 type Queue struct {
 	Name        string
 	CreatedAt   time.Time

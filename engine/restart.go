@@ -8,7 +8,7 @@ import (
 
 // Restart creates a new run from the configuration and payload of a failed
 // one, with over on top, and removes the DLQ entry ("Restart a failed workflow
-// run"; decided: open point 15). Earlier step results are discarded.
+// run"; decided: 15). Earlier step results are discarded.
 // over.Workflow.RunID is the id of the new run, "" for a fresh one.
 func (a *Account) Restart(dlqID string, over Options) (RunRef, error) {
 	a.lock()

@@ -13,11 +13,11 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// maxWait is the longest wait before a retry (decided: open point 31).
+// maxWait is the longest wait before a retry (decided: 31).
 const maxWait = 24 * time.Hour
 
 // backoff is the wait before retry n, 1 for the first: min(86400, e^(2.5 n))
-// seconds, whole seconds (decided: open point 31).
+// seconds, whole seconds (decided: 31).
 func backoff(n int) time.Duration {
 	seconds := math.Exp(2.5 * float64(n))
 	if seconds >= maxWait.Seconds() {
@@ -38,7 +38,7 @@ func (a *Account) retryWait(m *Message, o *Outcome) (wait time.Duration, rule st
 	return backoff(m.Retried + 1), "backoff"
 }
 
-// resetHeaders may set the wait, the first that does wins (wire facts, section 2).
+// resetHeaders may set the wait, the first that does wins (wire.md, "Retries").
 var resetHeaders = []string{"Retry-After", "X-Ratelimit-Reset", "X-Ratelimit-Reset-Requests", "X-Ratelimit-Reset-Tokens"}
 
 // retryAfter reads the wait that a destination asks for: seconds, a duration
@@ -75,7 +75,7 @@ func parseWait(s string, now time.Time) (time.Duration, bool) {
 }
 
 // Formula computes the wait before a retry in milliseconds from `retried`, 0
-// for the first retry (wire facts, section 2).
+// for the first retry (wire.md, "Retries").
 type Formula struct {
 	text    string
 	program *vm.Program

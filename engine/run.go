@@ -12,7 +12,7 @@ import (
 type RunState string
 
 // The run-level states. WaiterAdded and Invoked are only logged: the run stays
-// RunStarted (decided: open point 13).
+// RunStarted (decided: 13).
 const (
 	RunStarted  RunState = "RUN_STARTED"
 	RunSuccess  RunState = "RUN_SUCCESS"
@@ -83,7 +83,7 @@ func (r *Run) ref() *RunRef { return &r.RunRef }
 // ended reports whether the run has reached its last state.
 func (r *Run) ended() bool { return r.State != RunStarted }
 
-// trigger starts a run, unless its id is known (wire facts on workflows, section 1).
+// trigger starts a run, unless its id is known (wire.md, "Starting a run").
 func (a *Account) trigger(c *accepted) Receipt {
 	r := &c.PublishRequest
 	w := r.Options.Workflow
@@ -174,7 +174,7 @@ func (r *Run) adoptable() bool {
 }
 
 // adopt lets the trigger of the client library configure and start a run that
-// came without one (wire facts on workflows, section 1.3).
+// came without one (wire.md, "Triggers without a client").
 func (a *Account) adopt(run *Run, r *PublishRequest) Receipt {
 	opts := r.Options.Over(*run.Options)
 	run.bare, run.proven = false, true
@@ -214,7 +214,7 @@ func unknownRun(id string) error {
 	return fmt.Errorf("workflow run %q: no such run: %w", id, ErrNotFound)
 }
 
-// CancelRun cancels a run that has not ended (decided: open point 12).
+// CancelRun cancels a run that has not ended (decided: 12).
 func (a *Account) CancelRun(id string) error {
 	a.lock()
 	defer a.unlock()
@@ -347,7 +347,7 @@ func (a *Account) Run(id string) (RunView, error) {
 }
 
 // Steps is the raw step list of a run that has not ended, as its endpoint gets
-// it (wire facts on workflows, section 2.2). It is JSON.
+// it (wire.md, "Steps in a call"). It is JSON.
 func (a *Account) Steps(id string) ([]byte, error) {
 	a.lock()
 	defer a.unlock()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The states of a step in the run view (wire facts on workflows, section 4.1).
+// The states of a step in the run view (wire.md, "Run views").
 const (
 	StepProgress = "STEP_PROGRESS"
 	StepSuccess  = "STEP_SUCCESS"

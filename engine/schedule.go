@@ -12,7 +12,7 @@ import (
 	"github.com/adhocore/gronx"
 )
 
-// Schedule publishes again and again (extension; wire facts, section 3).
+// Schedule publishes again and again (extension; wire.md, "Further operations").
 type Schedule struct {
 	ID         string
 	Cron       string // with its CRON_TZ prefix, as given

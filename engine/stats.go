@@ -114,7 +114,7 @@ func (u *usage) record(now time.Time, e *event) {
 }
 
 // Period is a span of statistics: so many points at so much distance
-// ("Get usage statistics"; wire facts, section 5).
+// ("Get usage statistics"; wire.md, "Usage statistics").
 type Period struct {
 	Name   string
 	Points int

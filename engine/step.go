@@ -13,7 +13,7 @@ import (
 )
 
 // Step is one step of a run, as its endpoint reported it ("stepInfo"; names
-// decided: open point 4).
+// decided: 4).
 type Step struct {
 	ID         int // from 1; 0 for the initial step and for plans
 	Name       string
@@ -63,7 +63,7 @@ var stepTypes = map[string]bool{
 	"Initial": true, "Run": true, "Call": true, "SleepFor": true, "SleepUntil": true, "Wait": true, "Notify": true, "Invoke": true,
 }
 
-// stepJSON is a step on the wire (wire facts on workflows, section 2.2).
+// stepJSON is a step on the wire (wire.md, "Steps in a call").
 type stepJSON struct {
 	ID          *int            `json:"stepId"`
 	Name        string          `json:"stepName"`
@@ -275,8 +275,7 @@ func (a *Account) deliverItem(run *Run, it *item, opts *Options, extra ...Header
 	return m
 }
 
-// protocol is what every call to the endpoint of a run carries (wire facts on
-// workflows, section 2.1).
+// protocol is what every call to the endpoint of a run carries (wire.md, "Calls to a workflow endpoint").
 func (r *Run) protocol() Header {
 	h := Header{
 		"Svc-Workflow-Runid":     {r.ID},
@@ -297,7 +296,7 @@ func (r *Run) protocol() Header {
 }
 
 // lazyLimit is the size of a step list beyond which an endpoint that can fetch
-// it gets none (wire facts on workflows, section 2.5).
+// it gets none (wire.md, "Lazy fetch").
 const lazyLimit = 3 << 20
 
 // bodyOf is what an attempt sends.
@@ -335,7 +334,7 @@ func stepList(items []*item) []byte {
 	return append(b, ']')
 }
 
-// callOut makes the third-party call of a step (wire facts on workflows, section 3.1).
+// callOut makes the third-party call of a step (wire.md, "Third-party calls").
 func (a *Account) callOut(c *accepted) Receipt {
 	r, run := &c.PublishRequest, c.run
 	it := &item{body: r.Body, callType: "toCallback"}
@@ -403,8 +402,7 @@ type StepError struct {
 }
 
 // runReport configures a callback within a run: as the trigger asked, with the
-// user's headers, but without the mark of a step call (wire facts on
-// workflows, sections 3.1 and 5.2).
+// user's headers, but without the mark of a step call (wire.md, "Third-party calls" and "Failure of a run").
 func (a *Account) runReport(run *Run, role Role, own Options) (Options, Header) {
 	opts := own.following(runCallbackFollower, run.Options)
 	h := run.protocol()
@@ -420,8 +418,7 @@ func (a *Account) runReport(run *Run, role Role, own Options) (Options, Header) 
 }
 
 // The headers by which an endpoint shows that it speaks the protocol, and the
-// one that asks it to start the run itself (wire facts on workflows, sections
-// 1.3 and 2.6).
+// one that asks it to start the run itself (wire.md, "Triggers without a client" and "Feature flags").
 const (
 	sdkVersionHeader = "Svc-Workflow-Sdk-Version"
 	sdkHeader        = "Svc-Workflow-Sdk"

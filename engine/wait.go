@@ -12,7 +12,7 @@ import (
 )
 
 // DefaultWait is how long a run waits for an event that says nothing else
-// (wire facts on workflows, section 3.2).
+// (wire.md, "Waits, events and hooks").
 const DefaultWait = 7 * 24 * time.Hour
 
 // WaitRequest makes a run wait for an event.

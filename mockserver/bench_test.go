@@ -16,7 +16,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// The ratios that architecture.md asks for ("Sizes to hold"): each compares a
+// The ratios that the server must hold: each compares a
 // bare server with the stand-in within one benchmark, in one process.
 
 func newServer(b *testing.B, cfg mockserver.Config) *mockserver.Server {

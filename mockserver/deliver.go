@@ -118,7 +118,7 @@ func headerSize(h http.Header) int {
 }
 
 // header is what the destination gets: what was forwarded, what delivery adds
-// (wire facts, section 2), the signature; in the dialect's names.
+// (wire.md, "Deliveries"), the signature; in the dialect's names.
 func (d *deliverer) header(dialect *spec.Dialect, a engine.Attempt, body []byte) (http.Header, error) {
 	m := a.Message
 	h := make(http.Header, len(m.Forward)+10)
@@ -152,7 +152,7 @@ func (d *deliverer) header(dialect *spec.Dialect, a engine.Attempt, body []byte)
 }
 
 // ofRun adds the effective configuration to a call of a workflow endpoint
-// (wire facts on workflows, section 2.1).
+// (wire.md, "Calls to a workflow endpoint").
 func ofRun(h http.Header, a engine.Attempt) {
 	h["Svc-Retries"], h["Svc-Max-Retries"] = []string{strconv.Itoa(a.Number)}, []string{strconv.Itoa(a.Message.MaxRetries)}
 	if f := a.Message.Options.RetryDelay; f != nil {

@@ -155,11 +155,10 @@ func (s *Server) overrides(c *call) (engine.Options, error) {
 }
 
 // overriding are the headers of a restart that the new run is listed with in
-// place of the original ones ("Restart a failed workflow run"; decided: open
-// point 20).
+// place of the original ones ("Restart a failed workflow run"; decided: 20).
 var overriding = []string{"Svc-Flow-Control-Key", "Svc-Flow-Control-Value", "Svc-Retries", "Svc-Retry-Delay"}
 
-// entryBody is a DLQ entry on the wire ("DLQ entry"; names decided: open point 2).
+// entryBody is a DLQ entry on the wire ("DLQ entry"; names decided: 2).
 func entryBody(e *engine.DLQEntry) api.WorkflowDLQEntry {
 	out := api.WorkflowDLQEntry{DlqId: e.ID}
 	copyFields(&out, messageFields(&e.Message))

@@ -29,7 +29,7 @@ type apiError struct {
 
 func (e *apiError) Error() string { return e.text }
 
-// statuses maps the engine's kinds of errors (decided: open points 7, 21, 23).
+// statuses maps the engine's kinds of errors (decided: 7, 21, 23).
 var statuses = []struct {
 	kind   error
 	status int
@@ -102,7 +102,7 @@ func errLoop(text string) error {
 	return &apiError{status: statusNonRetryable, text: text, header: http.Header{"Svc-Nonretryable-Error": {"true"}}}
 }
 
-// statusNonRetryable is the status of such a destination (wire facts, section 2).
+// statusNonRetryable is the status of such a destination (wire.md, "Retries").
 const statusNonRetryable = 489
 
 func errUnauthorized(challenge, text string) error {

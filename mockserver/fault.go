@@ -41,7 +41,7 @@ type Fault struct {
 	Probability float64 `json:"probability,omitempty"` // 0 to 1, drawn from the seed; 0: always
 }
 
-// presets are answers that clients know, ready-made (wire facts, section 3).
+// presets are answers that clients know, ready-made (wire.md, "Rate-limit responses").
 var presets = map[string]Fault{
 	"rate-limit-burst": {Status: http.StatusTooManyRequests, Body: `{"error":"burst rate limit exceeded"}`, Headers: map[string]string{
 		"Burst-RateLimit-Limit": "100", "Burst-RateLimit-Remaining": "0", "Burst-RateLimit-Reset": "1",

@@ -68,7 +68,7 @@ func (s *Server) deliveryHeader(h http.Header) string {
 }
 
 // deliveryHeaders are what only deliveries carry, without prefix, and
-// addedHeaders all that a delivery adds (wire facts, section 2).
+// addedHeaders all that a delivery adds (wire.md, "Deliveries").
 var (
 	deliveryHeaders = []string{"Signature", "Message-Id", "Retried"}
 	addedHeaders    = []string{"Svc-Caller-Ip", "Svc-Message-Id", "Svc-Retried", "Svc-Schedule-Id", "Svc-Signature", "Svc-Topic-Name"}

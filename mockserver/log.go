@@ -155,7 +155,7 @@ func eventBody(e *engine.Event) api.WorkflowEvent {
 	return out
 }
 
-// stepBody is stepInfo on the wire (names decided: open point 4).
+// stepBody is stepInfo on the wire (names decided: 4).
 func stepBody(s *engine.Step) api.StepInfo {
 	out := api.StepInfo{
 		StepId:              some(s.ID),

@@ -41,7 +41,7 @@ func headerSettings(h http.Header) settings {
 	return set
 }
 
-// withQuery adds what the query says; a header wins (decided: open point 10).
+// withQuery adds what the query says; a header wins (decided: 10).
 func (set settings) withQuery(q url.Values) settings {
 	for name, values := range q {
 		if !strings.EqualFold(name[:min(len(name), len(configPrefix))], configPrefix) {

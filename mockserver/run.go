@@ -190,7 +190,7 @@ var _ = register(map[string]handler{
 	"waitForEvent":   (*Server).waitForEvent,
 })
 
-// waitForEvent registers a waiter (wire facts on workflows, section 3.2).
+// waitForEvent registers a waiter (wire.md, "Waits, events and hooks").
 func (s *Server) waitForEvent(c *call) (reply, error) {
 	var body struct {
 		URL            string              `json:"url"`
@@ -287,8 +287,8 @@ func (s *Server) listWaiters(c *call) (reply, error) {
 	return reply{body: out}, nil
 }
 
-// callHook turns the call of a third party into an event (wire facts on
-// workflows, section 3.2). The user in the path says whose run it is.
+// callHook turns the call of a third party into an event (wire.md, "Waits,
+// events and hooks"). The user in the path says whose run it is.
 func (s *Server) callHook(c *call) (reply, error) {
 	w := s.byID(c.vars["userId"])
 	if w == nil {

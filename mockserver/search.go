@@ -16,8 +16,7 @@ var _ = register(map[string]handler{
 	"resetSearchIndexTokens": (*Server).resetSearchIndexTokens,
 })
 
-// done is the answer of the management API: the JSON string "OK" (decided:
-// open point 11).
+// done is the answer of the management API: the JSON string "OK" (decided: 11).
 var done = reply{body: "OK"}
 
 func (s *Server) createSearchIndex(c *call) (reply, error) {

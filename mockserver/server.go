@@ -76,7 +76,7 @@ type Config struct {
 	pace pace // of connections; zero: defaultPace
 }
 
-// defaultMaxBody is the largest request body (decided: open point 27).
+// defaultMaxBody is the largest request body (decided: 27).
 const defaultMaxBody = 1 << 20
 
 // Server is a stand-in. It is an http.Handler.

@@ -14,7 +14,7 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// signatureLife is how long a signature is valid (wire facts, section 2).
+// signatureLife is how long a signature is valid (wire.md, "Signatures").
 const signatureLife = 5 * time.Minute
 
 // sign makes the JWT of a delivery. Its times are wall time, since receivers
@@ -51,7 +51,7 @@ func (s *Server) sign(dialect *spec.Dialect, a engine.Attempt, body []byte) (str
 	return string(base64.RawURLEncoding.AppendEncode(token, mac)), nil
 }
 
-// claims are those of a signature (wire facts, section 2). A struct and a
+// claims are those of a signature (wire.md, "Signatures"). A struct and a
 // constant header, since a map of each would take longer than the signing.
 type claims struct {
 	Body      string `json:"body"` // base64url of the SHA-256 of the body, padded

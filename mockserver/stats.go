@@ -59,7 +59,7 @@ func series(points []engine.Point, y func(*engine.Point) float64) []api.TimeSeri
 	return out
 }
 
-// metric is one series under its id (decided: open point 1).
+// metric is one series under its id (decided: 1).
 type metric struct {
 	id string
 	of func(*engine.Point) int64

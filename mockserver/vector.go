@@ -196,7 +196,7 @@ func (q *selection) shown(v *vector.Vector) map[string]any {
 }
 
 // deleteVectors takes its three forms: an object, a list of ids, the bare text
-// of one id (wire facts on vectors, section A4).
+// of one id (wire.md, "Vector indexes").
 func (s *Server) deleteVectors(c *call) (reply, error) {
 	var q selection
 	body := bytes.TrimSpace(c.body)

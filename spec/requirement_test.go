@@ -23,9 +23,9 @@ func TestRequirementsQuoteTheDocument(t *testing.T) {
 	if judged < 120 {
 		t.Errorf("%d stated or implied requirements; 120 are the least", judged)
 	}
-	text, err := os.ReadFile("../../shared/spec/interface.md")
+	text, err := os.ReadFile("../" + register.Document.File)
 	if err != nil {
-		t.Skipf("the interface document is not beside the repository: %v", err)
+		t.Fatal(err)
 	}
 	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != register.Document.SHA256 {
 		t.Error("the register is of another revision of the document")

@@ -49,8 +49,8 @@ func (l Limit) Check() error {
 func (l Limit) window() int64 { return l.Window.Milliseconds() }
 
 // refill is the number of tokens that a refill adds.
-// decided: without refillRate, which the document does not require, a bucket
-// gets all its tokens back each window, as "tokens per window" reads.
+// Without refillRate, which the document does not require, a bucket gets all of
+// its tokens back each window (decided: 34).
 func (l Limit) refill() int64 {
 	if l.RefillRate == 0 {
 		return l.Tokens

@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// Index is an index of the management API (decided: open point 11).
+// Index is an index of the management API (decided: 11).
 type Index struct {
 	ID            string
 	Name          string

@@ -143,7 +143,7 @@ func best(list []Scored, k int) []Scored {
 	return list[:min(k, len(list))]
 }
 
-// similarity is within 0 to 1 (wire facts on vectors, section A4).
+// similarity is within 0 to 1 (wire.md, "Vector indexes").
 func similarity(function string, x, y []float32) float64 {
 	var dot, xx, yy, apart float64
 	for i := range min(len(x), len(y)) {

@@ -17,13 +17,13 @@ var (
 	brandAllowed = regexp.MustCompile(`/v2/qstash/stats|svc, upstash, or a YAML file|"upstash"`)
 )
 
-var brandRules = []rule{
+var brandRule = rule{"brands are named in the dialect only", brandProblems, []breach{
 	{
-		"brands are named in the dialect only", brandProblems,
+		"brands are named in the dialect only",
 		"engine/flow.go", "package engine\n// As Upstash does.\n",
 		"engine/flow.go:2: names a brand: Upstash",
 	},
-}
+}}
 
 // brandProblems finds the names of brands.
 func brandProblems(tree []source) []string {

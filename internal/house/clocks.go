@@ -21,18 +21,18 @@ var clockFiles = []string{
 // measure, but not wait for it.
 var timeReaders = []string{"After", "AfterFunc", "NewTicker", "NewTimer", "Now", "Since", "Sleep", "Tick", "Until"}
 
-var clockRules = []rule{
+var clockRule = rule{"only clocks read the time", clockProblems, []breach{
 	{
-		"only clocks read the time", clockProblems,
+		"only clocks read the time",
 		"mockserver/publish.go", "package mockserver\nimport \"time\"\nvar now = time.Now()",
 		"mockserver/publish.go:3: time.Now is for the clock files",
 	},
 	{
-		"a test does not sleep", clockProblems,
+		"a test does not sleep",
 		"engine/a_test.go", "package engine\nimport \"time\"\nfunc f() { time.Sleep(1) }",
 		"engine/a_test.go:3: time.Sleep is for the clock files",
 	},
-}
+}}
 
 // clockProblems finds code that reads the time of the world, and tests that wait for it.
 func clockProblems(tree []source) []string {

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-var commentRules = []rule{
+var commentRule = rule{"packages and exported names have comments", commentProblems, []breach{
 	{
-		"every package has a manual", commentProblems,
+		"every package has a manual",
 		"engine/flow.go", "package engine\n",
 		"engine: no file has a package comment",
 	},
 	{
-		"what is exported is documented", commentProblems,
+		"what is exported is documented",
 		"engine/flow.go", "// Package engine.\npackage engine\ntype Flow struct{}\n",
 		"engine/flow.go:3: Flow has no comment",
 	},
-}
+}}
 
 // commentProblems wants a manual for every package, and a comment for 95 of 100
 // exported names.

@@ -5,18 +5,18 @@ import (
 	"go/token"
 )
 
-var durationRules = []rule{
+var durationRule = rule{"no test asserts measured time", durationProblems, []breach{
 	{
-		"a test asserts no time of the world", durationProblems,
+		"a test asserts no time of the world",
 		"engine/a_test.go", "package engine\nimport \"time\"\nfunc f(at time.Time) {\n took := time.Since(at)\n if took > time.Second {}\n}",
 		"engine/a_test.go:5: compares measured time with a limit, which a slow machine exceeds: measure in a benchmark",
 	},
 	{
-		"a test asserts no duration of a report", durationProblems,
+		"a test asserts no duration of a report",
 		"engine/a_test.go", "package engine\nimport \"time\"\nfunc f(r report) {\n if r.Duration > time.Second {}\n}",
 		"engine/a_test.go:4: compares measured time with a limit, which a slow machine exceeds: measure in a benchmark",
 	},
-}
+}}
 
 // durationProblems finds tests that compare measured time: that of time.Since,
 // directly or by a variable, or the Duration of a report.

@@ -15,13 +15,13 @@ var maxExported = map[string]int{
 	"conformance": 25,
 }
 
-var exportRules = []rule{
+var exportRule = rule{"the surface of a package is small", exportProblems, []breach{
 	{
-		"the surface of a package is small", exportProblems,
+		"the surface of a package is small",
 		"conformance/step.go", "// Package conformance.\npackage conformance\n" + strings.Repeat("type Step struct{}\n", 26),
 		"conformance: 26 exported names: must be at most 25",
 	},
-}
+}}
 
 // exportProblems finds packages that export too much.
 func exportProblems(tree []source) []string {

@@ -17,18 +17,18 @@ var goFiles = []string{
 	"mockserver/listen.go",
 }
 
-var goroutineRules = []rule{
+var goroutineRule = rule{"goroutines start in few files", goroutineProblems, []breach{
 	{
-		"goroutines start in few files", goroutineProblems,
+		"goroutines start in few files",
 		"mockserver/publish.go", "package mockserver\nfunc f() {\n go f()\n}",
 		"mockserver/publish.go:3: a goroutine starts here",
 	},
 	{
-		"goroutines of a wait group start in few files", goroutineProblems,
+		"goroutines of a wait group start in few files",
 		"mockserver/publish.go", "package mockserver\nfunc f(s *Server) {\n s.serving.Go(f)\n}",
 		"mockserver/publish.go:3: a goroutine starts here",
 	},
-}
+}}
 
 // goroutineProblems finds goroutines that start elsewhere.
 func goroutineProblems(tree []source) []string {

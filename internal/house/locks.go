@@ -24,23 +24,23 @@ var lockers = map[string]string{
 	"wakeOn":  "its function is called by the context",
 }
 
-var lockRules = []rule{
+var lockRule = rule{"methods of the account lock first or never", lockProblems, []breach{
 	{
-		"an exported method of the account locks first", lockProblems,
+		"an exported method of the account locks first",
 		"engine/queue.go", "package engine\nfunc (a *Account) Queues() int { return a.queues() }",
 		"engine/queue.go:2: Queues is exported: it begins with a.lock() and defer a.unlock()",
 	},
 	{
-		"an unexported method of the account never locks", lockProblems,
+		"an unexported method of the account never locks",
 		"engine/queue.go", "package engine\nfunc (a *Account) queues() { a.lock(); defer a.unlock() }",
 		"engine/queue.go:2: queues is unexported: it never calls lock",
 	},
 	{
-		"an exported method of the account calls no other", lockProblems,
+		"an exported method of the account calls no other",
 		"engine/queue.go", "package engine\nfunc (a *Account) Now() {\n a.lock()\n defer a.unlock()\n}\nfunc (a *Account) Queues() {\n a.lock()\n defer a.unlock()\n a.Now()\n}",
 		"engine/queue.go:9: Queues calls the exported Now while it holds the lock",
 	},
-}
+}}
 
 // lockProblems holds the methods of *engine.Account to the lock discipline.
 func lockProblems(tree []source) []string {

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-var pageRules = []rule{
+var pageRule = rule{"tests that a page names exist", pageProblems, []breach{
 	{
-		"tests that a page names exist", pageProblems,
+		"tests that a page names exist",
 		"docs/security.md", "Delivery to private addresses is refused.\n`TestEgress` shows it.\n",
 		"docs/security.md:2: TestEgress: no such test",
 	},
-}
+}}
 
 var (
 	namedTest    = regexp.MustCompile("`((?:Test|Fuzz)\\w+)`")

@@ -7,13 +7,13 @@ import (
 	"regexp"
 )
 
-var roleRules = []rule{
+var roleRule = rule{"roles are compared in their table", roleProblems, []breach{
 	{
-		"roles are compared in their table", roleProblems,
+		"roles are compared in their table",
 		"engine/queue.go", "package engine\nfunc (m *Message) f() bool { return m.Role == RoleStep }",
 		"engine/queue.go:2: compares roles, which is for engine/role.go",
 	},
-}
+}}
 
 // roleProblems keeps what follows from the role of a message in one table.
 func roleProblems(tree []source) []string {

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-var roomRules = []rule{
+var roomRule = rule{"packages below the engine have no locks", roomProblems, []breach{
 	{
-		"packages below the engine have no locks", roomProblems,
+		"packages below the engine have no locks",
 		"engine/vector/index.go", "package vector\nimport \"sync\"\nvar mu sync.Mutex",
 		"engine/vector/index.go:2: imports sync, but the account that keeps these values has the lock",
 	},
-}
+}}
 
 // roomProblems keeps locks out of the packages below the engine.
 func roomProblems(tree []source) []string {

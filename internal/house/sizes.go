@@ -11,18 +11,18 @@ const (
 	maxFile     = 500 // lines
 )
 
-var sizeRules = []rule{
+var sizeRule = rule{"files and functions are short", sizeProblems, []breach{
 	{
-		"functions fit a screen", sizeProblems,
+		"functions fit a screen",
 		"engine/flow.go", "package engine\nfunc f() {" + strings.Repeat("\n", maxFunction) + "}",
 		"engine/flow.go:2: f has 81 lines: must be at most 80",
 	},
 	{
-		"files are short", sizeProblems,
+		"files are short",
 		"engine/flow.go", "package engine" + strings.Repeat("\n", maxFile+1),
 		"engine/flow.go: 501 lines: must be at most 500",
 	},
-}
+}}
 
 // sizeProblems finds files and functions that are too long, those of tests included.
 func sizeProblems(tree []source) []string {

@@ -15,13 +15,13 @@ var statusFiles = []string{"mockserver/error.go", "mockserver/fault.go", "mockse
 // successes are statuses that a handler may name.
 var successes = []string{"StatusOK", "StatusCreated", "StatusAccepted", "StatusNoContent", "StatusText"}
 
-var statusRules = []rule{
+var statusRule = rule{"one place chooses a status", statusProblems, []breach{
 	{
-		"one place chooses a status", statusProblems,
+		"one place chooses a status",
 		"mockserver/flow.go", "package mockserver\nimport \"net/http\"\nvar s = http.StatusConflict",
 		"mockserver/flow.go:3: http.StatusConflict is for mockserver/error.go",
 	},
-}
+}}
 
 // statusProblems finds handlers that choose a failing status themselves.
 func statusProblems(tree []source) []string {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// maxRequest is the largest request body in bytes (wire facts, part D: 10 MB).
+// maxRequest is the largest request body in bytes (wire.md, "Key-value REST interface": 10 MB).
 const maxRequest = 10 << 20
 
 // Texts that clients of the interface look for or show.

@@ -18,12 +18,12 @@
 //   - Several strategies that match a request must all allow it. It is charged
 //     to all of them or, if one refuses, to none.
 //   - Over the limit: 429, {"error": ...}, Retry-After and RateLimit-Limit,
-//     -Remaining and -Reset in seconds, of the strategy that refuses longest (open
-//     point 24). A request that passes carries RateLimit-* of the one with least
+//     -Remaining and -Reset in seconds, of the strategy that refuses longest
+//     (decided: 24). A request that passes carries RateLimit-* of the one with least
 //     left.
 //   - A missing identifier header: 400 that names it. A store that is down, slow
-//     or answers garbage: the request passes, an error is logged and counted (open
-//     point 25).
+//     or answers garbage: the request passes, an error is logged and counted
+//     (decided: 25).
 //   - The method in a key is the request's; under ALL, which shares one counter, it
 //     is ALL. GET limits HEAD too, else HEAD would be a way around it. The route in
 //     a key is the pattern, so that one counter serves all URLs that it matches.

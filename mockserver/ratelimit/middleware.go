@@ -194,7 +194,7 @@ func tightest(decisions []ratelimit.Decision) (n int) {
 	return n
 }
 
-// announce tells the client where it stands (decided: open point 24).
+// announce tells the client where it stands (decided: 24).
 func announce(h http.Header, now time.Time, d ratelimit.Decision) {
 	h.Set("RateLimit-Limit", strconv.FormatInt(d.Limit, 10))
 	h.Set("RateLimit-Remaining", strconv.FormatInt(d.Remaining, 10))

@@ -1,0 +1,139 @@
+package house
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Where references lead.
+const (
+	decisionsPage = "docs/decisions.md"
+	wirePage      = "docs/wire.md"
+)
+
+var referenceRule = rule{"references lead somewhere", referenceProblems, []breach{
+	{
+		"a decision that a comment names exists",
+		"engine/retry.go", "package engine\n\n// maxWait is a day (decided:\n// 12, 99).\n",
+		"engine/retry.go: decided: 99: no such row in docs/decisions.md",
+	},
+	{
+		"a decision has a number",
+		"engine/retry.go", "package engine\n\n// decided: a day.\n",
+		"engine/retry.go: decided: without a number of docs/decisions.md",
+	},
+	{
+		"a section that a comment names exists",
+		"engine/retry.go", "package engine\n\n// maxWait is a day (wire.md,\n// \"Waits\").\n",
+		`engine/retry.go: wire.md, "Waits": no such section`,
+	},
+	{
+		"a document that is named exists",
+		"engine/retry.go", "package engine\n\n// See design.md.\n",
+		"engine/retry.go: design.md: no such document",
+	},
+	{
+		"documents outside of the repository are not named",
+		"engine/retry.go", "package engine\n\n// As the wire facts say (open\n// point 31).\n",
+		"engine/retry.go: open point 31: in a document that a clone does not contain",
+	},
+	{
+		"nothing reads outside of the module",
+		"spec/a_test.go", "package spec\n\nvar file = \"../../neighbour/file\"\n",
+		"spec/a_test.go: ../../neighbour: outside of the module",
+	},
+}}
+
+var (
+	continuation = regexp.MustCompile(`\s*\n\s*(?://|#)\s*`) // of a comment
+	decided      = regexp.MustCompile(`\bdecided:(?: (\d+(?:, \d+)*))?`)
+	decisionRow  = regexp.MustCompile(`(?m)^\| (\d+) \|`)
+	wireSections = regexp.MustCompile(`wire\.md, ("[^"]+"(?: and "[^"]+")*)`)
+	quoted       = regexp.MustCompile(`"[^"]+"`)
+	section      = regexp.MustCompile(`(?m)^##+ (.*)$`)
+	documentName = regexp.MustCompile(`[\w-]+\.md\b`)
+	elsewhere    = regexp.MustCompile(`(?i)\bwire facts\b|\bopen points? \d+|\bopen-points\b`)
+	upward       = regexp.MustCompile(`(?:\.\./)+[\w.-]+`)
+)
+
+// references are what references may lead to.
+type references struct {
+	pages, decisions, sections map[string]bool
+}
+
+// referenceProblems finds references that lead nowhere in a clone: to rows of
+// decisions, sections of the wire, documents, and files outside of the module.
+func referenceProblems(tree []source) []string {
+	known := references{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	for _, s := range tree {
+		if path.Ext(s.path) == ".md" {
+			known.pages[path.Base(s.path)] = true
+		}
+		switch s.path {
+		case decisionsPage:
+			collect(known.decisions, decisionRow, s.text)
+		case wirePage:
+			collect(known.sections, section, s.text)
+		}
+	}
+	var problems []string
+	for _, s := range tree {
+		if path.Dir(s.path) == "internal/house" || strings.Contains(s.path, "testdata/") {
+			continue
+		}
+		for _, text := range known.broken(&s) {
+			problems = append(problems, s.path+": "+text)
+		}
+	}
+	return problems
+}
+
+// broken are the references of one file that lead nowhere.
+func (known references) broken(s *source) (problems []string) {
+	text := continuation.ReplaceAllString(s.text, " ")
+	for _, found := range elsewhere.FindAllString(text, -1) {
+		problems = append(problems, found+": in a document that a clone does not contain")
+	}
+	for _, name := range documentName.FindAllString(text, -1) {
+		if !known.pages[name] && s.path != wirePage { // which cites files of packages
+			problems = append(problems, name+": no such document")
+		}
+	}
+	for _, found := range upward.FindAllString(s.text, -1) {
+		if depth := strings.Count(s.path, "/"); s.syntax != nil && strings.Count(found, "../") > depth || slices.Contains([]string{"shared", "design"}, path.Base(found)) {
+			problems = append(problems, found+": outside of the module")
+		}
+	}
+	if path.Ext(s.path) == ".md" {
+		return problems
+	}
+	for _, found := range decided.FindAllStringSubmatch(text, -1) {
+		if found[1] == "" {
+			problems = append(problems, "decided: without a number of "+decisionsPage)
+			continue
+		}
+		for number := range strings.SplitSeq(found[1], ", ") {
+			if !known.decisions[number] {
+				problems = append(problems, fmt.Sprintf("decided: %s: no such row in %s", number, decisionsPage))
+			}
+		}
+	}
+	for _, found := range wireSections.FindAllStringSubmatch(text, -1) {
+		for _, title := range quoted.FindAllString(found[1], -1) {
+			if !known.sections[strings.Trim(title, `"`)] {
+				problems = append(problems, "wire.md, "+title+": no such section")
+			}
+		}
+	}
+	return problems
+}
+
+// collect adds the first group of each match.
+func collect(set map[string]bool, pattern *regexp.Regexp, text string) {
+	for _, found := range pattern.FindAllStringSubmatch(text, -1) {
+		set[found[1]] = true
+	}
+}
