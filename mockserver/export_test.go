@@ -41,6 +41,17 @@ func ParseOption(name, value string) (engine.Options, []spec.Problem) {
 	return o, problems
 }
 
+// Shown is what answers show of options, by the name of the option.
+func Shown(o engine.Options) map[string]any {
+	shown := map[string]any{}
+	for _, row := range options {
+		if row.show != nil {
+			shown[row.name] = row.show(&o)
+		}
+	}
+	return shown
+}
+
 // Destination reads what a publish names.
 func Destination(path, query string) (url, group string, err error) {
 	target, err := destination(path, query)

@@ -131,7 +131,7 @@ func eventBody(e *engine.Event) api.WorkflowEvent {
 		out.StepInfo = &step
 	}
 	if e.Message != nil {
-		out.Label, out.Labels = labelsOf(e.Message.Labels())
+		showOptions(e.Message.Options, &out)
 		out.CallerIp = some(e.Message.CallerIP)
 	}
 	switch e.State {

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"time"
 	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine"
@@ -161,10 +160,14 @@ func plain(v any) (text string, ok bool) {
 func copyFields(to, from any) {
 	source, target := reflect.ValueOf(from), reflect.ValueOf(to).Elem()
 	for i := range source.NumField() {
-		value, field := source.Field(i), target.FieldByName(source.Type().Field(i).Name)
+		value := source.Field(i)
 		optional := value.Kind() == reflect.Pointer
+		if optional && value.IsNil() {
+			continue
+		}
+		field := target.FieldByName(source.Type().Field(i).Name)
 		switch {
-		case !field.IsValid(), optional && value.IsNil():
+		case !field.IsValid():
 		case value.CanConvert(field.Type()):
 			field.Set(value.Convert(field.Type()))
 		case optional:
@@ -179,33 +182,13 @@ func copyFields(to, from any) {
 
 // messageFields is what every view of a message shows: absent rather than empty.
 func messageFields(m *engine.Message) api.Message {
-	o := m.Options
-	out := api.Message{
-		MessageId:       m.ID,
-		Url:             m.URL,
-		Method:          m.Method,
-		Header:          headerMap(m.Forward),
-		MaxRetries:      &m.MaxRetries,
-		NotBefore:       ms(m.NotBefore),
-		CreatedAt:       m.CreatedAt.UnixMilli(),
-		Callback:        callbackOf(o.Callback),
-		FailureCallback: callbackOf(o.FailureCallback),
-		QueueName:       some(o.Queue),
-		TopicName:       some(m.Group),
-		EndpointName:    some(m.EndpointName),
-		ScheduleId:      some(m.ScheduleID),
-		CallerIP:        some(m.CallerIP),
-		WorkflowRunId:   some(m.RunID),
-	}
+	var out api.Message
+	showOptions(m.Options, &out)
+	out.MessageId, out.Url, out.Method, out.Header = m.ID, m.URL, m.Method, headerMap(m.Forward)
+	out.MaxRetries, out.NotBefore, out.CreatedAt = &m.MaxRetries, ms(m.NotBefore), m.CreatedAt.UnixMilli()
+	out.TopicName, out.EndpointName, out.ScheduleId = some(m.Group), some(m.EndpointName), some(m.ScheduleID)
+	out.CallerIP, out.WorkflowRunId = some(m.CallerIP), some(m.RunID)
 	out.Body, out.BodyBase64 = bodyText(m.Body)
-	out.Label, out.Labels = labelsOf(o.Labels)
-	if o.Flow != nil {
-		f := flowParts(o.Flow)
-		out.FlowControlKey, out.Rate, out.RatePerSecond, out.Parallelism, out.Period = f.key, f.rate, f.rate, f.parallelism, f.period
-	}
-	if o.RetryDelay != nil {
-		out.RetryDelayExpression = some(o.RetryDelay.String())
-	}
 	return out
 }
 
@@ -218,31 +201,6 @@ func bodyText(b []byte) (text, encoded *string) {
 		return some(string(b)), nil
 	}
 	return nil, some(base64.StdEncoding.EncodeToString(b))
-}
-
-func labelsOf(labels []string) (first *string, all *[]string) {
-	if len(labels) == 0 {
-		return nil, nil
-	}
-	return &labels[0], &labels
-}
-
-func callbackOf(c *engine.Callback) *string {
-	if c == nil {
-		return nil
-	}
-	return some(c.URL)
-}
-
-type flowNumbers struct {
-	key                       *string
-	rate, parallelism, period *int
-}
-
-// flowParts is flow control on the wire; the period is 1 s when not given.
-func flowParts(f *engine.FlowControl) flowNumbers {
-	period := int(max(f.Period, time.Second) / time.Second)
-	return flowNumbers{key: some(f.Key), rate: some(f.Rate), parallelism: some(f.Parallelism), period: &period}
 }
 
 // merged lays one header over another.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/textproto"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,85 +12,59 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/spec"
 )
 
-// setting is one configuration value and where it stood.
-type setting struct {
-	in, name string // header Svc-Retries, query svc-retries
-	values   []string
-}
-
-// settings are the configuration of one publish, by canonical name without
-// Svc-.
-type settings map[string]setting
-
-const configPrefix = "Svc-"
-
-// headerSettings collects configuration from headers.
-func headerSettings(h http.Header) settings {
-	set := settings{}
-	for name, values := range h {
-		if rest, ok := strings.CutPrefix(name, configPrefix); ok && len(values) > 0 {
-			set[rest] = setting{"header", name, values}
-		} else if misspeltPrefix(name) != "" {
-			set[name] = setting{"header", name, values} // which no option has
-		}
-	}
-	return set
-}
-
-// withQuery adds what the query says; a header wins (decided: 10).
-func (set settings) withQuery(q url.Values) settings {
-	for name, values := range q {
-		if !strings.EqualFold(name[:min(len(name), len(configPrefix))], configPrefix) {
-			continue
-		}
-		key := textproto.CanonicalMIMEHeaderKey(name)
-		rest, ok := strings.CutPrefix(key, configPrefix)
-		if _, taken := set[rest]; ok && !taken {
-			set[rest] = setting{"query", name, values}
-		}
-	}
-	return set
-}
-
-// below is the part of the settings that configures a callback.
-func (set settings) below(prefix string) settings {
-	sub := settings{}
-	for name, s := range set {
-		if rest, ok := strings.CutPrefix(name, prefix); ok {
-			sub[rest] = s
-		}
-	}
-	return sub
-}
-
-// option reads one configuration value.
+// option is one configuration value on the wire. What the engine does with it is
+// a row of its own table.
 type option struct {
 	name  string
 	parse func(o *engine.Options, value string) error
+	show  func(o *engine.Options) any // the fields of answers that show it, nil for none
 }
 
 // options is every configuration name that stands for one value. Sorted;
-// option_test.go compares it with the document.
+// option_test.go compares it with the document and with the engine's options.
 var options = []option{
-	{"Callback", func(o *engine.Options, v string) error { return callbackURL(&o.Callback, v) }},
-	{"Content-Based-Deduplication", func(o *engine.Options, v string) error { return parseBool(&o.DedupContent, v) }},
-	{"Deduplication-Id", func(o *engine.Options, v string) error { return text(&o.DedupID, v, 1024) }},
-	{"Delay", func(o *engine.Options, v string) error { return parseDuration(&o.Delay, v) }},
-	{"Failure-Callback", func(o *engine.Options, v string) error { return callbackURL(&o.FailureCallback, v) }},
-	{"Flow-Control-Key", flowKey},
-	{"Flow-Control-Value", flowValue},
-	{"Header-Forward", func(o *engine.Options, v string) error { return parseBool(&o.HeaderForward, v) }},
-	{"Label", labels},
-	{"Method", method},
-	{"Not-Before", notBefore},
-	{"Queue-Name", func(o *engine.Options, v string) error { return aName(&o.Queue, v) }},
-	{"Redact-Fields", redactFields},
-	{"Retries", retries},
-	{"Retry-Delay", retryDelay},
-	{"Timeout", parseTimeout},
+	{
+		"Callback", func(o *engine.Options, v string) error { return callbackURL(&o.Callback, v) },
+		func(o *engine.Options) any { return struct{ Callback *string }{callbackOf(o.Callback)} },
+	},
+	{"Content-Based-Deduplication", func(o *engine.Options, v string) error { return parseBool(&o.DedupContent, v) }, nil},
+	{"Deduplication-Id", func(o *engine.Options, v string) error { return text(&o.DedupID, v, 1024) }, nil},
+	{
+		"Delay", func(o *engine.Options, v string) error { return parseDuration(&o.Delay, v) },
+		func(o *engine.Options) any { return struct{ Delay *int }{some(int(o.Delay / time.Second))} },
+	},
+	{
+		"Failure-Callback", func(o *engine.Options, v string) error { return callbackURL(&o.FailureCallback, v) },
+		func(o *engine.Options) any { return struct{ FailureCallback *string }{callbackOf(o.FailureCallback)} },
+	},
+	{"Flow-Control-Key", flowKey, showFlowKey},
+	{"Flow-Control-Value", flowValue, showFlowValue},
+	{"Header-Forward", func(o *engine.Options, v string) error { return parseBool(&o.HeaderForward, v) }, nil},
+	{"Label", labels, showLabels},
+	{"Method", method, func(o *engine.Options) any { return struct{ Method string }{cmp.Or(o.Method, http.MethodPost)} }},
+	{"Not-Before", notBefore, nil}, // answers show the time that follows from it and the delay
+	{
+		"Queue-Name", func(o *engine.Options, v string) error { return aName(&o.Queue, v) },
+		func(o *engine.Options) any { return struct{ QueueName *string }{some(o.Queue)} },
+	},
+	{"Redact-Fields", redactFields, nil},
+	{"Retries", retries, showRetries},
+	{"Retry-Delay", retryDelay, showRetryDelay},
+	{
+		"Timeout", parseTimeout,
+		func(o *engine.Options) any { return struct{ Timeout *int }{some(int(o.Timeout / time.Second))} },
+	},
+}
+
+// showOptions fills the fields of an answer that show options.
+func showOptions(o *engine.Options, answer any) {
+	for i := range options {
+		if show := options[i].show; show != nil {
+			copyFields(answer, show(o))
+		}
+	}
 }
 
 // workflowOptions are the protocol fields of a workflow message. Sorted.
@@ -108,155 +81,6 @@ var workflowOptions = []struct {
 	{"Workflow-Sdk-Version", func(w *engine.Workflow, v string) error { return text(&w.SDKVersion, v, 64) }},
 	{"Workflow-Trigger-By-Sdk", func(w *engine.Workflow, v string) error { return parseBool(&w.TriggerBySDK, v) }},
 	{"Workflow-Url", func(w *engine.Workflow, v string) error { w.URL = v; return urlFault(v) }},
-}
-
-// elsewhere are names that mean something, but not here.
-var elsewhere = []string{"Cron", "Schedule-Id", "Warning"}
-
-// parse reads settings into options. It returns the names that nobody knows,
-// and every value that is refused.
-func (set settings) parse() (o engine.Options, unknown []setting, problems []spec.Problem) {
-	known := 0
-	for _, row := range options {
-		s, ok := set[row.name]
-		if !ok {
-			continue
-		}
-		known++
-		if row.name == "Label" {
-			s.values = []string{strings.Join(s.values, ",")}
-		}
-		problems = s.read(problems, func(v string) error { return row.parse(&o, v) })
-	}
-	if known < len(set) {
-		problems = set.parseWorkflow(&o, problems)
-		unknown, problems = set.parseFamilies(&o, problems)
-	}
-	return o, unknown, set.paired(problems)
-}
-
-// read hands the value to a parser; a value given twice is refused.
-func (s setting) read(problems []spec.Problem, parse func(string) error) []spec.Problem {
-	if len(s.values) > 1 {
-		return append(problems, s.problem(refusal{"stands " + strconv.Itoa(len(s.values)) + " times", "one value"}))
-	}
-	if err := parse(s.values[0]); err != nil {
-		return append(problems, s.problem(err))
-	}
-	return problems
-}
-
-func (set settings) parseWorkflow(o *engine.Options, problems []spec.Problem) []spec.Problem {
-	for _, row := range workflowOptions {
-		s, ok := set[row.name]
-		if !ok {
-			continue
-		}
-		if o.Workflow == nil {
-			o.Workflow = &engine.Workflow{}
-		}
-		if row.name == "Feature-Set" { // some clients send one line for each
-			s.values = []string{strings.Join(s.values, ",")}
-		}
-		problems = s.read(problems, func(v string) error { return row.parse(o.Workflow, v) })
-	}
-	return problems
-}
-
-// parseFamilies reads the names that go on after a prefix: Forward-NAME,
-// Callback-OPTION, Failure-Callback-OPTION.
-func (set settings) parseFamilies(o *engine.Options, problems []spec.Problem) ([]setting, []spec.Problem) {
-	var unknown []setting
-	for name, s := range set {
-		if rest, ok := strings.CutPrefix(name, "Forward-"); ok && rest != "" {
-			if o.Forward == nil {
-				o.Forward = engine.Header{}
-			}
-			if rest = textproto.CanonicalMIMEHeaderKey(rest); !slices.Contains(ofTheHop, rest) {
-				o.Forward[rest] = s.values
-			}
-		} else if !knownName(name) || misspeltProtocol(name) {
-			unknown = append(unknown, s)
-		}
-	}
-	for _, family := range []struct {
-		prefix string
-		target **engine.Callback
-	}{{"Callback-", &o.Callback}, {"Failure-Callback-", &o.FailureCallback}} {
-		sub := set.below(family.prefix)
-		if len(sub) == 0 {
-			continue
-		}
-		nested, odd, wrong := sub.parse()
-		problems, unknown = append(problems, wrong...), append(unknown, odd...)
-		if *family.target == nil {
-			*family.target = &engine.Callback{}
-		}
-		(*family.target).Options = nested
-	}
-	slices.SortFunc(unknown, func(x, y setting) int { return strings.Compare(x.name, y.name) })
-	return unknown, problems
-}
-
-func knownName(name string) bool {
-	return slices.ContainsFunc(options, func(o option) bool { return o.name == name }) ||
-		slices.Contains(elsewhere, name) || name == "Feature-Set" ||
-		strings.HasPrefix(name, "Workflow-") || strings.HasPrefix(name, "Telemetry-") ||
-		strings.HasPrefix(name, "Callback-") || strings.HasPrefix(name, "Failure-Callback-")
-}
-
-// refusal is why a value is not taken, and what is.
-type refusal struct{ why, accepted string }
-
-func (r refusal) Error() string { return r.why + "; accepted is " + r.accepted }
-
-// problem says which value of which name is wrong.
-func (s setting) problem(err error) spec.Problem {
-	r, ok := err.(refusal) //nolint:errorlint // never wrapped
-	if !ok {
-		r = split(err, s.values[0])
-	}
-	return problem(s.in, s.name, strconv.Quote(shorten(s.values[0])), r.why, r.accepted)
-}
-
-// split takes an error of the engine apart: without the value, which the
-// problem shows anyway.
-func split(err error, value string) refusal {
-	text := oneLine(strings.TrimSuffix(err.Error(), ": "+engine.ErrInvalid.Error()))
-	if i := strings.Index(text, strconv.Quote(value)); i >= 0 {
-		text = strings.TrimLeft(text[i+len(strconv.Quote(value)):], ": ")
-	}
-	for _, words := range []string{"; accepted is ", "; accepted are ", "accepted is ", "accepted are "} {
-		if why, accepted, ok := strings.Cut(text, words); ok {
-			return refusal{cmp.Or(why, "is not accepted"), accepted}
-		}
-	}
-	return refusal{text, ""}
-}
-
-func shorten(s string) string {
-	if len(s) > 80 {
-		return strings.ToValidUTF8(s[:80], "") + "..."
-	}
-	return s
-}
-
-// paired refuses a flow-control key without value and a value without key.
-func (set settings) paired(problems []spec.Problem) []spec.Problem {
-	key, hasKey := set["Flow-Control-Key"]
-	value, hasValue := set["Flow-Control-Value"]
-	if hasKey == hasValue {
-		return problems
-	}
-	given, have, want := key, "Key", "Value"
-	if hasValue {
-		given, have, want = value, "Value", "Key"
-	}
-	if given.in == "query" {
-		have, want = strings.ToLower(have), strings.ToLower(want)
-	}
-	missing := strings.TrimSuffix(given.name, have) + want
-	return append(problems, spec.Problem{In: given.in, Name: missing, Rule: "required", Message: "is missing beside " + given.name, Accepted: "flow-control key and value together"})
 }
 
 func parseBool(to *bool, v string) error {
@@ -298,6 +122,13 @@ func parseTimeout(o *engine.Options, v string) error {
 	return nil
 }
 
+func callbackOf(c *engine.Callback) *string {
+	if c == nil {
+		return nil
+	}
+	return some(c.URL)
+}
+
 func callbackURL(to **engine.Callback, v string) error {
 	*to = &engine.Callback{URL: v}
 	return urlFault(v)
@@ -321,10 +152,25 @@ func retries(o *engine.Options, v string) error {
 	return err
 }
 
+func showRetries(o *engine.Options) any {
+	n := engine.DefaultRetries
+	if o.Retries != nil {
+		n = *o.Retries
+	}
+	return struct{ Retries *int }{&n}
+}
+
 func retryDelay(o *engine.Options, v string) error {
 	f, err := engine.ParseFormula(v)
 	o.RetryDelay = f
 	return err
+}
+
+func showRetryDelay(o *engine.Options) any {
+	if o.RetryDelay == nil {
+		return struct{}{}
+	}
+	return struct{ RetryDelayExpression *string }{some(o.RetryDelay.String())}
 }
 
 var unixSeconds = regexp.MustCompile(`^\d{1,11}(\.\d+)?$`)
@@ -384,6 +230,17 @@ func labels(o *engine.Options, v string) error {
 	return nil
 }
 
+// showLabels shows the first alone as well, as one label does.
+func showLabels(o *engine.Options) any {
+	if len(o.Labels) == 0 {
+		return struct{}{}
+	}
+	return struct {
+		Label  *string
+		Labels *[]string
+	}{&o.Labels[0], &o.Labels}
+}
+
 func flowOf(o *engine.Options) *engine.FlowControl {
 	if o.Flow == nil {
 		o.Flow = &engine.FlowControl{}
@@ -426,6 +283,22 @@ func flowValue(o *engine.Options, v string) error {
 		return refusal{"has neither parallelism nor rate", accepted}
 	}
 	return nil
+}
+
+func showFlowKey(o *engine.Options) any {
+	if o.Flow == nil {
+		return struct{}{}
+	}
+	return struct{ FlowControlKey *string }{some(o.Flow.Key)}
+}
+
+// showFlowValue shows the parts; the period is 1 s when not given.
+func showFlowValue(o *engine.Options) any {
+	if o.Flow == nil {
+		return struct{}{}
+	}
+	rate, period := some(o.Flow.Rate), int(max(o.Flow.Period, time.Second)/time.Second)
+	return struct{ Rate, RatePerSecond, Parallelism, Period *int }{rate, rate, some(o.Flow.Parallelism), &period}
 }
 
 func redactFields(o *engine.Options, v string) error {

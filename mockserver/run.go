@@ -134,10 +134,7 @@ func runBody(v *engine.RunView) api.WorkflowRun {
 		response := string(v.Result)
 		out.WorkflowRunResponse = &response
 	}
-	out.Label, out.Labels = labelsOf(v.Options.Labels)
-	if v.Options.Flow != nil {
-		out.FlowControlKey = some(v.Options.Flow.Key)
-	}
+	showOptions(v.Options, &out)
 	if v.Invoker != nil {
 		out.Invoker = &api.RunRef{WorkflowRunId: some(v.Invoker.ID), WorkflowUrl: some(v.Invoker.URL), WorkflowRunCreatedAt: ms(v.Invoker.CreatedAt)}
 	}

@@ -2,7 +2,6 @@ package mockserver
 
 import (
 	"cmp"
-	"time"
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/spec"
@@ -71,38 +70,19 @@ func (s *Server) resumeSchedule(c *call) (reply, error) {
 
 func scheduleBody(s engine.Schedule) api.Schedule {
 	r := s.Request
-	o := r.Options
 	out := api.Schedule{
 		ScheduleId:       s.ID,
 		Cron:             s.Cron,
 		Destination:      cmp.Or(r.URL, r.Group),
 		CreatedAt:        s.CreatedAt.UnixMilli(),
-		Method:           some(cmp.Or(o.Method, "POST")),
-		Header:           headerMap(merged(r.Forward, o.Forward)),
+		Header:           headerMap(merged(r.Forward, r.Options.Forward)),
 		CallerIP:         some(r.CallerIP),
 		IsPaused:         s.Paused,
-		QueueName:        some(o.Queue),
-		Delay:            some(int(o.Delay / time.Second)),
-		Timeout:          some(int(o.Timeout / time.Second)),
-		Callback:         callbackOf(o.Callback),
-		FailureCallback:  callbackOf(o.FailureCallback),
 		NextScheduleTime: ms(s.Next),
 		LastScheduleTime: ms(s.Last),
 	}
-	retries := engine.DefaultRetries
-	if o.Retries != nil {
-		retries = *o.Retries
-	}
-	out.Retries = &retries
+	showOptions(&r.Options, &out)
 	out.Body, out.BodyBase64 = bodyText(r.Body)
-	out.Label, out.Labels = labelsOf(o.Labels)
-	if o.Flow != nil {
-		f := flowParts(o.Flow)
-		out.FlowControlKey, out.Rate, out.Parallelism, out.Period = f.key, f.rate, f.parallelism, f.period
-	}
-	if o.RetryDelay != nil {
-		out.RetryDelayExpression = some(o.RetryDelay.String())
-	}
 	if len(s.LastStates) > 0 {
 		out.LastScheduleStates = &s.LastStates
 	}

@@ -1,0 +1,214 @@
+package mockserver
+
+import (
+	"cmp"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// setting is one configuration value and where it stood.
+type setting struct {
+	in, name string // header Svc-Retries, query svc-retries
+	values   []string
+}
+
+// settings are the configuration of one publish, by canonical name without
+// Svc-.
+type settings map[string]setting
+
+const configPrefix = "Svc-"
+
+// headerSettings collects configuration from headers.
+func headerSettings(h http.Header) settings {
+	set := settings{}
+	for name, values := range h {
+		if rest, ok := strings.CutPrefix(name, configPrefix); ok && len(values) > 0 {
+			set[rest] = setting{"header", name, values}
+		} else if misspeltPrefix(name) != "" {
+			set[name] = setting{"header", name, values} // which no option has
+		}
+	}
+	return set
+}
+
+// withQuery adds what the query says; a header wins (decided: 10).
+func (set settings) withQuery(q url.Values) settings {
+	for name, values := range q {
+		if !strings.EqualFold(name[:min(len(name), len(configPrefix))], configPrefix) {
+			continue
+		}
+		key := textproto.CanonicalMIMEHeaderKey(name)
+		rest, ok := strings.CutPrefix(key, configPrefix)
+		if _, taken := set[rest]; ok && !taken {
+			set[rest] = setting{"query", name, values}
+		}
+	}
+	return set
+}
+
+// below is the part of the settings that configures a callback.
+func (set settings) below(prefix string) settings {
+	sub := settings{}
+	for name, s := range set {
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			sub[rest] = s
+		}
+	}
+	return sub
+}
+
+// elsewhere are names that mean something, but not here.
+var elsewhere = []string{"Cron", "Schedule-Id", "Warning"}
+
+// parse reads settings into options. It returns the names that nobody knows,
+// and every value that is refused.
+func (set settings) parse() (o engine.Options, unknown []setting, problems []spec.Problem) {
+	known := 0
+	for _, row := range options {
+		s, ok := set[row.name]
+		if !ok {
+			continue
+		}
+		known++
+		if row.name == "Label" {
+			s.values = []string{strings.Join(s.values, ",")}
+		}
+		problems = s.read(problems, func(v string) error { return row.parse(&o, v) })
+	}
+	if known < len(set) {
+		problems = set.parseWorkflow(&o, problems)
+		unknown, problems = set.parseFamilies(&o, problems)
+	}
+	return o, unknown, set.paired(problems)
+}
+
+// read hands the value to a parser; a value given twice is refused.
+func (s setting) read(problems []spec.Problem, parse func(string) error) []spec.Problem {
+	if len(s.values) > 1 {
+		return append(problems, s.problem(refusal{"stands " + strconv.Itoa(len(s.values)) + " times", "one value"}))
+	}
+	if err := parse(s.values[0]); err != nil {
+		return append(problems, s.problem(err))
+	}
+	return problems
+}
+
+func (set settings) parseWorkflow(o *engine.Options, problems []spec.Problem) []spec.Problem {
+	for _, row := range workflowOptions {
+		s, ok := set[row.name]
+		if !ok {
+			continue
+		}
+		if o.Workflow == nil {
+			o.Workflow = &engine.Workflow{}
+		}
+		if row.name == "Feature-Set" { // some clients send one line for each
+			s.values = []string{strings.Join(s.values, ",")}
+		}
+		problems = s.read(problems, func(v string) error { return row.parse(o.Workflow, v) })
+	}
+	return problems
+}
+
+// parseFamilies reads the names that go on after a prefix: Forward-NAME,
+// Callback-OPTION, Failure-Callback-OPTION.
+func (set settings) parseFamilies(o *engine.Options, problems []spec.Problem) ([]setting, []spec.Problem) {
+	var unknown []setting
+	for name, s := range set {
+		if rest, ok := strings.CutPrefix(name, "Forward-"); ok && rest != "" {
+			if o.Forward == nil {
+				o.Forward = engine.Header{}
+			}
+			if rest = textproto.CanonicalMIMEHeaderKey(rest); !slices.Contains(ofTheHop, rest) {
+				o.Forward[rest] = s.values
+			}
+		} else if !knownName(name) || misspeltProtocol(name) {
+			unknown = append(unknown, s)
+		}
+	}
+	for _, family := range []struct {
+		prefix string
+		target **engine.Callback
+	}{{"Callback-", &o.Callback}, {"Failure-Callback-", &o.FailureCallback}} {
+		sub := set.below(family.prefix)
+		if len(sub) == 0 {
+			continue
+		}
+		nested, odd, wrong := sub.parse()
+		problems, unknown = append(problems, wrong...), append(unknown, odd...)
+		if *family.target == nil {
+			*family.target = &engine.Callback{}
+		}
+		(*family.target).Options = nested
+	}
+	slices.SortFunc(unknown, func(x, y setting) int { return strings.Compare(x.name, y.name) })
+	return unknown, problems
+}
+
+func knownName(name string) bool {
+	return slices.ContainsFunc(options, func(o option) bool { return o.name == name }) ||
+		slices.Contains(elsewhere, name) || name == "Feature-Set" ||
+		strings.HasPrefix(name, "Workflow-") || strings.HasPrefix(name, "Telemetry-") ||
+		strings.HasPrefix(name, "Callback-") || strings.HasPrefix(name, "Failure-Callback-")
+}
+
+// refusal is why a value is not taken, and what is.
+type refusal struct{ why, accepted string }
+
+func (r refusal) Error() string { return r.why + "; accepted is " + r.accepted }
+
+// problem says which value of which name is wrong.
+func (s setting) problem(err error) spec.Problem {
+	r, ok := err.(refusal) //nolint:errorlint // never wrapped
+	if !ok {
+		r = split(err, s.values[0])
+	}
+	return problem(s.in, s.name, strconv.Quote(shorten(s.values[0])), r.why, r.accepted)
+}
+
+// split takes an error of the engine apart: without the value, which the
+// problem shows anyway.
+func split(err error, value string) refusal {
+	text := oneLine(strings.TrimSuffix(err.Error(), ": "+engine.ErrInvalid.Error()))
+	if i := strings.Index(text, strconv.Quote(value)); i >= 0 {
+		text = strings.TrimLeft(text[i+len(strconv.Quote(value)):], ": ")
+	}
+	for _, words := range []string{"; accepted is ", "; accepted are ", "accepted is ", "accepted are "} {
+		if why, accepted, ok := strings.Cut(text, words); ok {
+			return refusal{cmp.Or(why, "is not accepted"), accepted}
+		}
+	}
+	return refusal{text, ""}
+}
+
+func shorten(s string) string {
+	if len(s) > 80 {
+		return strings.ToValidUTF8(s[:80], "") + "..."
+	}
+	return s
+}
+
+// paired refuses a flow-control key without value and a value without key.
+func (set settings) paired(problems []spec.Problem) []spec.Problem {
+	key, hasKey := set["Flow-Control-Key"]
+	value, hasValue := set["Flow-Control-Value"]
+	if hasKey == hasValue {
+		return problems
+	}
+	given, have, want := key, "Key", "Value"
+	if hasValue {
+		given, have, want = value, "Value", "Key"
+	}
+	if given.in == "query" {
+		have, want = strings.ToLower(have), strings.ToLower(want)
+	}
+	missing := strings.TrimSuffix(given.name, have) + want
+	return append(problems, spec.Problem{In: given.in, Name: missing, Rule: "required", Message: "is missing beside " + given.name, Accepted: "flow-control key and value together"})
+}
