@@ -236,7 +236,7 @@ func BenchmarkDLQPage(b *testing.B) {
 func request(b *testing.B, u *mockserver.Server, method, path, body string) {
 	b.Helper()
 	w := httptest.NewRecorder()
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
 	r.RemoteAddr = "127.0.0.1:1"
 	r.Header.Set("Authorization", "Bearer "+u.Token())
 	u.ServeHTTP(w, r)
