@@ -3,3 +3,4 @@ package spec
 //go:generate go run ./compact openapi.yaml openapi.json
 //go:generate go run ./compact control.yaml control.json
 //go:generate go tool oapi-codegen -config api/config.yaml openapi.yaml
+//go:generate go run ./constants openapi.json control.json

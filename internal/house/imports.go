@@ -41,7 +41,10 @@ var importRules = []importRule{
 	{"spec", []string{"spec/api", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"spec/api", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"spec/compact", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"spec/constants", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"spec/header", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"spec/mask", []string{"spec", "spec/api", "engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"spec/route", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 }
 
 // listed is what go list says of a package.

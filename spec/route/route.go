@@ -1,0 +1,75 @@
+// Package route has the routes of the interface and of the control API as
+// constants, generated from their documents:
+//
+//	path := route.GetDLQMessage.Path(id) // "/v2/dlq/" and the escaped id
+//
+// A client of the server, such as the page or the suite, states no path of its
+// own. The package routes nothing and imports nothing of ours.
+package route
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// Route is the method and the path template of an operation, such as
+// "GET /v2/dlq/{dlqId}".
+type Route string
+
+// Lookup is the route of an operation.
+func Lookup(operationID string) (r Route, ok bool) {
+	r, ok = byOperation[operationID]
+	return r, ok
+}
+
+// Method is the method.
+func (r Route) Method() string {
+	method, _, _ := strings.Cut(string(r), " ")
+	return method
+}
+
+// Template is the path, with variables in braces.
+func (r Route) Template() string {
+	_, path, _ := strings.Cut(string(r), " ")
+	return path
+}
+
+// variables are in braces.
+var variables = regexp.MustCompile(`\{(\w+)\}`)
+
+// Variables are the names of the variables, in their order.
+func (r Route) Variables() []string {
+	var names []string
+	for _, found := range variables.FindAllStringSubmatch(r.Template(), -1) {
+		names = append(names, found[1])
+	}
+	return names
+}
+
+// Path is the path with values for the variables in their order, escaped. A
+// variable that may hold slashes, such as a destination, is taken as it is. A
+// variable without a value stays empty.
+func (r Route) Path(values ...string) string {
+	return variables.ReplaceAllStringFunc(r.Template(), func(name string) string {
+		if len(values) == 0 {
+			return ""
+		}
+		value := values[0]
+		values = values[1:]
+		if greedy[name[1:len(name)-1]] {
+			return value
+		}
+		return url.PathEscape(value)
+	})
+}
+
+// Pattern is a regular expression of the paths.
+func (r Route) Pattern() string {
+	return variables.ReplaceAllStringFunc(r.Template(), func(name string) string {
+		if greedy[name[1:len(name)-1]] {
+			return ".*"
+		}
+		return "[^/]+"
+	})
+}
