@@ -2,8 +2,8 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,6 +31,7 @@ type Config struct {
 	NextKey    string
 	Log        *slog.Logger
 	Failed     func(FailedAttempt) // sees each failure, in their order; calls no method of the account; nil: nobody
+	Journal    Journal             // keeps the commands; nil: nothing does
 
 	HeaderName func(dialect, name string) string        // a header as clients of the dialect know it, for texts; nil: as it is
 	InDialect  func(dialect string, json []byte) []byte // the body of a callback with the dialect's names; nil: as it is
@@ -51,45 +52,32 @@ type Account struct {
 	stop context.CancelFunc
 	wg   sync.WaitGroup // attempts in flight, and the auto clock
 
-	mu        sync.Mutex
-	quiet     *sync.Cond // something may have come to rest
-	running   int        // attempts in flight
-	shares    shares     // of them, by destination
-	attempts  int        // attempts ever begun
-	outbox    outbox
-	advancing bool // an Advance is under way
-	skipping  bool // the auto clock is under way
-	closed    bool
-	restored  int           // how often Restore has replaced the state
-	more      chan struct{} // closed by the next change; nil while nobody follows
-	ledger    ledger
-	observed  atomic.Int64 // as in ledger, for readers without the lock
+	mu         sync.Mutex
+	quiet      *sync.Cond // something may have come to rest
+	attempts   int        // attempts ever begun
+	outbox     outbox
+	advancing  bool // an Advance is under way
+	skipping   bool // the auto clock is under way
+	closed     bool
+	mode       string        // of the clock: real, manual or auto
+	replaying  bool          // it follows a journal: no attempt is made, nothing is told
+	turned     bool          // a command has set the time: the clock follows
+	random     bool          // the seed was drawn: a Reset draws another one
+	otherZones bool          // a record was written with other time-zone data
+	zoned      bool          // a schedule has a time zone
+	restored   int           // how often a snapshot or a clock has replaced the state
+	replaced   int           // how often anything has
+	lsn        uint64        // of the last record
+	behind     atomic.Uint64 // the last record that could not be made durable, 0 for none
+	more       chan struct{} // closed by the next change; nil while nobody follows
+	ledger     ledger
+	observed   atomic.Int64 // as in ledger, for readers without the lock
 	state
 }
 
 // New starts an empty account.
 func New(cfg Config) *Account {
-	if cfg.Parallel == 0 {
-		cfg.Parallel = DefaultParallel
-		if cfg.Seed != 0 {
-			cfg.Parallel = 1
-		}
-	}
-	if cfg.MaxCreated == 0 {
-		cfg.MaxCreated = DefaultMaxCreated
-	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Memory == nil {
-		cfg.Memory = &Memory{}
-	}
-	a := &Account{cfg: cfg, state: newState(cfg)}
-	a.cfg.CurrentKey, a.cfg.NextKey = a.current, a.next // these outlive a Reset
-	a.ctx, a.stop = context.WithCancel(context.Background())
-	a.quiet = sync.NewCond(&a.mu)
-	a.now = cfg.Clock.Now().Truncate(time.Millisecond)
-	a.outbox.alarm.clock = cfg.Clock
+	a, _ := Open(cfg, nil, nil) // nothing is replayed that could be refused
 	return a
 }
 
@@ -102,15 +90,17 @@ func (a *Account) lock() {
 
 // stamp takes the time from the clock.
 func (a *Account) stamp() {
+	if a.replaying {
+		return
+	}
 	if now := a.cfg.Clock.Now().Truncate(time.Millisecond); now.After(a.now) {
 		a.now = now
 	}
 }
 
-// unlock ends a command: starts what may start, tells whoever waits for rest,
-// and does without the lock what the command has left to do.
+// unlock ends a command: it signals that something may have come to rest, and does
+// without the lock what the command has left to do.
 func (a *Account) unlock() {
-	a.launch()
 	if !a.busy() {
 		a.quiet.Broadcast()
 		a.skip()
@@ -126,16 +116,22 @@ func (a *Account) tick() {
 	a.lock()
 	defer a.unlock()
 	a.outbox.alarm.due = time.Time{}
-	a.fire()
+	if due, ok := a.timers.next(); ok && !due.After(a.now) {
+		_, _ = step(a, tick{}) // closed meanwhile, or done
+	}
 }
 
-// fire wakes all that is due and returns how many timers that were.
-func (a *Account) fire() int {
+// tick fires what is due; an Advance records it as well where that is nothing, as
+// the time that it has moved to.
+type tick struct{}
+
+// apply wakes all that is due and gives the number of timers.
+func (tick) apply(a *Account) (int, error) {
 	fired := 0
 	for {
 		due, ok := a.timers.next()
-		if !ok || due.After(a.now) || a.closed {
-			return fired
+		if !ok || due.After(a.now) {
+			return fired, nil
 		}
 		a.wake()
 		fired++
@@ -161,86 +157,6 @@ func (a *Account) wake() {
 	}
 }
 
-// launch starts as many ready attempts as may run.
-func (a *Account) launch() {
-	for a.running < a.cfg.Parallel && !a.closed {
-		t, ok := a.nextTurn()
-		if !ok {
-			return
-		}
-		if m := a.take(t); m != nil {
-			a.start(m)
-		}
-	}
-}
-
-// start begins an attempt in a goroutine of its own.
-func (a *Account) start(m *Message) {
-	if m.State != Active { // else it was in flight in a snapshot
-		a.move(m, Active, event{})
-	}
-	ctx, cancel := context.WithCancel(a.ctx)
-	m.cancel = cancel
-	m.NextAt = time.Time{}
-	attempt := Attempt{
-		Message:    *m,
-		Number:     m.Retried,
-		At:         a.now,
-		SigningKey: a.current,
-		Body:       a.bodyOf(m),
-	}
-	to := a.shares.of(m)
-	a.shares.count(to, 1)
-	a.running++
-	a.attempts++
-	a.wg.Add(1)
-	go a.attempt(ctx, cancel, m, attempt, to)
-}
-
-// attempt is the body of the goroutine: deliver with no lock held, then settle.
-func (a *Account) attempt(ctx context.Context, cancel context.CancelFunc, m *Message, at Attempt, to *share) {
-	defer a.wg.Done()
-	defer cancel()
-	o := a.deliver(ctx, at)
-	a.lock()
-	defer a.unlock()
-	a.running--
-	a.shares.count(to, -1)
-	if a.closed {
-		a.note(slog.LevelWarn, "attempt ended by shutdown", "message", m.ID, "url", m.URL, "attempt", at.Number+1, "outcome", o.Err)
-		return
-	}
-	if a.messages[m.ID] != m {
-		return // forgotten by a Reset meanwhile
-	}
-	if o.After > 0 && m.State == Active {
-		a.postpone(m, o)
-		return
-	}
-	a.settle(m, o)
-}
-
-// postpone lets the outcome of a stub take effect when the time that it claims
-// has passed on the clock, or the message's timeout.
-func (a *Account) postpone(m *Message, o Outcome) {
-	if limit := m.Options.timeout(); o.After > limit {
-		o = Outcome{Err: fmt.Sprintf("no answer within the timeout of %s", limit), After: limit}
-	}
-	m.cancel, m.last = nil, &o
-	a.timers.add(a.now.Add(o.After), wakeOutcome, m)
-}
-
-// deliver calls the Deliverer; a panic there is a failed attempt, not the end.
-func (a *Account) deliver(ctx context.Context, at Attempt) (o Outcome) {
-	defer func() {
-		if r := recover(); r != nil {
-			a.cfg.Log.Error("deliverer panicked", "message", at.Message.ID, "panic", r)
-			o = Outcome{Err: fmt.Sprintf("internal fault while delivering: %v", r)}
-		}
-	}()
-	return a.cfg.Deliver.Deliver(ctx, at)
-}
-
 // Now is the account's time, in whole milliseconds.
 func (a *Account) Now() time.Time {
 	a.lock()
@@ -263,11 +179,13 @@ func (a *Account) Keys() (current, next string) {
 }
 
 // RotateKeys makes the next signing key current and draws a new next one.
-func (a *Account) RotateKeys() (current, next string) {
-	a.lock()
-	defer a.unlock()
+func (a *Account) RotateKeys() (current, next string, err error) { return both(do(a, rotateKeys{})) }
+
+type rotateKeys struct{}
+
+func (rotateKeys) apply(a *Account) (pair[string, string], error) {
 	a.current, a.next = a.next, a.ids.key()
-	return a.current, a.next
+	return pair[string, string]{a.current, a.next}, nil
 }
 
 // GlobalParallelism is how many attempts may run at once, and how many do.
@@ -279,23 +197,42 @@ func (a *Account) GlobalParallelism() (limit, running int) {
 
 // Reset forgets everything but configuration and signing keys; attempts in
 // flight are cut off, and their outcomes ignored.
-func (a *Account) Reset() {
-	a.lock()
-	defer a.unlock()
-	now := a.now
-	a.replace(newState(a.cfg))
-	a.now = now
+func (a *Account) Reset() error { return done(do(a, reset{a.freshSeed()})) }
+
+type reset struct{ Seed uint64 }
+
+func (c reset) apply(a *Account) (nothing, error) {
+	a.begun(c.Seed)
+	return nothing{}, nil
 }
 
 // ResetClock does what Reset does, and begins with another clock. Time may go
 // back: nothing is left that remembers it.
-func (a *Account) ResetClock(c Clock, auto bool) {
-	a.lock()
-	defer a.unlock()
-	a.cfg.Clock, a.cfg.Auto = c, auto
-	a.replace(newState(a.cfg))
-	a.now = c.Now().Truncate(time.Millisecond)
+func (a *Account) ResetClock(c Clock, auto bool) error {
+	return done(do(a, resetClock{a.freshSeed(), modeOf(c, auto), c.Now().Truncate(time.Millisecond), c}))
+}
+
+type resetClock struct {
+	Seed  uint64
+	Mode  string
+	Now   time.Time
+	clock Clock
+}
+
+func (c resetClock) apply(a *Account) (nothing, error) {
+	a.begun(c.Seed)
+	a.now = c.Now
 	a.restored++ // ends an advance of the old clock
+	a.follow(c.Mode, c.clock)
+	return nothing{}, nil
+}
+
+// freshSeed is what a reset begins with.
+func (a *Account) freshSeed() uint64 {
+	if a.random {
+		return rand.Uint64()
+	}
+	return a.cfg.Seed
 }
 
 // Close cuts off the attempts in flight, waits for them, and logs what stays

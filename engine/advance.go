@@ -20,16 +20,16 @@ type Progress struct {
 // flight, so that what a timer causes happens at that timer's time. It returns
 // early, with the error of ctx, when ctx ends.
 func (a *Account) Advance(ctx context.Context, to time.Time) (Progress, error) {
-	a.lock()
-	defer a.unlock()
-	return a.advance(ctx, to)
+	return durably(a, func() (Progress, error) { return a.advance(ctx, to) })
 }
 
 // AdvanceUntil moves a manual clock to the next timer, or, when idle is set, from
 // timer to timer until none is left but those of schedules.
 func (a *Account) AdvanceUntil(ctx context.Context, idle bool) (Progress, error) {
-	a.lock()
-	defer a.unlock()
+	return durably(a, func() (Progress, error) { return a.advanceUntil(ctx, idle) })
+}
+
+func (a *Account) advanceUntil(ctx context.Context, idle bool) (Progress, error) {
 	sum, err := a.advance(ctx, a.now)
 	for err == nil {
 		due, ok := a.timers.next()
@@ -80,14 +80,16 @@ func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
 		if err == nil && last {
 			due = to
 		}
-		if err == nil && due.After(a.now) {
+		if err == nil && (!last || due.After(a.now)) {
 			clock.set(due)
 			a.now = due
+			var n int
+			n, err = step(a, tick{})
+			fired += n
 		}
-		if last {
+		if last || err != nil {
 			return Progress{Now: a.now, TimersFired: fired, Attempts: a.attempts - before}, err
 		}
-		fired += a.fire()
 	}
 }
 
@@ -106,10 +108,9 @@ func (a *Account) Settle(ctx context.Context) error {
 	return a.settled(ctx)
 }
 
-// settled starts what is ready and waits until all of it has ended, and has been
-// told.
+// settled waits until all that is ready has ended, and has been told.
 func (a *Account) settled(ctx context.Context) error {
-	for a.launch(); a.busy() || a.outbox.telling; a.launch() {
+	for a.busy() || a.outbox.telling {
 		if err := a.rest(ctx); err != nil {
 			return err
 		}
@@ -173,17 +174,41 @@ func (a *Account) skipTo(due time.Time) {
 // SetClock replaces the clock. One that is behind the account's time goes on
 // from there: time never runs backwards: a real clock keeps its distance
 // from the wall, so that delays take as long as they say, until a reset.
-func (a *Account) SetClock(c Clock, auto bool) {
-	a.lock()
-	defer a.unlock()
-	switch c := c.(type) {
+func (a *Account) SetClock(c Clock, auto bool) error {
+	return done(do(a, setClock{modeOf(c, auto), c.Now().Truncate(time.Millisecond), c}))
+}
+
+type setClock struct {
+	Mode  string    // real, manual or auto
+	Now   time.Time // where the clock is
+	clock Clock
+}
+
+func (c setClock) apply(a *Account) (nothing, error) {
+	if c.Now.After(a.now) {
+		a.now = c.Now
+	}
+	a.follow(c.Mode, c.clock)
+	return nothing{}, nil
+}
+
+// follow takes a clock, nil for the one that is there. It is set to the time of the
+// account when the command has been recorded.
+func (a *Account) follow(mode string, c Clock) {
+	a.mode, a.turned = mode, true
+	if c != nil {
+		a.cfg.Clock, a.cfg.Auto = c, mode == "auto"
+	}
+}
+
+// turnClock sets the clock to the time of the account.
+func (a *Account) turnClock() {
+	a.turned = false
+	switch c := a.cfg.Clock.(type) {
 	case *Manual:
-		if c.Now().Before(a.now) {
-			c.set(a.now)
-		}
+		c.set(a.now)
 	case *Real:
 		c.from(a.now)
 	}
-	a.cfg.Clock, a.cfg.Auto = c, auto
 	a.stamp()
 }

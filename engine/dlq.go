@@ -98,27 +98,31 @@ func (a *Account) entry(id string) (*DLQEntry, error) {
 }
 
 // DeleteDLQ removes one entry.
-func (a *Account) DeleteDLQ(id string) error {
-	a.lock()
-	defer a.unlock()
-	e, err := a.entry(id)
+func (a *Account) DeleteDLQ(id string) error { return done(do(a, deleteDLQ{id})) }
+
+type deleteDLQ struct{ ID string }
+
+func (c deleteDLQ) apply(a *Account) (nothing, error) {
+	e, err := a.entry(c.ID)
 	if err != nil {
-		return err
+		return nothing{}, err
 	}
 	a.dropDLQ(e)
-	return nil
+	return nothing{}, nil
 }
 
 // DeleteDLQs removes what matches and says how many that were. A cursor means
 // that more may match.
-func (a *Account) DeleteDLQs(f Filter) (int, string, error) {
-	a.lock()
-	defer a.unlock()
-	entries, cursor, err := a.entries(f)
+func (a *Account) DeleteDLQs(f Filter) (int, string, error) { return both(do(a, deleteDLQs{f})) }
+
+type deleteDLQs struct{ Filter Filter }
+
+func (c deleteDLQs) apply(a *Account) (pair[int, string], error) {
+	entries, cursor, err := a.entries(c.Filter)
 	for _, e := range entries {
 		a.dropDLQ(e)
 	}
-	return len(entries), cursor, err
+	return pair[int, string]{len(entries), cursor}, err
 }
 
 // entries selects for a bulk operation.
@@ -131,16 +135,23 @@ func (a *Account) entries(f Filter) ([]*DLQEntry, string, error) {
 // RetryDLQ publishes the message of an entry again, with over on top of its
 // options, and removes the entry.
 func (a *Account) RetryDLQ(id string, over Options) (Receipt, error) {
-	a.lock()
-	defer a.unlock()
-	e, err := a.entry(id)
+	return do(a, retryDLQ{id, over})
+}
+
+type retryDLQ struct {
+	ID   string
+	Over Options
+}
+
+func (c retryDLQ) apply(a *Account) (Receipt, error) {
+	e, err := a.entry(c.ID)
 	if err != nil {
 		return Receipt{}, err
 	}
 	if e.Run != nil {
-		return Receipt{}, fmt.Errorf("DLQ entry %q belongs to a workflow run; restart or resume it instead: %w", id, ErrInvalid)
+		return Receipt{}, fmt.Errorf("DLQ entry %q belongs to a workflow run; restart or resume it instead: %w", c.ID, ErrInvalid)
 	}
-	opts, err := over.overriding(retryFollower, e.Message.Options)
+	opts, err := c.Over.overriding(retryFollower, e.Message.Options)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -149,24 +160,32 @@ func (a *Account) RetryDLQ(id string, over Options) (Receipt, error) {
 
 // RetryDLQs does the same for all that match: all of them or none.
 func (a *Account) RetryDLQs(f Filter, over Options) ([]Receipt, string, error) {
-	a.lock()
-	defer a.unlock()
-	f.MessagesOnly = true
-	entries, cursor, err := a.entries(f)
+	return both(do(a, retryDLQs{f, over}))
+}
+
+type retryDLQs struct {
+	Filter Filter
+	Over   Options
+}
+
+func (c retryDLQs) apply(a *Account) (p pair[[]Receipt, string], err error) {
+	c.Filter.MessagesOnly = true
+	var entries []*DLQEntry
+	entries, p.second, err = a.entries(c.Filter)
 	if err != nil {
-		return nil, "", err
+		return p, err
 	}
 	opts := make([]*Options, len(entries))
 	for i, e := range entries {
-		if opts[i], err = over.overriding(retryFollower, e.Message.Options); err != nil {
-			return nil, "", err
+		if opts[i], err = c.Over.overriding(retryFollower, e.Message.Options); err != nil {
+			return p, err
 		}
 	}
-	receipts := make([]Receipt, len(entries))
+	p.first = make([]Receipt, len(entries))
 	for i, e := range entries {
-		receipts[i] = a.again(e, opts[i])
+		p.first[i] = a.again(e, opts[i])
 	}
-	return receipts, cursor, nil
+	return p, nil
 }
 
 // again publishes the message of an entry once more.

@@ -12,4 +12,6 @@ var (
 	ErrFull     = refusal.Full
 	ErrUnfit    = refusal.Unfit
 	ErrClosed   = refusal.Closed
+
+	ErrNotDurable = refusal.NotDurable
 )

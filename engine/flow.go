@@ -220,73 +220,92 @@ func (a *Account) knownKey(key string) (*flowKey, error) {
 
 // PauseFlow keeps the key's messages back; attempts in flight end normally.
 // A key may be paused before its first message (decided: 6).
-func (a *Account) PauseFlow(key string) error {
-	a.lock()
-	defer a.unlock()
-	k := a.key(key)
+func (a *Account) PauseFlow(key string) error { return done(do(a, pauseFlow{key})) }
+
+type pauseFlow struct{ Key string }
+
+func (c pauseFlow) apply(a *Account) (nothing, error) {
+	k := a.key(c.Key)
 	if !k.Paused {
 		k.Paused, k.pausedAt = true, a.now
 		a.calm(k)
 	}
-	return nil
+	return nothing{}, nil
 }
 
 // ResumeFlow delivers the key's messages again, in order of arrival, within
 // its limits ("Resume a flow-control key").
-func (a *Account) ResumeFlow(key string) error {
-	a.lock()
-	defer a.unlock()
-	k, err := a.knownKey(key)
+func (a *Account) ResumeFlow(key string) error { return done(do(a, resumeFlow{key})) }
+
+type resumeFlow struct{ Key string }
+
+func (c resumeFlow) apply(a *Account) (nothing, error) {
+	k, err := a.knownKey(c.Key)
 	if err != nil {
-		return err
+		return nothing{}, err
 	}
 	k.Paused = false
 	a.offer(k)
-	return nil
+	return nothing{}, nil
 }
 
 // PinFlow fixes the limits that f sets, whatever later messages say.
-func (a *Account) PinFlow(key string, f FlowControl) error {
-	a.lock()
-	defer a.unlock()
-	k := a.key(key)
-	if f.Parallelism > 0 {
-		k.Parallelism, k.PinnedParallelism = f.Parallelism, true
+func (a *Account) PinFlow(key string, f FlowControl) error { return done(do(a, pinFlow{key, f})) }
+
+type pinFlow struct {
+	Key  string
+	Flow FlowControl
+}
+
+func (c pinFlow) apply(a *Account) (nothing, error) {
+	k := a.key(c.Key)
+	if c.Flow.Parallelism > 0 {
+		k.Parallelism, k.PinnedParallelism = c.Flow.Parallelism, true
 	}
-	if f.Rate > 0 {
-		k.Rate, k.PinnedRate = f.Rate, true
+	if c.Flow.Rate > 0 {
+		k.Rate, k.PinnedRate = c.Flow.Rate, true
 	}
-	if f.Period > 0 {
-		k.Period = f.Period
+	if c.Flow.Period > 0 {
+		k.Period = c.Flow.Period
 	}
 	a.retime(k)
-	return nil
+	return nothing{}, nil
 }
 
 // UnpinFlow lets later messages set these limits again.
 func (a *Account) UnpinFlow(key string, parallelism, rate bool) error {
-	a.lock()
-	defer a.unlock()
-	k, err := a.knownKey(key)
+	return done(do(a, unpinFlow{key, parallelism, rate}))
+}
+
+type unpinFlow struct {
+	Key         string
+	Parallelism bool
+	Rate        bool
+}
+
+func (c unpinFlow) apply(a *Account) (nothing, error) {
+	k, err := a.knownKey(c.Key)
 	if err != nil {
-		return err
+		return nothing{}, err
 	}
-	k.PinnedParallelism = k.PinnedParallelism && !parallelism
-	k.PinnedRate = k.PinnedRate && !rate
-	return nil
+	k.PinnedParallelism = k.PinnedParallelism && !c.Parallelism
+	k.PinnedRate = k.PinnedRate && !c.Rate
+	return nothing{}, nil
 }
 
 // ResetFlow forgets the starts of the current period.
-func (a *Account) ResetFlow(key string) error {
-	a.lock()
-	defer a.unlock()
-	k, err := a.knownKey(key)
+func (a *Account) ResetFlow(key string) error { return done(do(a, resetFlow{key})) }
+
+type resetFlow struct{ Key string }
+
+func (c resetFlow) apply(a *Account) (nothing, error) {
+	k, err := a.knownKey(c.Key)
 	if err != nil {
-		return err
+		return nothing{}, err
 	}
 	k.starts = fifo[time.Time]{}
 	a.retime(k)
-	return nil
+	return nothing{}, nil
 }
 
 // retime looks at the key again under changed limits.

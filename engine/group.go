@@ -66,27 +66,43 @@ func (a *Account) dropGroup(name string) {
 // UpdateGroup sets the default headers of a group and creates it when it is
 // new. opts and forward are what the headers mean.
 func (a *Account) UpdateGroup(name string, headers, forward Header, opts Options) (Group, error) {
-	a.lock()
-	defer a.unlock()
-	g, err := a.group(name)
+	return do(a, updateGroup{name, headers, forward, opts})
+}
+
+type updateGroup struct {
+	Name    string
+	Headers Header
+	Forward Header
+	Options Options
+}
+
+func (c updateGroup) apply(a *Account) (Group, error) {
+	g, err := a.group(c.Name)
 	if err != nil {
 		return Group{}, err
 	}
-	g.Headers, g.Forward, g.Options = headers, forward, opts
+	g.Headers, g.Forward, g.Options = c.Headers, c.Forward, c.Options
 	return a.putGroup(g)
 }
 
 // AddEndpoints adds endpoints, or replaces those with the same name or URL. It
 // creates the group when it is new.
 func (a *Account) AddEndpoints(name string, endpoints []Endpoint) (Group, error) {
-	a.lock()
-	defer a.unlock()
-	g, err := a.group(name)
+	return do(a, addEndpoints{name, endpoints})
+}
+
+type addEndpoints struct {
+	Name      string
+	Endpoints []Endpoint
+}
+
+func (c addEndpoints) apply(a *Account) (Group, error) {
+	g, err := a.group(c.Name)
 	if err != nil {
 		return Group{}, err
 	}
 	list := slices.Clone(g.Endpoints)
-	for _, e := range endpoints {
+	for _, e := range c.Endpoints {
 		i := slices.IndexFunc(list, func(old Endpoint) bool {
 			return e.Name != "" && old.Name == e.Name || old.URL == e.URL
 		})
@@ -103,24 +119,31 @@ func (a *Account) AddEndpoints(name string, endpoints []Endpoint) (Group, error)
 // RemoveEndpoints removes endpoints by name or URL; removing the last removes
 // the group.
 func (a *Account) RemoveEndpoints(name string, endpoints []Endpoint) error {
-	a.lock()
-	defer a.unlock()
-	g, err := a.knownGroup(name)
+	return done(do(a, removeEndpoints{name, endpoints}))
+}
+
+type removeEndpoints struct {
+	Name      string
+	Endpoints []Endpoint
+}
+
+func (c removeEndpoints) apply(a *Account) (nothing, error) {
+	g, err := a.knownGroup(c.Name)
 	if err != nil {
-		return err
+		return nothing{}, err
 	}
 	changed := *g
 	changed.Endpoints = slices.DeleteFunc(slices.Clone(g.Endpoints), func(old Endpoint) bool {
-		return slices.ContainsFunc(endpoints, func(e Endpoint) bool {
+		return slices.ContainsFunc(c.Endpoints, func(e Endpoint) bool {
 			return e.Name != "" && e.Name == old.Name || e.URL != "" && e.URL == old.URL
 		})
 	})
 	if len(changed.Endpoints) == 0 {
-		a.dropGroup(name)
-		return nil
+		a.dropGroup(c.Name)
+		return nothing{}, nil
 	}
 	_, err = a.putGroup(changed)
-	return err
+	return nothing{}, err
 }
 
 func (a *Account) knownGroup(name string) (*Group, error) {
@@ -155,8 +178,11 @@ func (a *Account) Groups() []Group {
 
 // DeleteGroup removes a group; messages on their way stay. A group that does
 // not exist is deleted as well: clients clean up so.
-func (a *Account) DeleteGroup(name string) {
-	a.lock()
-	defer a.unlock()
-	a.dropGroup(name)
+func (a *Account) DeleteGroup(name string) error { return done(do(a, deleteGroup{name})) }
+
+type deleteGroup struct{ Name string }
+
+func (c deleteGroup) apply(a *Account) (nothing, error) {
+	a.dropGroup(c.Name)
+	return nothing{}, nil
 }

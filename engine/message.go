@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -80,4 +81,98 @@ func (m *Message) FlowKey() string {
 		return ""
 	}
 	return m.Options.Flow.Key
+}
+
+// Hurry makes the next attempt of a message due now, as the tester, where it
+// waits for a time; queues and flow control hold it as ever.
+func (a *Account) Hurry(id string) error { return done(do(a, hurry{id})) }
+
+type hurry struct{ ID string }
+
+func (c hurry) apply(a *Account) (nothing, error) {
+	m := a.messages[c.ID]
+	if m == nil {
+		return nothing{}, unknownMessage(c.ID)
+	}
+	if m.timer.place == 0 || m.State != Created && m.State != Retry {
+		return nothing{}, fmt.Errorf("message %q is %s and waits for no time: %w", c.ID, m.State, ErrInvalid)
+	}
+	a.timers.remove(m)
+	m.NextAt = a.now
+	a.due(m)
+	a.changed()
+	return nothing{}, nil
+}
+
+// Message is a message that has not ended yet. A delivered one is gone.
+func (a *Account) Message(id string) (Message, error) {
+	a.lock()
+	defer a.unlock()
+	m := a.messages[id]
+	if m == nil {
+		return Message{}, unknownMessage(id)
+	}
+	return *m, nil
+}
+
+func unknownMessage(id string) error {
+	return fmt.Errorf("message %q: not found; it may have been delivered, cancelled or moved to the DLQ: %w", id, ErrNotFound)
+}
+
+// Cancel stops a message: at once when it waits, else when its attempt ends.
+func (a *Account) Cancel(id string) error { return done(do(a, cancel{id})) }
+
+type cancel struct{ ID string }
+
+func (c cancel) apply(a *Account) (nothing, error) {
+	m := a.messages[c.ID]
+	if m == nil {
+		return nothing{}, unknownMessage(c.ID)
+	}
+	a.cancel(m)
+	return nothing{}, nil
+}
+
+// CancelMessages cancels what matches and says how many that were.
+func (a *Account) CancelMessages(f Filter) (int, error) { return do(a, cancelMessages{f}) }
+
+type cancelMessages struct{ Filter Filter }
+
+func (c cancelMessages) apply(a *Account) (int, error) {
+	if err := c.Filter.check(); err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, m := range sortedMessages(a.messages) {
+		if n == c.Filter.limit(maxBulk) {
+			break
+		}
+		if m.State != CancelRequested && m.RunID == "" && c.Filter.message(m, m.CreatedAt) {
+			a.cancel(m)
+			n++
+		}
+	}
+	return n, nil
+}
+
+// cancel asks a message to stop.
+func (a *Account) cancel(m *Message) {
+	if m.State == CancelRequested {
+		return
+	}
+	inFlight, active, held := m.cancel != nil, m.State == Active, m.timer.place == 0
+	a.move(m, CancelRequested, event{})
+	m.canceled = true
+	switch {
+	case inFlight:
+		m.cancel()
+		return
+	case active: // a stub's outcome is on its way, or a snapshot cut the attempt off
+		a.releaseFlow(m)
+	case held && m.Options.Flow != nil && !(m.Options.Queue != "" && m.queue == nil):
+		a.unhold(m)
+	}
+	a.timers.remove(m)
+	a.move(m, Canceled, event{})
+	a.end(m)
 }

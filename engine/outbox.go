@@ -33,6 +33,9 @@ func (a *Account) note(level slog.Level, text string, attrs ...any) {
 
 // later leaves something to be done without the lock. It must not call the account.
 func (a *Account) later(do func()) {
+	if a.replaying {
+		return
+	}
 	if len(a.outbox.notes) == maxNotes {
 		a.outbox.dropped++
 		return
@@ -72,7 +75,7 @@ func (a *Account) free() {
 // alarmDue is the alarm as it should be.
 func (a *Account) alarmDue() alarm {
 	due, ok := a.timers.next()
-	if !ok || a.closed {
+	if !ok || a.closed || a.replaying {
 		due = time.Time{}
 	}
 	return alarm{a.cfg.Clock, due}

@@ -37,9 +37,9 @@ type Receipts struct {
 }
 
 // Publish accepts a message and returns at once; delivery follows.
-func (a *Account) Publish(r PublishRequest) (Receipts, error) {
-	a.lock()
-	defer a.unlock()
+func (a *Account) Publish(r PublishRequest) (Receipts, error) { return do(a, r) }
+
+func (r PublishRequest) apply(a *Account) (Receipts, error) {
 	c, err := a.acceptable(r)
 	if err == nil {
 		err = a.roomFor(r)
@@ -54,8 +54,13 @@ func (a *Account) Publish(r PublishRequest) (Receipts, error) {
 // PublishBatch accepts all of the messages or none; the error names the first
 // that is not acceptable by its index. A refused batch changes nothing.
 func (a *Account) PublishBatch(rs []PublishRequest) ([]Receipts, error) {
-	a.lock()
-	defer a.unlock()
+	return do(a, publishBatch{rs})
+}
+
+type publishBatch struct{ Requests []PublishRequest }
+
+func (c publishBatch) apply(a *Account) ([]Receipts, error) {
+	rs := c.Requests
 	created, all := 0, make([]accepted, len(rs))
 	for i, r := range rs {
 		var err error
@@ -232,43 +237,4 @@ func (a *Account) compose(m *Message) {
 		m.NotBefore = a.now
 	}
 	m.NextAt = m.NotBefore
-}
-
-// waitUntil lets a message rest until the given time.
-func (a *Account) waitUntil(m *Message, at time.Time) {
-	m.NextAt = at
-	if at.After(a.now) {
-		a.timers.add(at, wakeMessage, m)
-		return
-	}
-	a.due(m)
-}
-
-// Hurry makes the next attempt of a message due now, by a tester's hand, where it
-// waits for a time; queues and flow control hold it as ever.
-func (a *Account) Hurry(id string) error {
-	a.lock()
-	defer a.unlock()
-	m := a.messages[id]
-	if m == nil {
-		return unknownMessage(id)
-	}
-	if m.timer.place == 0 || m.State != Created && m.State != Retry {
-		return fmt.Errorf("message %q is %s and waits for no time: %w", id, m.State, ErrInvalid)
-	}
-	a.timers.remove(m)
-	m.NextAt = a.now
-	a.due(m)
-	a.changed()
-	return nil
-}
-
-// due is called when nothing but flow control stands between a message and
-// its next attempt.
-func (a *Account) due(m *Message) {
-	if m.Options.Flow != nil {
-		a.hold(m)
-		return
-	}
-	a.ready.push(turn{message: m})
 }

@@ -84,22 +84,29 @@ type QueueSettings struct {
 
 // UpsertQueue creates a queue or changes its settings.
 func (a *Account) UpsertQueue(name string, set QueueSettings) (Queue, error) {
-	a.lock()
-	defer a.unlock()
-	if set.Parallelism != nil && *set.Parallelism < 1 {
-		return Queue{}, fmt.Errorf("queue %q: invalid parallelism %d: must be 1 or more: %w", name, *set.Parallelism, ErrInvalid)
+	return do(a, upsertQueue{name, set})
+}
+
+type upsertQueue struct {
+	Name string
+	Set  QueueSettings
+}
+
+func (c upsertQueue) apply(a *Account) (Queue, error) {
+	if c.Set.Parallelism != nil && *c.Set.Parallelism < 1 {
+		return Queue{}, fmt.Errorf("queue %q: invalid parallelism %d: must be 1 or more: %w", c.Name, *c.Set.Parallelism, ErrInvalid)
 	}
-	if a.queues[name] == nil {
+	if a.queues[c.Name] == nil {
 		if err := a.roomForBytes(queueCost); err != nil {
 			return Queue{}, err
 		}
 	}
-	q := a.queue(name)
-	if set.Parallelism != nil {
-		q.Parallelism = *set.Parallelism
+	q := a.queue(c.Name)
+	if c.Set.Parallelism != nil {
+		q.Parallelism = *c.Set.Parallelism
 	}
-	if set.Paused != nil {
-		q.Paused = *set.Paused
+	if c.Set.Paused != nil {
+		q.Paused = *c.Set.Paused
 	}
 	q.UpdatedAt = a.now
 	a.pump(q)
@@ -137,35 +144,41 @@ func (a *Account) knownQueue(name string) (*queue, error) {
 }
 
 // DeleteQueue removes a queue; what still waits in it is cancelled.
-func (a *Account) DeleteQueue(name string) error {
-	a.lock()
-	defer a.unlock()
-	q, err := a.knownQueue(name)
+func (a *Account) DeleteQueue(name string) error { return done(do(a, deleteQueue{name})) }
+
+type deleteQueue struct{ Name string }
+
+func (c deleteQueue) apply(a *Account) (nothing, error) {
+	q, err := a.knownQueue(c.Name)
 	if err != nil {
-		return err
+		return nothing{}, err
 	}
-	delete(a.queues, name)
-	a.addWork(-queueCost - int64(len(name)))
+	delete(a.queues, c.Name)
+	a.addWork(-queueCost - int64(len(c.Name)))
 	q.waiting.all(func(m *Message) {
 		if a.messages[m.ID] == m {
 			a.cancel(m)
 		}
 	})
-	return nil
+	return nothing{}, nil
 }
 
 // PauseQueue keeps the queue's messages back.
-func (a *Account) PauseQueue(name string) error {
-	a.lock()
-	defer a.unlock()
-	return a.setPaused(name, true)
+func (a *Account) PauseQueue(name string) error { return done(do(a, pauseQueue{name})) }
+
+type pauseQueue struct{ Name string }
+
+func (c pauseQueue) apply(a *Account) (nothing, error) {
+	return nothing{}, a.setPaused(c.Name, true)
 }
 
 // ResumeQueue goes on with the queue's messages.
-func (a *Account) ResumeQueue(name string) error {
-	a.lock()
-	defer a.unlock()
-	return a.setPaused(name, false)
+func (a *Account) ResumeQueue(name string) error { return done(do(a, resumeQueue{name})) }
+
+type resumeQueue struct{ Name string }
+
+func (c resumeQueue) apply(a *Account) (nothing, error) {
+	return nothing{}, a.setPaused(c.Name, false)
 }
 
 func (a *Account) setPaused(name string, paused bool) error {

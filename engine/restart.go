@@ -11,62 +11,73 @@ import (
 // run"; decided: 15). Earlier step results are discarded.
 // over.Workflow.RunID is the id of the new run, "" for a fresh one.
 func (a *Account) Restart(dlqID string, over Options) (RunRef, error) {
-	a.lock()
-	defer a.unlock()
-	return a.restartOne(dlqID, over, false)
+	return do(a, restartRun{dlqID, over, false})
 }
 
 // Resume does the same, but keeps the finished steps and goes on at the one
 // that failed (extension).
 func (a *Account) Resume(dlqID string, over Options) (RunRef, error) {
-	a.lock()
-	defer a.unlock()
-	return a.restartOne(dlqID, over, true)
+	return do(a, restartRun{dlqID, over, true})
+}
+
+type restartRun struct {
+	ID     string // of the DLQ entry
+	Over   Options
+	Resume bool
+}
+
+func (c restartRun) apply(a *Account) (RunRef, error) {
+	e, err := a.entry(c.ID)
+	if err != nil {
+		return RunRef{}, err
+	}
+	r, err := a.restartable(e, c.Over)
+	if err != nil {
+		return RunRef{}, err
+	}
+	return a.restart(&r, c.Resume), nil
 }
 
 // RestartAll restarts, or resumes, every run that matches: all of them or
 // none. A cursor means that more may match.
 func (a *Account) RestartAll(f Filter, over Options, resume bool) ([]RunRef, string, error) {
-	a.lock()
-	defer a.unlock()
-	for _, id := range f.DLQIDs {
+	return both(do(a, restartAll{f, over, resume}))
+}
+
+type restartAll struct {
+	Filter Filter
+	Over   Options
+	Resume bool
+}
+
+func (c restartAll) apply(a *Account) (p pair[[]RunRef, string], err error) {
+	for _, id := range c.Filter.DLQIDs {
 		if e, err := a.entry(id); err != nil {
-			return nil, "", err
+			return p, err
 		} else if e.run == nil {
-			return nil, "", noRun(id)
+			return p, noRun(id)
 		}
 	}
-	f.WorkflowOnly = true
-	entries, cursor, err := a.entries(f)
+	c.Filter.WorkflowOnly = true
+	var entries []*DLQEntry
+	entries, p.second, err = a.entries(c.Filter)
 	if err != nil {
-		return nil, "", err
+		return p, err
 	}
 	again := make([]restart, len(entries))
 	for i, e := range entries {
-		if again[i], err = a.restartable(e, over); err != nil {
-			return nil, "", err
+		if again[i], err = a.restartable(e, c.Over); err != nil {
+			return p, err
 		}
 		if i > 0 && again[i].id != "" {
-			return nil, "", fmt.Errorf("workflow run id %q: names one run, and %d entries match: %w", again[i].id, len(entries), ErrInvalid)
+			return p, fmt.Errorf("workflow run id %q: names one run, and %d entries match: %w", again[i].id, len(entries), ErrInvalid)
 		}
 	}
-	runs := make([]RunRef, len(entries))
+	p.first = make([]RunRef, len(entries))
 	for i := range again {
-		runs[i] = a.restart(&again[i], resume)
+		p.first[i] = a.restart(&again[i], c.Resume)
 	}
-	return runs, cursor, nil
-}
-
-func (a *Account) restartOne(dlqID string, over Options, resume bool) (RunRef, error) {
-	e, err := a.entry(dlqID)
-	if err != nil {
-		return RunRef{}, err
-	}
-	r, err := a.restartable(e, over)
-	if err != nil {
-		return RunRef{}, err
-	}
-	return a.restart(&r, resume), nil
+	return p, nil
 }
 
 func noRun(id string) error {
@@ -147,34 +158,38 @@ func (a *Account) continueAs(run, old *Run, e *DLQEntry) {
 }
 
 // RepeatCallback sends the failure callback of an entry again, after it failed.
-func (a *Account) RepeatCallback(dlqID string) (RunRef, error) {
-	a.lock()
-	defer a.unlock()
-	e, err := a.entry(dlqID)
+func (a *Account) RepeatCallback(dlqID string) (RunRef, error) { return do(a, repeatCallback{dlqID}) }
+
+type repeatCallback struct{ ID string }
+
+func (c repeatCallback) apply(a *Account) (RunRef, error) {
+	e, err := a.entry(c.ID)
 	if err != nil {
 		return RunRef{}, err
 	}
 	if e.run == nil {
-		return RunRef{}, noRun(dlqID)
+		return RunRef{}, noRun(c.ID)
 	}
 	if e.Callback == nil || e.Callback.State != CallbackFail && e.Callback.State != CallbackCanceled {
-		return RunRef{}, fmt.Errorf("DLQ entry %q has no failed failure callback to repeat: %w", dlqID, ErrInvalid)
+		return RunRef{}, fmt.Errorf("DLQ entry %q has no failed failure callback to repeat: %w", c.ID, ErrInvalid)
 	}
 	a.reportFailure(e, &e.Message, &e.Last)
 	return *e.Run, nil
 }
 
 // CancelCallback cancels the failure callback of an entry while it is under way.
-func (a *Account) CancelCallback(dlqID string) error {
-	a.lock()
-	defer a.unlock()
-	e, err := a.entry(dlqID)
+func (a *Account) CancelCallback(dlqID string) error { return done(do(a, cancelCallback{dlqID})) }
+
+type cancelCallback struct{ ID string }
+
+func (c cancelCallback) apply(a *Account) (nothing, error) {
+	e, err := a.entry(c.ID)
 	if err != nil {
-		return err
+		return nothing{}, err
 	}
 	if e.Callback == nil || a.messages[e.Callback.MessageID] == nil {
-		return fmt.Errorf("DLQ entry %q has no failure callback under way: %w", dlqID, ErrInvalid)
+		return nothing{}, fmt.Errorf("DLQ entry %q has no failure callback under way: %w", c.ID, ErrInvalid)
 	}
 	a.cancel(a.messages[e.Callback.MessageID])
-	return nil
+	return nothing{}, nil
 }

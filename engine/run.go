@@ -196,18 +196,26 @@ func (a *Account) logRun(run *Run, state RunState, d detail) {
 // FinishRun ends a run with the response of its workflow. Finishing a run that
 // has ended is fine: its endpoint may ask twice.
 func (a *Account) FinishRun(id string, result []byte, createdAt time.Time) error {
-	a.lock()
-	defer a.unlock()
-	run := a.runs[id]
+	return done(do(a, finishRun{id, result, createdAt}))
+}
+
+type finishRun struct {
+	ID        string
+	Result    []byte
+	CreatedAt time.Time
+}
+
+func (c finishRun) apply(a *Account) (nothing, error) {
+	run := a.runs[c.ID]
 	if run == nil {
-		return unknownRun(id)
+		return nothing{}, unknownRun(c.ID)
 	}
-	if run.ended() || !createdAt.IsZero() && !createdAt.Equal(run.CreatedAt) {
-		return nil
+	if run.ended() || !c.CreatedAt.IsZero() && !c.CreatedAt.Equal(run.CreatedAt) {
+		return nothing{}, nil
 	}
-	run.Result = result
+	run.Result = c.Result
 	a.endRun(run, RunSuccess, detail{})
-	return nil
+	return nothing{}, nil
 }
 
 func unknownRun(id string) error {
@@ -215,29 +223,33 @@ func unknownRun(id string) error {
 }
 
 // CancelRun cancels a run that has not ended (decided: 12).
-func (a *Account) CancelRun(id string) error {
-	a.lock()
-	defer a.unlock()
-	run := a.runs[id]
+func (a *Account) CancelRun(id string) error { return done(do(a, cancelRun{id})) }
+
+type cancelRun struct{ ID string }
+
+func (c cancelRun) apply(a *Account) (nothing, error) {
+	run := a.runs[c.ID]
 	if run == nil {
-		return unknownRun(id)
+		return nothing{}, unknownRun(c.ID)
 	}
 	if run.ended() {
-		return fmt.Errorf("workflow run %q has ended with %s: %w", id, run.State, ErrNotFound)
+		return nothing{}, fmt.Errorf("workflow run %q has ended with %s: %w", c.ID, run.State, ErrNotFound)
 	}
 	a.endRun(run, RunCanceled, detail{})
-	return nil
+	return nothing{}, nil
 }
 
 // maxRunBulk is how many runs one bulk cancel takes.
 const maxRunBulk = 100
 
 // CancelRuns cancels what matches and has not ended, and says how many that were.
-func (a *Account) CancelRuns(f Filter) (int, error) {
-	a.lock()
-	defer a.unlock()
-	p, err := page(a, "run", f, max(maxRunBulk, len(f.RunIDs)), a.runList.newest,
-		func(r *Run) bool { return !r.ended() && f.wholeRun(r) }, func(r *Run) *Run { return r })
+func (a *Account) CancelRuns(f Filter) (int, error) { return do(a, cancelRuns{f}) }
+
+type cancelRuns struct{ Filter Filter }
+
+func (c cancelRuns) apply(a *Account) (int, error) {
+	p, err := page(a, "run", c.Filter, max(maxRunBulk, len(c.Filter.RunIDs)), a.runList.newest,
+		func(r *Run) bool { return !r.ended() && c.Filter.wholeRun(r) }, func(r *Run) *Run { return r })
 	for _, run := range p.Items {
 		a.endRun(run, RunCanceled, detail{})
 	}

@@ -30,9 +30,17 @@ type Schedule struct {
 // PutSchedule creates a schedule, or replaces the one with that id; an empty
 // id asks for a new one.
 func (a *Account) PutSchedule(id, cron string, r PublishRequest) (Schedule, error) {
-	a.lock()
-	defer a.unlock()
-	line, err := parseCron(cron)
+	return do(a, putSchedule{id, cron, r})
+}
+
+type putSchedule struct {
+	ID      string
+	Cron    string
+	Request PublishRequest
+}
+
+func (c putSchedule) apply(a *Account) (Schedule, error) {
+	line, err := parseCron(c.Cron)
 	if err != nil {
 		return Schedule{}, err
 	}
@@ -40,14 +48,14 @@ func (a *Account) PutSchedule(id, cron string, r PublishRequest) (Schedule, erro
 	if err != nil {
 		return Schedule{}, err
 	}
-	if _, err := a.acceptable(r); err != nil {
+	if _, err := a.acceptable(c.Request); err != nil {
 		return Schedule{}, err
 	}
-	if err := a.roomFor(r); err != nil {
+	if err := a.roomFor(c.Request); err != nil {
 		return Schedule{}, err
 	}
-	s := &Schedule{ID: id, Cron: cron, CreatedAt: a.now, Request: r, line: line}
-	if id == "" {
+	s := &Schedule{ID: c.ID, Cron: c.Cron, CreatedAt: a.now, Request: c.Request, line: line}
+	if c.ID == "" {
 		s.ID = a.ids.id("scd_", a.now)
 	}
 	if old := a.schedules[s.ID]; old != nil {
@@ -97,7 +105,7 @@ func (c cronLine) next(after time.Time) (time.Time, error) {
 // book sets the timer for the schedule's next time, unless it is paused.
 func (a *Account) book(s *Schedule, next time.Time) {
 	a.timers.remove(s)
-	s.Next = time.Time{}
+	s.Next, a.zoned = time.Time{}, a.zoned || s.line.zone != time.UTC
 	if !s.Paused && !next.IsZero() {
 		s.Next = next
 		a.timers.add(next, wakeSchedule, s)
@@ -184,31 +192,37 @@ func (a *Account) knownSchedule(id string) (*Schedule, error) {
 }
 
 // DeleteSchedule removes a schedule; messages on their way stay.
-func (a *Account) DeleteSchedule(id string) error {
-	a.lock()
-	defer a.unlock()
-	s, err := a.knownSchedule(id)
+func (a *Account) DeleteSchedule(id string) error { return done(do(a, deleteSchedule{id})) }
+
+type deleteSchedule struct{ ID string }
+
+func (c deleteSchedule) apply(a *Account) (nothing, error) {
+	s, err := a.knownSchedule(c.ID)
 	if err != nil {
-		return err
+		return nothing{}, err
 	}
-	delete(a.schedules, id)
+	delete(a.schedules, c.ID)
 	a.timers.remove(s)
 	a.addWork(-int64(s.weight()))
-	return nil
+	return nothing{}, nil
 }
 
 // PauseSchedule keeps a schedule from publishing; times that pass are lost.
-func (a *Account) PauseSchedule(id string) error {
-	a.lock()
-	defer a.unlock()
-	return a.pauseSchedule(id, true)
+func (a *Account) PauseSchedule(id string) error { return done(do(a, pauseSchedule{id})) }
+
+type pauseSchedule struct{ ID string }
+
+func (c pauseSchedule) apply(a *Account) (nothing, error) {
+	return nothing{}, a.pauseSchedule(c.ID, true)
 }
 
 // ResumeSchedule lets a schedule publish again, from its next time on.
-func (a *Account) ResumeSchedule(id string) error {
-	a.lock()
-	defer a.unlock()
-	return a.pauseSchedule(id, false)
+func (a *Account) ResumeSchedule(id string) error { return done(do(a, resumeSchedule{id})) }
+
+type resumeSchedule struct{ ID string }
+
+func (c resumeSchedule) apply(a *Account) (nothing, error) {
+	return nothing{}, a.pauseSchedule(c.ID, false)
 }
 
 func (a *Account) pauseSchedule(id string, paused bool) error {

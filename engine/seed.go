@@ -61,15 +61,15 @@ type VectorSeed struct {
 }
 
 // Seed puts all of a fixture into the account, or nothing.
-func (a *Account) Seed(s Seed) error {
-	a.lock()
-	defer a.unlock()
+func (a *Account) Seed(s Seed) error { return done(do(a, s)) }
+
+func (s Seed) apply(a *Account) (nothing, error) {
 	c, err := a.checkSeed(&s)
 	if err != nil {
-		return err
+		return nothing{}, err
 	}
 	a.sow(c)
-	return nil
+	return nothing{}, nil
 }
 
 // CheckSeed says why Seed would refuse. It changes nothing.

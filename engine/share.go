@@ -103,15 +103,6 @@ func (s *shares) tidy(h *share) {
 	}
 }
 
-// clear lets go of all held turns; attempts in flight still count.
-func (s *shares) clear() {
-	for _, h := range s.waiting {
-		h.held = fifo[turn]{}
-		s.tidy(h)
-	}
-	s.waiting, s.turns = nil, 0
-}
-
 // all visits the held turns.
 func (s *shares) all(visit func(turn)) {
 	for _, h := range slices.SortedFunc(slices.Values(s.waiting), func(x, y *share) int { return cmp.Compare(x.since, y.since) }) {

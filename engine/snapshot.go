@@ -183,7 +183,7 @@ func (a *Account) Snapshot() *Snapshot {
 	room := max(len(a.messages), len(a.log.created)) // a list that grows is copied again and again, under the lock
 	w := &saver{account: a, messages: make(map[*Message]int, room), items: map[*item]int{}, runs: map[*Run]int{}, slots: map[*slot]int{}, queues: map[*queue]int{}}
 	w.Snapshot = Snapshot{
-		Version: SnapshotVersion, Account: a.cfg.ID, Clock: a.clockMode(), Now: a.now, CurrentKey: a.current, NextKey: a.next, Sequence: a.seq,
+		Version: SnapshotVersion, Account: a.cfg.ID, Clock: a.mode, Now: a.now, CurrentKey: a.current, NextKey: a.next, Sequence: a.seq,
 		Generator: a.ids.saved(), Timers: a.timers.saved(),
 	}
 	w.Messages = make([]savedMessage, 0, room)
@@ -206,17 +206,6 @@ func (a *Account) Snapshot() *Snapshot {
 	w.workflow()
 	w.stores()
 	return &w.Snapshot
-}
-
-// clockMode is the name of the account's clock.
-func (a *Account) clockMode() string {
-	if _, ok := a.cfg.Clock.(*Manual); !ok {
-		return "real"
-	}
-	if a.cfg.Auto {
-		return "auto"
-	}
-	return "manual"
 }
 
 func (g *ids) saved() savedGenerator {
@@ -409,33 +398,28 @@ func (w *saver) stores() {
 // Restore replaces the state by that of a snapshot; a manual clock goes to its
 // time, a real one that is behind goes on from there. A snapshot that cannot be changes nothing. Attempts in flight are cut
 // off, their outcomes ignored; an Advance under way ends with an error.
-func (a *Account) Restore(s *Snapshot) error {
-	a.lock()
-	defer a.unlock()
-	if a.closed {
-		return fmt.Errorf("account %s: %w", a.cfg.ID, ErrClosed)
-	}
-	restored, err := s.state(a.cfg)
+func (a *Account) Restore(s *Snapshot) error { return done(do(a, restore{s})) }
+
+type restore struct{ Snapshot *Snapshot }
+
+func (c restore) apply(a *Account) (nothing, error) {
+	restored, err := c.Snapshot.state(a.cfg)
 	if err != nil {
-		return err
+		return nothing{}, err
 	}
+	now := a.now
 	a.replace(restored)
 	a.restored++
-	switch c := a.cfg.Clock.(type) {
-	case *Manual:
-		c.set(s.Now)
-	case *Real:
-		c.from(s.Now)
+	if a.mode == "real" && now.After(a.now) {
+		a.now = now
 	}
-	a.stamp()
-	for i := range s.Messages {
-		if m := a.messages[s.Messages[i].ID]; m != nil && s.Messages[i].Canceling {
-			a.releaseFlow(m)
-			a.move(m, Canceled, event{})
-			a.end(m)
+	a.follow(a.mode, nil)
+	for i := range c.Snapshot.Messages {
+		if m := a.messages[c.Snapshot.Messages[i].ID]; m != nil && c.Snapshot.Messages[i].Canceling {
+			a.cutOff(m)
 		}
 	}
-	return nil
+	return nothing{}, nil
 }
 
 // replace puts another state in place of what was.
@@ -447,7 +431,7 @@ func (a *Account) replace(s state) {
 	}
 	a.unweigh()
 	a.state = s
-	a.shares.clear()
+	a.replaced++
 	a.weigh()
 	if a.more != nil {
 		close(a.more)

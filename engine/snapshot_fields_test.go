@@ -9,7 +9,7 @@ import (
 // kept are the fields that a snapshot saves by hand, or leaves out on purpose.
 // Exported fields of exported types need no mention: they are saved as they are.
 var kept = map[reflect.Type]string{
-	reflect.TypeFor[state]():      "now ids seq timers ready messages dedup groups flows queues schedules log dlq reports runs runList waiters usage search vectors current next, left out: headers options tally",
+	reflect.TypeFor[state]():      "now ids seq timers ready messages dedup groups flows queues schedules log dlq reports runs runList waiters usage search vectors current next, left out: running shares headers options tally",
 	reflect.TypeFor[ids]():        "source secret",
 	reflect.TypeFor[timers]():     "heap issued, left out: cron",
 	reflect.TypeFor[timer]():      "place kind",

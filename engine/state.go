@@ -15,6 +15,8 @@ import (
 // channels, so that it can be listed, saved and continued.
 type state struct {
 	now           time.Time // of the running command, stamped by lock
+	running       int       // attempts in flight
+	shares        shares    // of them, by destination
 	ids           ids
 	seq           uint64 // of events, DLQ entries and runs: the order of lists
 	timers        timers

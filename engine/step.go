@@ -194,6 +194,12 @@ type unreadableStep struct {
 // Unwrap is the fault of the step.
 func (e *unreadableStep) Unwrap() error { return e.error }
 
+// changes reports whether a refused command has changed the state all the same.
+func changes(err error) bool {
+	_, failed := errors.AsType[*unreadableStep](err)
+	return failed
+}
+
 // failUnreadable fails the run whose endpoint has submitted a step that cannot
 // be read: it takes the refusal as the end of the run, and submits nothing more.
 func (a *Account) failUnreadable(err error) {

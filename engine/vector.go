@@ -60,37 +60,62 @@ func (a *Account) VectorNamespaces(index string) ([]string, error) {
 // UpsertVectors stores vectors: all of them, or none when one does not fit. A
 // namespace is created by its first upsert.
 func (a *Account) UpsertVectors(index, ns string, vectors []vector.Vector) error {
-	a.lock()
-	defer a.unlock()
-	return a.changeIndex(index, func(x *vector.Index) error {
-		if err := x.Check(vectors); err != nil {
+	return done(do(a, upsertVectors{index, ns, vectors}))
+}
+
+type upsertVectors struct {
+	Index     string
+	Namespace string
+	Vectors   []vector.Vector
+}
+
+func (c upsertVectors) apply(a *Account) (nothing, error) {
+	return nothing{}, a.changeIndex(c.Index, func(x *vector.Index) error {
+		if err := x.Check(c.Vectors); err != nil {
 			return err
 		}
-		if err := a.roomForBytes(vector.Bytes(vectors)); err != nil {
+		if err := a.roomForBytes(vector.Bytes(c.Vectors)); err != nil {
 			return err
 		}
-		x.Upsert(ns, vectors, a.now, a.cfg.VectorLag)
+		x.Upsert(c.Namespace, c.Vectors, a.now, a.cfg.VectorLag)
 		return nil
 	})
 }
 
 // DeleteVectors removes vectors by id or by prefix and returns how many there were.
-func (a *Account) DeleteVectors(index, ns string, ids []string, prefix string) (deleted int, err error) {
-	a.lock()
-	defer a.unlock()
-	err = a.changeIndex(index, func(x *vector.Index) error {
-		deleted = x.Delete(ns, ids, prefix)
+func (a *Account) DeleteVectors(index, ns string, ids []string, prefix string) (int, error) {
+	return do(a, deleteVectors{index, ns, ids, prefix})
+}
+
+type deleteVectors struct {
+	Index     string
+	Namespace string
+	IDs       []string
+	Prefix    string
+}
+
+func (c deleteVectors) apply(a *Account) (deleted int, err error) {
+	err = a.changeIndex(c.Index, func(x *vector.Index) error {
+		deleted = x.Delete(c.Namespace, c.IDs, c.Prefix)
 		return nil
 	})
 	return deleted, err
 }
 
 // DeleteVectorsWhere removes vectors by their metadata and returns how many there were.
-func (a *Account) DeleteVectorsWhere(index, ns string, filter vector.Filter) (deleted int, err error) {
-	a.lock()
-	defer a.unlock()
-	err = a.changeIndex(index, func(x *vector.Index) error {
-		deleted = x.DeleteWhere(ns, filter)
+func (a *Account) DeleteVectorsWhere(index, ns string, filter vector.Filter) (int, error) {
+	return do(a, deleteVectorsWhere{index, ns, filter})
+}
+
+type deleteVectorsWhere struct {
+	Index     string
+	Namespace string
+	Filter    vector.Filter
+}
+
+func (c deleteVectorsWhere) apply(a *Account) (deleted int, err error) {
+	err = a.changeIndex(c.Index, func(x *vector.Index) error {
+		deleted = x.DeleteWhere(c.Namespace, c.Filter)
 		return nil
 	})
 	return deleted, err
@@ -122,11 +147,20 @@ func (a *Account) RangeVectors(index, ns, prefix string, from, limit int) (page 
 
 // UpdateVector changes parts of a vector and reports whether there was one.
 // patch merges the metadata instead of replacing it (RFC 7396).
-func (a *Account) UpdateVector(index, ns string, v vector.Vector, patch bool) (updated bool, err error) {
-	a.lock()
-	defer a.unlock()
-	err = a.changeIndex(index, func(x *vector.Index) (err error) {
-		updated, err = x.Update(ns, v, patch, a.now, a.cfg.VectorLag)
+func (a *Account) UpdateVector(index, ns string, v vector.Vector, patch bool) (bool, error) {
+	return do(a, updateVector{index, ns, v, patch})
+}
+
+type updateVector struct {
+	Index     string
+	Namespace string
+	Vector    vector.Vector
+	Patch     bool
+}
+
+func (c updateVector) apply(a *Account) (updated bool, err error) {
+	err = a.changeIndex(c.Index, func(x *vector.Index) (err error) {
+		updated, err = x.Update(c.Namespace, c.Vector, c.Patch, a.now, a.cfg.VectorLag)
 		return err
 	})
 	return updated, err
@@ -134,28 +168,52 @@ func (a *Account) UpdateVector(index, ns string, v vector.Vector, patch bool) (u
 
 // ResetVectors empties a namespace, or all of them; they stay listed.
 func (a *Account) ResetVectors(index, ns string, all bool) error {
-	a.lock()
-	defer a.unlock()
-	return a.changeIndex(index, func(x *vector.Index) error {
-		x.Reset(ns, all)
+	return done(do(a, resetVectors{index, ns, all}))
+}
+
+type resetVectors struct {
+	Index     string
+	Namespace string
+	All       bool
+}
+
+func (c resetVectors) apply(a *Account) (nothing, error) {
+	return nothing{}, a.changeIndex(c.Index, func(x *vector.Index) error {
+		x.Reset(c.Namespace, c.All)
 		return nil
 	})
 }
 
 // DeleteVectorNamespace removes a namespace; the default one stays.
 func (a *Account) DeleteVectorNamespace(index, ns string) error {
-	a.lock()
-	defer a.unlock()
-	return a.changeIndex(index, func(x *vector.Index) error { return x.DeleteNamespace(ns) })
+	return done(do(a, deleteVectorNamespace{index, ns}))
+}
+
+type deleteVectorNamespace struct {
+	Index     string
+	Namespace string
+}
+
+func (c deleteVectorNamespace) apply(a *Account) (nothing, error) {
+	return nothing{}, a.changeIndex(c.Index, func(x *vector.Index) error { return x.DeleteNamespace(c.Namespace) })
 }
 
 // RenameVectorNamespace gives a namespace another name and reports whether
 // there was one. An existing target is an error unless it may be replaced.
-func (a *Account) RenameVectorNamespace(index, from, to string, replace bool) (renamed bool, err error) {
-	a.lock()
-	defer a.unlock()
-	err = a.changeIndex(index, func(x *vector.Index) (err error) {
-		renamed, err = x.RenameNamespace(from, to, replace)
+func (a *Account) RenameVectorNamespace(index, from, to string, replace bool) (bool, error) {
+	return do(a, renameVectorNamespace{index, from, to, replace})
+}
+
+type renameVectorNamespace struct {
+	Index   string
+	From    string
+	To      string
+	Replace bool
+}
+
+func (c renameVectorNamespace) apply(a *Account) (renamed bool, err error) {
+	err = a.changeIndex(c.Index, func(x *vector.Index) (err error) {
+		renamed, err = x.RenameNamespace(c.From, c.To, c.Replace)
 		return err
 	})
 	return renamed, err
@@ -175,29 +233,50 @@ func (a *Account) QueryVectors(index, ns string, q vector.Query) ([]vector.Score
 // StartResumable runs a query and keeps its further results until it ends or is
 // idle for too long.
 func (a *Account) StartResumable(index, ns string, q vector.ResumableQuery) (id string, first []vector.Scored, err error) {
-	a.lock()
-	defer a.unlock()
-	err = a.changeIndex(index, func(x *vector.Index) (err error) {
-		id, first, err = x.Start(ns, q, func() string { return a.newID("") }, a.now)
+	return both(do(a, startResumable{index, ns, q}))
+}
+
+type startResumable struct {
+	Index     string
+	Namespace string
+	Query     vector.ResumableQuery
+}
+
+func (c startResumable) apply(a *Account) (p pair[string, []vector.Scored], err error) {
+	err = a.changeIndex(c.Index, func(x *vector.Index) (err error) {
+		p.first, p.second, err = x.Start(c.Namespace, c.Query, func() string { return a.newID("") }, a.now)
 		return err
 	})
-	return id, first, err
+	return p, err
 }
 
 // NextResumable gives the next results of a resumable query.
 func (a *Account) NextResumable(index, id string, k int) (next []vector.Scored, shown vector.Parts, err error) {
-	a.lock()
-	defer a.unlock()
-	err = a.changeIndex(index, func(x *vector.Index) (err error) {
-		next, shown, err = x.Next(id, k, a.now)
+	return both(do(a, nextResumable{index, id, k}))
+}
+
+type nextResumable struct {
+	Index string
+	ID    string
+	Count int
+}
+
+func (c nextResumable) apply(a *Account) (p pair[[]vector.Scored, vector.Parts], err error) {
+	err = a.changeIndex(c.Index, func(x *vector.Index) (err error) {
+		p.first, p.second, err = x.Next(c.ID, c.Count, a.now)
 		return err
 	})
-	return next, shown, err
+	return p, err
 }
 
 // EndResumable ends a resumable query.
-func (a *Account) EndResumable(index, id string) error {
-	a.lock()
-	defer a.unlock()
-	return a.changeIndex(index, func(x *vector.Index) error { return x.End(id, a.now) })
+func (a *Account) EndResumable(index, id string) error { return done(do(a, endResumable{index, id})) }
+
+type endResumable struct {
+	Index string
+	ID    string
+}
+
+func (c endResumable) apply(a *Account) (nothing, error) {
+	return nothing{}, a.changeIndex(c.Index, func(x *vector.Index) error { return x.End(c.ID, a.now) })
 }

@@ -57,19 +57,19 @@ type Notified struct {
 
 // Wait registers a waiter ("WAITER_ADDED"). A notification that was kept for
 // the run wakes it at once.
-func (a *Account) Wait(r WaitRequest) error {
-	a.lock()
-	defer a.unlock()
+func (a *Account) Wait(r WaitRequest) error { return done(do(a, r)) }
+
+func (r WaitRequest) apply(a *Account) (nothing, error) {
 	run, err := a.openRun(r.RunID, time.Time{})
 	if err != nil {
-		return err
+		return nothing{}, err
 	}
 	w, err := parseWaitStep(r)
 	if err != nil {
-		return err
+		return nothing{}, err
 	}
 	a.await(run, w)
-	return nil
+	return nothing{}, nil
 }
 
 // waitStep is a request to wait that was checked.
@@ -174,41 +174,56 @@ type Notification struct {
 const maxWaited = 10
 
 // Notify wakes every run that waits for the event; it is lost when none does.
-func (a *Account) Notify(eventID string, data []byte) Notification {
-	a.lock()
-	defer a.unlock()
+func (a *Account) Notify(eventID string, data []byte) (Notification, error) {
+	return do(a, notify{eventID, data})
+}
+
+type notify struct {
+	Event string
+	Data  []byte
+}
+
+func (c notify) apply(a *Account) (Notification, error) {
 	n := Notification{Woken: []Notified{}}
-	for _, w := range a.waitersOf(eventID) {
-		n.Woken = append(n.Woken, a.notify(w, data))
+	for _, w := range a.waitersOf(c.Event) {
+		n.Woken = append(n.Woken, a.notify(w, c.Data))
 	}
 	if len(n.Woken) == 0 {
 		n.Waited = a.waited()
 	}
-	return n
+	return n, nil
 }
 
 // NotifyRun wakes one run, or keeps the event for its later wait.
-func (a *Account) NotifyRun(runID, eventID string, data []byte) Notification {
-	a.lock()
-	defer a.unlock()
+func (a *Account) NotifyRun(runID, eventID string, data []byte) (Notification, error) {
+	return do(a, notifyRun{runID, eventID, data})
+}
+
+type notifyRun struct {
+	Run   string
+	Event string
+	Data  []byte
+}
+
+func (c notifyRun) apply(a *Account) (Notification, error) {
 	n := Notification{Woken: []Notified{}}
-	run := a.runs[runID]
+	run := a.runs[c.Run]
 	if run == nil || run.ended() {
 		n.Waited = a.waited()
-		return n
+		return n, nil
 	}
-	for _, w := range a.waitersOf(eventID) {
+	for _, w := range a.waitersOf(c.Event) {
 		if w.run == run {
-			n.Woken = append(n.Woken, a.notify(w, data))
-			return n
+			n.Woken = append(n.Woken, a.notify(w, c.Data))
+			return n, nil
 		}
 	}
 	if run.kept == nil {
 		run.kept = map[string][][]byte{}
 	}
-	run.kept[eventID] = append(run.kept[eventID], data)
+	run.kept[c.Event] = append(run.kept[c.Event], c.Data)
 	n.Kept, n.Waited = true, a.waited()
-	return n
+	return n, nil
 }
 
 // waited are the first events that runs wait for.

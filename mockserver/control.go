@@ -108,7 +108,9 @@ func (s *Server) controlReadyz(*call) (reply, error) {
 func (s *Server) controlReset(c *call) (reply, error) {
 	var faults []error
 	for _, w := range s.chosen(c) {
-		s.resetClock(w)
+		if err := s.resetClock(w); err != nil {
+			return reply{}, err
+		}
 		faults = append(faults, w.kv.Reset(c.request.Context()))
 		w.requests.clear()
 		w.deliveries.clear()
@@ -124,11 +126,11 @@ func (s *Server) controlReset(c *call) (reply, error) {
 
 // resetClock forgets the state of an account, and gives it the clock that the
 // configuration says: one that was moved or replaced is back where it began.
-func (s *Server) resetClock(w *world) {
+func (s *Server) resetClock(w *world) error {
 	s.mu.Lock()
 	w.mode = s.cfg.Clock
 	s.mu.Unlock()
-	w.account.ResetClock(s.newClock(s.cfg.Clock), s.cfg.Clock == "auto")
+	return w.account.ResetClock(s.newClock(s.cfg.Clock), s.cfg.Clock == "auto")
 }
 
 type clockBody struct {
@@ -170,7 +172,9 @@ func (s *Server) controlSetClock(c *call) (reply, error) {
 	defer cancel()
 	for _, w := range s.chosen(c) {
 		if body.Mode != "" {
-			s.setMode(w, body.Mode)
+			if err := s.setMode(w, body.Mode); err != nil {
+				return reply{}, err
+			}
 		}
 		if body.Now != nil {
 			if _, err := w.account.Advance(ctx, time.UnixMilli(*body.Now)); err != nil {
@@ -181,19 +185,19 @@ func (s *Server) controlSetClock(c *call) (reply, error) {
 	return reply{body: s.clockBody(c.world)}, nil
 }
 
-func (s *Server) setMode(w *world, mode string) {
+func (s *Server) setMode(w *world, mode string) error {
 	s.mu.Lock()
 	same := w.mode == mode
 	w.mode = mode
 	s.mu.Unlock()
 	if same {
-		return
+		return nil
 	}
 	var clock engine.Clock = engine.NewReal()
 	if mode != "real" {
 		clock = engine.NewManual(w.account.Now())
 	}
-	w.account.SetClock(clock, mode == "auto")
+	return w.account.SetClock(clock, mode == "auto")
 }
 
 // controlAdvance moves the clock and waits until all that this causes has settled.

@@ -94,8 +94,7 @@ func (s *Server) getURLGroup(c *call) (reply, error) {
 }
 
 func (s *Server) deleteURLGroup(c *call) (reply, error) {
-	c.account.DeleteGroup(c.vars["urlGroupName"])
-	return empty, nil
+	return empty, c.account.DeleteGroup(c.vars["urlGroupName"])
 }
 
 func groupBody(g engine.Group) api.URLGroup {

@@ -47,16 +47,17 @@ func (s *Server) cancelMessages(c *call) (reply, error) {
 }
 
 func (s *Server) getSigningKeys(c *call) (reply, error) {
-	return signingKeys(c, c.account.Keys)
+	current, next := c.account.Keys()
+	return signingKeys(c, current, next), nil
 }
 
 func (s *Server) rotateSigningKeys(c *call) (reply, error) {
-	return signingKeys(c, c.account.RotateKeys)
+	current, next, err := c.account.RotateKeys()
+	return signingKeys(c, current, next), err
 }
 
-func signingKeys(c *call, keys func() (current, next string)) (reply, error) {
-	current, next := keys()
-	return reply{body: api.SigningKeys{Current: c.dialect.SigningKey(current), Next: c.dialect.SigningKey(next)}}, nil
+func signingKeys(c *call, current, next string) reply {
+	return reply{body: api.SigningKeys{Current: c.dialect.SigningKey(current), Next: c.dialect.SigningKey(next)}}
 }
 
 // filter reads the filters that lists and bulk operations share. Both

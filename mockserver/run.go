@@ -227,16 +227,19 @@ func canonical(m map[string][]string) engine.Header {
 }
 
 func (s *Server) notifyEvent(c *call) (reply, error) {
-	return c.notified(c.account.Notify(c.vars["eventId"], c.body)), nil
+	return c.notified(c.account.Notify(c.vars["eventId"], c.body))
 }
 
 func (s *Server) notifyRun(c *call) (reply, error) {
-	return c.notified(c.account.NotifyRun(c.vars["workflowRunId"], c.vars["eventId"], c.body)), nil
+	return c.notified(c.account.NotifyRun(c.vars["workflowRunId"], c.vars["eventId"], c.body))
 }
 
 // notified answers with the runs that were woken. If there are none, a warning
 // names the events that runs wait for: the id may be misspelt.
-func (c *call) notified(n engine.Notification) reply {
+func (c *call) notified(n engine.Notification, err error) (reply, error) {
+	if err != nil {
+		return reply{}, err
+	}
 	out := make([]api.Notified, len(n.Woken))
 	for i, w := range n.Woken {
 		out[i] = api.Notified{Waiter: waiterBody(&w.Waiter), MessageId: w.MessageID, WorkflowRunId: some(w.Waiter.ID), WorkflowCreatedAt: ms(w.Waiter.CreatedAt)}
@@ -244,7 +247,7 @@ func (c *call) notified(n engine.Notification) reply {
 	if len(out) == 0 {
 		c.warnings = append(c.warnings, unawaited(c.vars["workflowRunId"], c.vars["eventId"], n))
 	}
-	return reply{body: out}
+	return reply{body: out}, nil
 }
 
 func unawaited(runID, eventID string, n engine.Notification) string {
@@ -303,6 +306,6 @@ func (s *Server) callHook(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	w.account.NotifyRun(c.vars["workflowRunId"], c.vars["eventId"], event)
-	return empty, nil
+	_, err = w.account.NotifyRun(c.vars["workflowRunId"], c.vars["eventId"], event)
+	return empty, err
 }

@@ -184,14 +184,19 @@ func (s *Server) restore(in *snapshot) (Restored, error) {
 			return out, err // acceptable has tried
 		}
 		w.faults.set(faults, s.seed(w.ID))
-		s.setMode(w, "manual") // lest timers of the old state ring on a clock of the new one
-		if err := w.account.Restore(a.State); err != nil {
+		err = s.setMode(w, "manual") // so that no timer of the old state rings on a clock of the new one
+		if err == nil {
+			err = w.account.Restore(a.State)
+		}
+		if err == nil {
+			err = s.setMode(w, a.State.Clock)
+		}
+		if err != nil {
 			return out, fmt.Errorf("account %q: %w", a.ID, err)
 		}
 		for i := range a.State.Vectors {
 			w.openIndex(a.State.Vectors[i].Name)
 		}
-		s.setMode(w, a.State.Clock)
 		w.first.Store(s.dialects.Named(a.Dialect))
 		w.requests.clear()
 		w.deliveries.clear()

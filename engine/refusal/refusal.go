@@ -18,4 +18,6 @@ var (
 	Full     = errors.New("no room")
 	Unfit    = errors.New("does not fit the index")
 	Closed   = errors.New("closed")
+
+	NotDurable = errors.New("not durable") // the journal has failed
 )

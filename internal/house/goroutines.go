@@ -12,8 +12,8 @@ var goFiles = []string{
 	"conformance/receiver/receiver.go",
 	"conformance/receiver/relay.go",
 	"conformance/receiver/tunnel.go",
-	"engine/account.go",
 	"engine/advance.go",
+	"engine/delivery.go",
 	"mockserver/listen.go",
 }
 

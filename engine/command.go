@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// change is a command: one thing that changes an account, and gives an R. It is
+// plain data, so that it can be recorded, and a value, so that it costs no
+// allocation.
+type change[R any] interface {
+	// apply changes the state. It sees neither the clock, but a.now, nor a lock, nor
+	// anything outside of the account, so that it does the same again in replay. A
+	// command that is refused has changed nothing, ids included (changes names the
+	// one exception), and is not recorded.
+	apply(a *Account) (R, error)
+}
+
+// nothing is what a command gives that has nothing to give.
+type nothing = struct{}
+
+// done leaves out what a command gives.
+func done[R any](_ R, err error) error { return err }
+
+// pair is what a command gives that gives two things.
+type pair[T, U any] struct {
+	first  T
+	second U
+}
+
+// both takes a pair apart.
+func both[T, U any](p pair[T, U], err error) (T, U, error) { return p.first, p.second, err }
+
+// do is the door: it stamps, applies and records a command, starts what may
+// start, and returns when the record is durable.
+func do[R any, C change[R]](a *Account, c C) (R, error) {
+	return durably(a, func() (R, error) { return step(a, c) })
+}
+
+// durably runs steps under the lock and waits, without it, until their records are
+// durable. While records of earlier commands are not, it runs nothing.
+func durably[R any](a *Account, steps func() (R, error)) (R, error) {
+	var zero R
+	if err := a.caughtUp(); err != nil {
+		return zero, err
+	}
+	r, lsn, err := locked(a, steps)
+	if lsn == 0 {
+		return r, err
+	}
+	if lost := a.commit(lsn); lost != nil {
+		return zero, lost
+	}
+	return r, err
+}
+
+// locked gives the sequence of the last record too, 0 when there is nothing to
+// wait for.
+func locked[R any](a *Account, steps func() (R, error)) (r R, lsn uint64, err error) {
+	a.lock()
+	defer a.unlock()
+	before := a.lsn
+	if r, err = steps(); a.lsn != before {
+		lsn = a.lsn
+	}
+	return r, lsn, err
+}
+
+// step applies one command under the lock, and records it.
+func step[R any, C change[R]](a *Account, c C) (R, error) {
+	if a.closed || a.replaying {
+		var zero R
+		return zero, fmt.Errorf("account %s: %w", a.cfg.ID, ErrClosed)
+	}
+	at := a.now
+	r, err := c.apply(a)
+	if err != nil && !changes(err) {
+		return r, err
+	}
+	if a.cfg.Journal != nil {
+		a.record(at, kindNames[reflect.TypeFor[C]()], c)
+	}
+	if a.turned {
+		a.turnClock()
+	}
+	a.launch()
+	return r, err
+}
+
+// kind is one kind of command.
+type kind struct {
+	name  string
+	body  reflect.Type
+	apply func(a *Account, body []byte) error
+}
+
+// command is the kind of commands of type C; R follows from C.
+func command[C change[R], R any](name string) kind {
+	return kind{name, reflect.TypeFor[C](), func(a *Account, body []byte) error {
+		var c C
+		if err := decodeBody(body, &c); err != nil {
+			return err
+		}
+		if _, err := c.apply(a); err != nil && !changes(err) {
+			return err
+		}
+		return nil
+	}}
+}
+
+// kindNames are the names of the types of commands.
+var kindNames = func() map[reflect.Type]string {
+	names := map[reflect.Type]string{}
+	for _, k := range commands {
+		names[k.body] = k.name
+	}
+	return names
+}()
+
+// kindNamed finds a kind of commands.
+func kindNamed(name string) (kind, bool) {
+	i, ok := slices.BinarySearchFunc(commands, name, func(k kind, name string) int { return strings.Compare(k.name, name) })
+	if !ok {
+		return kind{}, false
+	}
+	return commands[i], true
+}
+
+// commands are all kinds of commands, sorted by name.
+var commands = []kind{
+	command[addEndpoints]("addEndpoints"),
+	command[begin]("begin"),
+	command[cancel]("cancel"),
+	command[cancelCallback]("cancelCallback"),
+	command[cancelMessages]("cancelMessages"),
+	command[cancelRun]("cancelRun"),
+	command[cancelRuns]("cancelRuns"),
+	command[createSearchIndex]("createSearchIndex"),
+	command[deleteDLQ]("deleteDLQ"),
+	command[deleteDLQs]("deleteDLQs"),
+	command[deleteGroup]("deleteGroup"),
+	command[deleteQueue]("deleteQueue"),
+	command[deleteSchedule]("deleteSchedule"),
+	command[deleteSearchIndex]("deleteSearchIndex"),
+	command[deleteVectorNamespace]("deleteVectorNamespace"),
+	command[deleteVectors]("deleteVectors"),
+	command[deleteVectorsWhere]("deleteVectorsWhere"),
+	command[endResumable]("endResumable"),
+	command[finishRun]("finishRun"),
+	command[hurry]("hurry"),
+	command[nextResumable]("nextResumable"),
+	command[notify]("notify"),
+	command[notifyRun]("notifyRun"),
+	command[outcome]("outcome"),
+	command[pauseFlow]("pauseFlow"),
+	command[pauseQueue]("pauseQueue"),
+	command[pauseSchedule]("pauseSchedule"),
+	command[pinFlow]("pinFlow"),
+	command[PublishRequest]("publish"),
+	command[publishBatch]("publishBatch"),
+	command[putSchedule]("putSchedule"),
+	command[removeEndpoints]("removeEndpoints"),
+	command[renameSearchIndex]("renameSearchIndex"),
+	command[renameVectorNamespace]("renameVectorNamespace"),
+	command[repeatCallback]("repeatCallback"),
+	command[reset]("reset"),
+	command[resetClock]("resetClock"),
+	command[resetFlow]("resetFlow"),
+	command[resetSearchIndexTokens]("resetSearchIndexTokens"),
+	command[resetVectors]("resetVectors"),
+	command[restartAll]("restartAll"),
+	command[restartRun]("restartRun"),
+	command[restore]("restore"),
+	command[resumeFlow]("resumeFlow"),
+	command[resumeQueue]("resumeQueue"),
+	command[resumeSchedule]("resumeSchedule"),
+	command[retryDLQ]("retryDLQ"),
+	command[retryDLQs]("retryDLQs"),
+	command[rotateKeys]("rotateKeys"),
+	command[Seed]("seed"),
+	command[seedUsage]("seedUsage"),
+	command[setClock]("setClock"),
+	command[startResumable]("startResumable"),
+	command[tick]("tick"),
+	command[unpinFlow]("unpinFlow"),
+	command[updateGroup]("updateGroup"),
+	command[updateVector]("updateVector"),
+	command[upsertQueue]("upsertQueue"),
+	command[upsertVectors]("upsertVectors"),
+	command[WaitRequest]("wait"),
+}

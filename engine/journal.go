@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	jsonx "github.com/go-json-experiment/json"
+)
+
+// Record is one command as a journal keeps it. As a line of text it is JSON:
+// {"lsn":1,"at":1800000000000,"kind":"publish","body":{...}}.
+type Record struct {
+	LSN  uint64          // from 1 on, without gaps
+	At   time.Time       // of the account's clock, whole milliseconds
+	Kind string          // of the command
+	Body json.RawMessage // the command: its fields by name, as in a snapshot
+}
+
+// Journal keeps the records of an account in their order.
+type Journal interface {
+	// Append takes a record. It is called under the lock of the account, so it
+	// never waits.
+	Append(r Record)
+	// Commit returns when all records up to lsn are durable, within bounded time: an
+	// error says that they are not yet. It may be called again for the same records,
+	// by several callers at once, and then tries again.
+	Commit(ctx context.Context, lsn uint64) error
+}
+
+// record leaves a command to the journal.
+func (a *Account) record(at time.Time, kind string, c any) {
+	body, err := encodeBody(c)
+	if err != nil { // TestCommandsDecodeToThemselves has encoded all of them
+		a.broken("command cannot be recorded", "kind", kind, "error", err)
+	}
+	a.lsn++
+	a.cfg.Journal.Append(Record{a.lsn, at, kind, body})
+}
+
+// caughtUp refuses a command while records of earlier ones are not durable: so at
+// most the commands that were under way when the journal failed are applied
+// without being durable.
+func (a *Account) caughtUp() error {
+	if lsn := a.behind.Load(); lsn > 0 {
+		return a.commit(lsn)
+	}
+	return nil
+}
+
+// commit waits until everything up to a record is durable. A command whose record
+// is not stays applied: taking it back would contradict what has followed from it.
+// Its caller learns that it is not known to be accepted; no attempt is made for
+// it; it becomes durable with the next commit that succeeds, or is gone with the
+// process, as a whole in any case.
+func (a *Account) commit(lsn uint64) error {
+	err := a.cfg.Journal.Commit(a.ctx, lsn)
+	if err == nil {
+		for was := a.behind.Load(); was > 0 && was <= lsn && !a.behind.CompareAndSwap(was, 0); was = a.behind.Load() {
+		}
+		return nil
+	}
+	for was := a.behind.Load(); was < lsn && !a.behind.CompareAndSwap(was, lsn); was = a.behind.Load() {
+	}
+	return fmt.Errorf("the journal cannot be written: %w; whether the request takes effect is not known, repeat it later: %w", err, ErrNotDurable)
+}
+
+// journalPause is how long an attempt waits before it asks a journal that has
+// failed again.
+const journalPause = time.Second
+
+// durable waits until a record is durable, however long that takes.
+func (a *Account) durable(ctx context.Context, lsn uint64) error {
+	if a.cfg.Journal == nil {
+		return nil
+	}
+	for a.commit(lsn) != nil {
+		if err := pause(ctx, journalPause); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// line is a record as text.
+type line struct {
+	LSN  uint64          `json:"lsn"`
+	At   int64           `json:"at"` // Unix ms
+	Kind string          `json:"kind"`
+	Body json.RawMessage `json:"body"`
+}
+
+// WriteRecord writes a record as one line of JSON.
+func WriteRecord(w io.Writer, r Record) error {
+	text, err := json.Marshal(line{r.LSN, r.At.UnixMilli(), r.Kind, r.Body})
+	if err == nil {
+		_, err = w.Write(append(text, '\n'))
+	}
+	return err
+}
+
+// ReadRecords reads lines of JSON.
+func ReadRecords(r io.Reader) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for in := bufio.NewReader(r); ; {
+			text, err := in.ReadBytes('\n')
+			if text = bytes.TrimSpace(text); len(text) > 0 {
+				var l line
+				if bad := json.Unmarshal(text, &l); bad != nil {
+					yield(Record{}, fmt.Errorf("journal: not a record: %.80q: %w: %w", text, bad, ErrInvalid))
+					return
+				}
+				if !yield(Record{l.LSN, time.UnixMilli(l.At), l.Kind, l.Body}, nil) {
+					return
+				}
+			}
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				yield(Record{}, fmt.Errorf("journal: %w", err))
+				return
+			}
+		}
+	}
+}
+
+// encodeBody writes a command as a snapshot writes what it keeps.
+func encodeBody(c any) ([]byte, error) { return jsonx.Marshal(c, saving) }
+
+// decodeBody reads what encodeBody has written.
+func decodeBody(body []byte, c any) error {
+	if err := jsonx.Unmarshal(body, c, loading); err != nil {
+		return fmt.Errorf("damaged: %w: %w", err, ErrInvalid)
+	}
+	return nil
+}

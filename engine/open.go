@@ -1,0 +1,266 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"log/slog"
+	"math/rand/v2"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine/vector"
+)
+
+// journalRules counts the changes of what commands do to the state: a journal of
+// other rules would be replayed to another state.
+const journalRules = 1
+
+// begin is the header of a journal, and the record of each later start: what the
+// commands that follow depend on. What was in flight is ready again.
+type begin struct {
+	Rules   int
+	Program string // version, for people
+	Cron    string // versions of what computes the times of schedules
+	Formula string // and the waits before retries
+	Zones   string // fingerprint of the time-zone data
+	Clock   string // real, manual or auto
+	Now     time.Time
+
+	Parallel        int
+	MaxCreated      int
+	Seed            uint64
+	Random          bool // the seed was drawn
+	CurrentKey      string
+	NextKey         string
+	PricePerMessage float64
+	VectorLag       time.Duration
+	VectorIndexes   []vector.Config
+}
+
+func (c begin) apply(a *Account) (nothing, error) {
+	if err := c.readable(); err != nil {
+		return nothing{}, err
+	}
+	a.otherZones = a.otherZones || c.Zones != "" && c.Zones != zones()
+	a.cfg.Parallel, a.cfg.MaxCreated, a.cfg.Seed, a.random = c.Parallel, c.MaxCreated, c.Seed, c.Random
+	a.cfg.PricePerMessage, a.cfg.VectorLag, a.cfg.VectorIndexes = c.PricePerMessage, c.VectorLag, c.VectorIndexes
+	if a.ids.source == nil {
+		a.cfg.CurrentKey, a.cfg.NextKey = c.CurrentKey, c.NextKey
+		a.begun(c.Seed)
+	}
+	pick(&a.cfg.CurrentKey, a.current) // these outlive a Reset
+	pick(&a.cfg.NextKey, a.next)
+	if c.Now.After(a.now) {
+		a.now = c.Now
+	}
+	a.follow(c.Clock, nil)
+	a.putBack()
+	return nothing{}, nil
+}
+
+// readable refuses what was written by other rules.
+func (c *begin) readable() error {
+	if c.Rules != journalRules {
+		return fmt.Errorf("journal: written by version %q of the program with rules %d; this version has rules %d: start that version and save a snapshot: %w", c.Program, c.Rules, journalRules, ErrInvalid)
+	}
+	for _, l := range []struct{ what, theirs, ours string }{{"cron expressions", c.Cron, moduleVersion(cronModule)}, {"formulas", c.Formula, moduleVersion(formulaModule)}} {
+		if c.Cron != "" && l.theirs != l.ours {
+			return fmt.Errorf("journal: written by version %q of the program, which computes %s by %s; this version does by %s: start that version and save a snapshot: %w", c.Program, l.what, l.theirs, l.ours, ErrInvalid)
+		}
+	}
+	return nil
+}
+
+// The modules whose versions a journal depends on.
+const (
+	cronModule    = "github.com/adhocore/gronx"
+	formulaModule = "github.com/expr-lang/expr"
+	programModule = "github.com/understudy-mock/understudy"
+)
+
+// moduleVersion is a module and its version in this program.
+func moduleVersion(path string) string { return path + " " + cmp.Or(modules()[path], "(devel)") }
+
+var modules = sync.OnceValue(func() map[string]string {
+	versions := map[string]string{}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range append(info.Deps, &info.Main) {
+			versions[m.Path] = m.Version
+		}
+	}
+	return versions
+})
+
+// zones is a fingerprint of the time-zone data: the offsets of zones whose rules
+// have often changed, each quarter from 1970 to 2040.
+var zones = sync.OnceValue(func() string {
+	h := fnv.New64a()
+	for _, name := range strings.Fields("Africa/Cairo Africa/Casablanca America/Mexico_City America/New_York America/Sao_Paulo Asia/Amman Asia/Gaza Asia/Tehran Europe/Berlin Europe/Istanbul Europe/Moscow Pacific/Apia") {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			continue
+		}
+		for at := time.Unix(0, 0).In(zone); at.Year() < 2040; at = at.AddDate(0, 3, 0) {
+			_, offset := at.Zone()
+			_, _ = fmt.Fprintln(h, name, at.Unix(), offset) // never fails
+		}
+	}
+	return fmt.Sprintf("%016x", h.Sum64())
+})
+
+// begun puts in place what an account begins with; time stays.
+func (a *Account) begun(seed uint64) {
+	cfg, now := a.cfg, a.now
+	cfg.Seed = seed
+	a.replace(newState(cfg))
+	a.now = now
+}
+
+// putBack makes ready again what was in flight, in the order of creation and
+// before all else that is ready. What was being cancelled is cancelled.
+func (a *Account) putBack() {
+	var cut []*Message
+	for _, m := range a.messages {
+		if m.cancel != nil {
+			cut = append(cut, m)
+		}
+	}
+	slices.SortFunc(cut, func(x, y *Message) int {
+		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), strings.Compare(x.ID, y.ID))
+	})
+	var ready fifo[turn]
+	for _, m := range cut {
+		if m.cancel = nil; !m.canceled {
+			ready.push(turn{message: m})
+		}
+	}
+	a.shares.all(ready.push)
+	a.ready.all(ready.push)
+	a.ready, a.shares, a.running = ready, shares{}, 0
+	for _, m := range cut {
+		if m.canceled {
+			a.cutOff(m)
+		}
+	}
+}
+
+// cutOff cancels a message whose attempt will not end.
+func (a *Account) cutOff(m *Message) {
+	a.releaseFlow(m)
+	a.move(m, Canceled, event{})
+	a.end(m)
+}
+
+// Open continues the account of a journal: the state of a snapshot, nil for none,
+// then that of the records which follow it. It makes the attempts again that were
+// in flight, and appends further records to cfg.Journal. The configuration may be
+// another one than that of the records: it holds from now on.
+func Open(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Account, error) {
+	a, err := Replay(cfg, from, records)
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.unlock()
+	a.replaying = false
+	c := begin{Rules: journalRules, Clock: modeOf(cfg.Clock, cfg.Auto), Now: cfg.Clock.Now().Truncate(time.Millisecond),
+		Parallel: cfg.Parallel, MaxCreated: cmp.Or(cfg.MaxCreated, DefaultMaxCreated), Seed: cfg.Seed, CurrentKey: cfg.CurrentKey, NextKey: cfg.NextKey,
+		PricePerMessage: cfg.PricePerMessage, VectorLag: cfg.VectorLag, VectorIndexes: cfg.VectorIndexes}
+	if c.Parallel == 0 {
+		c.Parallel = DefaultParallel
+		if c.Seed != 0 {
+			c.Parallel = 1
+		}
+	}
+	if c.Seed == 0 {
+		c.Seed, c.Random = rand.Uint64(), true
+	}
+	if cfg.Journal != nil {
+		c.Program, c.Cron, c.Formula, c.Zones = moduleVersion(programModule), moduleVersion(cronModule), moduleVersion(formulaModule), zones()
+	}
+	_, err = step(a, c)
+	return a, err
+}
+
+// Replay is the account of a journal as it was after the last record. It stands
+// still: it can be read and closed, and no command changes it.
+func Replay(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Account, error) {
+	a := newAccount(cfg)
+	a.replaying = true
+	if from != nil {
+		restored, err := from.state(a.cfg)
+		if err != nil {
+			return nil, err
+		}
+		a.replace(restored)
+	}
+	if records == nil {
+		return a, nil
+	}
+	for r, err := range records {
+		if err == nil {
+			err = a.replay(r)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if a.otherZones && a.zoned {
+		return nil, fmt.Errorf("journal: its schedules have time zones, and was written with other time-zone data: start it where that is, and save a snapshot: %w", ErrInvalid)
+	}
+	return a, nil
+}
+
+// replay applies one record. What it starts is in flight until the record of its
+// outcome.
+func (a *Account) replay(r Record) error {
+	k, ok := kindNamed(r.Kind)
+	switch {
+	case !ok:
+		return fmt.Errorf("journal: record %d: unknown kind %q: %w", r.LSN, r.Kind, ErrInvalid)
+	case a.lsn > 0 && r.LSN != a.lsn+1:
+		return fmt.Errorf("journal: record %d follows record %d: %w", r.LSN, a.lsn, ErrInvalid)
+	case a.ids.source == nil && k.body != reflect.TypeFor[begin]():
+		return fmt.Errorf("journal: begins with record %d, a %s: must be its header or a snapshot: %w", r.LSN, r.Kind, ErrInvalid)
+	}
+	a.now, a.lsn = r.At, r.LSN
+	if err := k.apply(a, r.Body); err != nil {
+		return fmt.Errorf("journal: record %d, %s: %w", r.LSN, r.Kind, err)
+	}
+	a.turned = false
+	a.launch()
+	return nil
+}
+
+// modeOf is the name of a clock.
+func modeOf(c Clock, auto bool) string {
+	switch _, manual := c.(*Manual); {
+	case !manual:
+		return "real"
+	case auto:
+		return "auto"
+	}
+	return "manual"
+}
+
+// newAccount has no state yet.
+func newAccount(cfg Config) *Account {
+	a := &Account{cfg: cfg}
+	if cfg.Log == nil {
+		a.cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Memory == nil {
+		a.cfg.Memory = &Memory{}
+	}
+	a.ctx, a.stop = context.WithCancel(context.Background())
+	a.quiet = sync.NewCond(&a.mu)
+	a.outbox.alarm.clock = cfg.Clock
+	return a
+}
