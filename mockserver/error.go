@@ -33,16 +33,18 @@ func (e *apiError) Error() string { return e.text }
 var statuses = []struct {
 	kind   error
 	status int
+	header http.Header
 }{
-	{engine.ErrNotFound, http.StatusNotFound},
-	{engine.ErrExists, http.StatusBadRequest},
-	{engine.ErrInvalid, http.StatusBadRequest},
-	{engine.ErrEnded, http.StatusBadRequest},
-	{engine.ErrFull, http.StatusTooManyRequests},
-	{engine.ErrUnfit, http.StatusUnprocessableEntity},
-	{engine.ErrClosed, http.StatusServiceUnavailable},
-	{context.DeadlineExceeded, http.StatusGatewayTimeout},
-	{context.Canceled, http.StatusServiceUnavailable},
+	{engine.ErrNotFound, http.StatusNotFound, nil},
+	{engine.ErrExists, http.StatusBadRequest, nil},
+	{engine.ErrNotDurable, http.StatusServiceUnavailable, http.Header{"Retry-After": {"1"}}}, // before what the journal says
+	{engine.ErrInvalid, http.StatusBadRequest, nil},
+	{engine.ErrEnded, http.StatusBadRequest, nil},
+	{engine.ErrFull, http.StatusTooManyRequests, nil},
+	{engine.ErrUnfit, http.StatusUnprocessableEntity, nil},
+	{engine.ErrClosed, http.StatusServiceUnavailable, nil},
+	{context.DeadlineExceeded, http.StatusGatewayTimeout, nil},
+	{context.Canceled, http.StatusServiceUnavailable, nil},
 }
 
 // failure makes the answer to an error: the only place that chooses a failing
@@ -53,7 +55,7 @@ func failure(err error) *apiError {
 	}
 	for _, row := range statuses {
 		if errors.Is(err, row.kind) {
-			return &apiError{status: row.status, text: oneLine(strings.TrimSuffix(err.Error(), ": "+row.kind.Error()))}
+			return &apiError{status: row.status, header: row.header, text: oneLine(strings.TrimSuffix(err.Error(), ": "+row.kind.Error()))}
 		}
 	}
 	return &apiError{status: http.StatusInternalServerError, text: "internal fault; the server's log has more"}
