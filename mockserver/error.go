@@ -33,18 +33,17 @@ func (e *apiError) Error() string { return e.text }
 var statuses = []struct {
 	kind   error
 	status int
-	header http.Header
 }{
-	{engine.ErrNotFound, http.StatusNotFound, nil},
-	{engine.ErrExists, http.StatusBadRequest, nil},
-	{engine.ErrNotDurable, http.StatusServiceUnavailable, http.Header{"Retry-After": {"1"}}}, // before what the journal says
-	{engine.ErrInvalid, http.StatusBadRequest, nil},
-	{engine.ErrEnded, http.StatusBadRequest, nil},
-	{engine.ErrFull, http.StatusTooManyRequests, nil},
-	{engine.ErrUnfit, http.StatusUnprocessableEntity, nil},
-	{engine.ErrClosed, http.StatusServiceUnavailable, nil},
-	{context.DeadlineExceeded, http.StatusGatewayTimeout, nil},
-	{context.Canceled, http.StatusServiceUnavailable, nil},
+	{engine.ErrNotFound, http.StatusNotFound},
+	{engine.ErrExists, http.StatusBadRequest},
+	{engine.ErrNotDurable, http.StatusServiceUnavailable}, // before what the journal says
+	{engine.ErrInvalid, http.StatusBadRequest},
+	{engine.ErrEnded, http.StatusBadRequest},
+	{engine.ErrFull, http.StatusTooManyRequests},
+	{engine.ErrUnfit, http.StatusUnprocessableEntity},
+	{engine.ErrClosed, http.StatusServiceUnavailable},
+	{context.DeadlineExceeded, http.StatusGatewayTimeout},
+	{context.Canceled, http.StatusServiceUnavailable},
 }
 
 // failure makes the answer to an error: the only place that chooses a failing
@@ -55,7 +54,7 @@ func failure(err error) *apiError {
 	}
 	for _, row := range statuses {
 		if errors.Is(err, row.kind) {
-			return &apiError{status: row.status, header: row.header, text: oneLine(strings.TrimSuffix(err.Error(), ": "+row.kind.Error()))}
+			return &apiError{status: row.status, text: oneLine(strings.TrimSuffix(err.Error(), ": "+row.kind.Error()))}
 		}
 	}
 	return &apiError{status: http.StatusInternalServerError, text: "internal fault; the server's log has more"}
@@ -193,7 +192,7 @@ func (e *apiError) reply(r *http.Request, vector bool) reply {
 	if e.challenge != "" {
 		out.header.Set("WWW-Authenticate", e.challenge)
 	}
-	if e.status == http.StatusTooManyRequests {
+	if e.status == http.StatusTooManyRequests || e.status == http.StatusServiceUnavailable {
 		out.header.Set("Retry-After", "1")
 	}
 	if e.allow != "" {
