@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 type (
@@ -99,7 +101,7 @@ func (k *ctlPublish) Run(e *env, c *cli) error {
 		t.header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
 	var answer json.RawMessage
-	if err := t.post(e, "/v2/publish/"+url.PathEscape(k.Destination), []byte(k.Body), &answer); err != nil {
+	if err := t.post(e, route.PublishMessage.Path(url.PathEscape(k.Destination)), []byte(k.Body), &answer); err != nil {
 		return err
 	}
 	return c.Ctl.print(e, answer, &publishTable)
@@ -111,24 +113,28 @@ func (k *ctlNotify) Run(e *env, c *cli) error {
 	if err != nil {
 		return err
 	}
-	path := "/v2/notify/"
+	path := route.NotifyEvent.Path(k.Event)
 	if k.RunID != "" {
-		path += url.PathEscape(k.RunID) + "/"
+		path = route.NotifyRun.Path(k.RunID, k.Event)
 	}
 	var answer json.RawMessage
-	if err := t.post(e, path+url.PathEscape(k.Event), []byte(k.Data), &answer); err != nil {
+	if err := t.post(e, path, []byte(k.Data), &answer); err != nil {
 		return err
 	}
 	return c.Ctl.print(e, answer, &notifyTable)
 }
 
 // Run restarts runs from their first step.
-func (k *ctlRestart) Run(e *env, c *cli) error { return k.again(e, &c.Ctl, "restart") }
+func (k *ctlRestart) Run(e *env, c *cli) error {
+	return k.startAgain(e, &c.Ctl, route.RestartWorkflowRunAlias)
+}
 
 // Run resumes runs at the step that failed.
-func (k *ctlResume) Run(e *env, c *cli) error { return k.again(e, &c.Ctl, "resume") }
+func (k *ctlResume) Run(e *env, c *cli) error {
+	return k.startAgain(e, &c.Ctl, route.ResumeWorkflowRunAlias)
+}
 
-func (k *ctlFailed) again(e *env, c *CtlCmd, how string) error {
+func (k *ctlFailed) startAgain(e *env, c *CtlCmd, how route.Route) error {
 	t, err := c.tester(e)
 	if err != nil {
 		return err
@@ -138,7 +144,7 @@ func (k *ctlFailed) again(e *env, c *CtlCmd, how string) error {
 	for _, id := range k.IDs {
 		var run json.RawMessage
 		if id, failed = t.dlqID(e, id); failed == nil {
-			failed = t.post(e, "/v2/workflows/dlq/"+how+"/"+url.PathEscape(id), nil, &run)
+			failed = t.post(e, how.Path(id), nil, &run)
 		}
 		if failed != nil {
 			break

@@ -17,6 +17,7 @@ import (
 
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // ServeCmd runs the stand-in.
@@ -227,8 +228,8 @@ func banner(w io.Writer, s *mockserver.Server, embedding string) {
 	for _, v := range s.Env() {
 		fmt.Fprintf(&b, "export %s=%s\n", v.Name, quoted(v.Value))
 	}
-	fmt.Fprintf(&b, "\nTry it:\n  curl -X POST '%s/v2/publish/%s/_understudy/sink/status/200' -H 'Authorization: Bearer %s' -H '%sRetries: 1' -d '{\"hello\":\"world\"}'\n",
-		s.URL(), s.URL(), s.Token(), s.HeaderPrefix())
+	fmt.Fprintf(&b, "\nTry it:\n  curl -X POST '%s' -H 'Authorization: Bearer %s' -H '%sRetries: 1' -d '{\"hello\":\"world\"}'\n",
+		s.URL()+route.PublishMessage.Path(s.URL()+"/_understudy/sink/status/200"), s.Token(), s.HeaderPrefix())
 	fmt.Fprintf(&b, "  curl '%s/_understudy/deliveries'\n", s.URL())
 	fmt.Fprintf(&b, "\nWatch it: %s/_understudy/\n", s.URL())
 	_, _ = io.WriteString(w, b.String()) // nobody may be reading

@@ -31,6 +31,7 @@ var allRules = []rule{
 	durationRule,
 	exportRule,
 	goroutineRule,
+	literalRule,
 	lockRule,
 	pageRule,
 	referenceRule,

@@ -27,6 +27,9 @@ func (s *source) at(n ast.Node) string {
 	return fmt.Sprintf("%s:%d", s.path, s.positions.Position(n.Pos()).Line)
 }
 
+// line is file and line.
+func (s *source) line(n int) string { return fmt.Sprintf("%s:%d", s.path, n) }
+
 // lines is how many lines a node takes.
 func (s *source) lines(n ast.Node) int {
 	return s.positions.Position(n.End()).Line - s.positions.Position(n.Pos()).Line + 1

@@ -7,19 +7,21 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
-// action is what a button does: one call, made of the fields of its form. Names
-// in braces stand for fields. A path that begins with a slash is an operation of
-// the interface, another one of the control API.
+// action is what a button does: one call, made of the fields of its form.
 type action struct {
-	method, path string
+	as           route.Route                          // an operation of the interface, as the account
+	vars         string                               // the fields for the variables of its path, in their order
+	method, path string                               // or one of the control API; names in braces stand for fields
 	body         func(form) any                       // nil: none
 	header       func(form, http.Header)              // nil: none; names without the prefix of configuration
 	query        []string                             // fields that go into the query when they are there
 	run          func(*visit, form) error             // instead of one call
 	ask          func(*visit, form) (question, error) // what is asked before it is done; nil: nothing
-	said         string
+	said         string                               // names in braces stand for fields
 }
 
 // question is what the page asks before it does what cannot be undone.
@@ -52,49 +54,49 @@ func init() {
 		"account.put":     {method: "PUT", path: "accounts/{id}", said: "The account {id} is there."},
 		"clock.advance":   {method: "POST", path: "clock/advance", body: fields("by", "until"), said: "Time has moved."},
 		"clock.mode":      {method: "PUT", path: "clock", body: fields("mode"), said: "The clock is {mode} now."},
-		"dlq.callback":    {method: "POST", path: "/v2/workflows/dlq/callback/{id}", said: "The failure callback of {id} is made again."},
-		"dlq.delete":      {method: "DELETE", path: "/v2/dlq/{id}", said: "DLQ entry {id} is deleted."},
-		"dlq.deleteAll":   {run: everyEntry(http.MethodDelete, "/v2/dlq"), ask: askEntries("Delete", "", "entry", "entries"), said: "Deleted: {n}."},
-		"dlq.restart":     {run: again("restart"), said: "The run starts again from its beginning."},
-		"dlq.resume":      {run: again("resume"), said: "The run goes on from the step that failed."},
-		"dlq.retry":       {method: "POST", path: "/v2/dlq/retry/{id}", header: overrides, said: "The message of {id} is delivered again."},
-		"dlq.retryAll":    {run: everyEntry(http.MethodPost, "/v2/dlq/retry"), ask: askEntries("Retry", "message", "message", "messages"), said: "Delivered again: {n}."},
-		"event.notify":    {method: "POST", path: "/v2/notify/{event}", body: raw("data"), said: "The runs that waited for {event} go on."},
+		"dlq.callback":    {as: route.RepeatFailureCallback, vars: "id", said: "The failure callback of {id} is made again."},
+		"dlq.delete":      {as: route.DeleteDLQMessage, vars: "id", said: "DLQ entry {id} is deleted."},
+		"dlq.deleteAll":   {run: everyEntry(route.DeleteDLQMessages), ask: askEntries("Delete", "", "entry", "entries"), said: "Deleted: {n}."},
+		"dlq.restart":     {run: startAgain(route.RestartWorkflowRunAlias), said: "The run starts again from its beginning."},
+		"dlq.resume":      {run: startAgain(route.ResumeWorkflowRunAlias), said: "The run goes on from the step that failed."},
+		"dlq.retry":       {as: route.RetryDLQMessage, vars: "id", header: overrides, said: "The message of {id} is delivered again."},
+		"dlq.retryAll":    {run: everyEntry(route.RetryDLQMessages), ask: askEntries("Retry", "message", "message", "messages"), said: "Delivered again: {n}."},
+		"event.notify":    {as: route.NotifyEvent, vars: "event", body: raw("data"), said: "The runs that waited for {event} go on."},
 		"fault.add":       {run: addFault, said: "The fault is in force."},
 		"fault.clear":     {method: "DELETE", path: "faults", ask: askRules("faults", "fault"), said: "No fault is in force."},
 		"fault.remove":    {run: removing("faults"), said: "The fault is switched off."},
-		"flow.pause":      {method: "POST", path: "/v2/flowControl/{key}/pause", said: "The key {key} is paused."},
-		"flow.pin":        {method: "POST", path: "/v2/flowControl/{key}/pin", query: []string{"parallelism", "rate", "period"}, said: "The key {key} is pinned."},
-		"flow.reset":      {method: "POST", path: "/v2/flowControl/{key}/resetRate", said: "The rate of {key} begins anew."},
-		"flow.resume":     {method: "POST", path: "/v2/flowControl/{key}/resume", said: "The key {key} goes on."},
-		"flow.unpin":      {method: "POST", path: "/v2/flowControl/{key}/unpin", query: []string{"parallelism", "rate"}, said: "The key {key} is unpinned."},
-		"group.add":       {method: "POST", path: "/v2/topics/{name}/endpoints", body: endpoint, said: "The group {name} has the endpoint {url}."},
-		"group.delete":    {method: "DELETE", path: "/v2/topics/{name}", said: "The group {name} is deleted."},
-		"group.remove":    {method: "DELETE", path: "/v2/topics/{name}/endpoints", body: endpoint, said: "The endpoint {url} is removed."},
+		"flow.pause":      {as: route.PauseFlowControlKey, vars: "key", said: "The key {key} is paused."},
+		"flow.pin":        {as: route.PinFlowControlKey, vars: "key", query: []string{"parallelism", "rate", "period"}, said: "The key {key} is pinned."},
+		"flow.reset":      {as: route.ResetFlowControlRate, vars: "key", said: "The rate of {key} begins anew."},
+		"flow.resume":     {as: route.ResumeFlowControlKey, vars: "key", said: "The key {key} goes on."},
+		"flow.unpin":      {as: route.UnpinFlowControlKey, vars: "key", query: []string{"parallelism", "rate"}, said: "The key {key} is unpinned."},
+		"group.add":       {as: route.AddURLGroupEndpoints, vars: "name", body: endpoint, said: "The group {name} has the endpoint {url}."},
+		"group.delete":    {as: route.DeleteURLGroup, vars: "name", said: "The group {name} is deleted."},
+		"group.remove":    {as: route.RemoveURLGroupEndpoints, vars: "name", body: endpoint, said: "The endpoint {url} is removed."},
 		"limit.clear":     {method: "DELETE", path: "limits", query: []string{"key"}, said: "Nothing is counted any more."},
-		"message.cancel":  {method: "DELETE", path: "/v2/messages/{id}", said: "Message {id} is cancelled."},
+		"message.cancel":  {as: route.CancelMessage, vars: "id", said: "Message {id} is cancelled."},
 		"message.hurry":   {method: "POST", path: "messages/{id}/hurry", said: "Message {id} is attempted now."},
 		"message.publish": {run: publish},
-		"queue.delete":    {method: "DELETE", path: "/v2/queues/{name}", said: "The queue {name} is deleted."},
-		"queue.pause":     {method: "POST", path: "/v2/queues/{name}/pause", said: "The queue {name} is paused."},
+		"queue.delete":    {as: route.DeleteQueue, vars: "name", said: "The queue {name} is deleted."},
+		"queue.pause":     {as: route.PauseQueue, vars: "name", said: "The queue {name} is paused."},
 		"queue.put":       {run: putQueue, said: "The queue {name} is there."},
-		"queue.resume":    {method: "POST", path: "/v2/queues/{name}/resume", said: "The queue {name} goes on."},
+		"queue.resume":    {as: route.ResumeQueue, vars: "name", said: "The queue {name} goes on."},
 		"requests.clear":  {method: "DELETE", path: "requests", ask: askRequests, said: "The journal is empty."},
 		"reset":           {method: "POST", path: "reset", ask: askReset, said: "The account is as new."},
 		"rewrite.add":     {run: addRewrite, said: "Deliveries to {from} go to {to}."},
 		"rewrite.remove":  {run: removeRewrite, said: "Deliveries to {from} go there again."},
-		"run.cancel":      {method: "DELETE", path: "/v2/workflows/runs/{id}", said: "The run is cancelled."},
-		"run.notify":      {method: "POST", path: "/v2/notify/{id}/{event}", body: raw("data"), said: "The run was told of {event}."},
-		"schedule.delete": {method: "DELETE", path: "/v2/schedules/{id}", said: "The schedule {id} is deleted."},
-		"schedule.pause":  {method: "POST", path: "/v2/schedules/{id}/pause", said: "The schedule {id} is paused."},
+		"run.cancel":      {as: route.EndWorkflowRun, vars: "id", said: "The run is cancelled."},
+		"run.notify":      {as: route.NotifyRun, vars: "id event", body: raw("data"), said: "The run was told of {event}."},
+		"schedule.delete": {as: route.DeleteSchedule, vars: "id", said: "The schedule {id} is deleted."},
+		"schedule.pause":  {as: route.PauseSchedule, vars: "id", said: "The schedule {id} is paused."},
 		"schedule.put":    {run: putSchedule, said: "The schedule is there."},
-		"schedule.resume": {method: "POST", path: "/v2/schedules/{id}/resume", said: "The schedule {id} goes on."},
-		"search.create":   {method: "POST", path: "/v2/search", body: fields("name", "region", "type"), said: "The search index {name} is there."},
-		"search.delete":   {method: "DELETE", path: "/v2/search/{id}", said: "The search index is deleted."},
+		"schedule.resume": {as: route.ResumeSchedule, vars: "id", said: "The schedule {id} goes on."},
+		"search.create":   {as: route.CreateSearchIndex, body: fields("name", "region", "type"), said: "The search index {name} is there."},
+		"search.delete":   {as: route.DeleteSearchIndex, vars: "id", said: "The search index is deleted."},
 		"stub.add":        {run: addStub, said: "The stub answers {url}."},
 		"stub.clear":      {method: "DELETE", path: "stubs", ask: askRules("stubs", "stub"), said: "No stub answers any more."},
 		"stub.remove":     {run: removing("stubs"), said: "The stub is switched off."},
-		"vector.reset":    {method: "DELETE", path: "/index/{name}/reset", query: []string{"all"}, ask: askVectors, said: "The index {name} is empty."},
+		"vector.reset":    {run: resetVectors, ask: askVectors, said: "The index {name} is empty."},
 	}
 }
 
@@ -192,21 +194,10 @@ func (a *action) do(v *visit, f form) error {
 	if a.run != nil {
 		return a.run(v, f)
 	}
-	missing := ""
-	path := braces.ReplaceAllStringFunc(a.path, func(s string) string {
-		value := f.Get(s[1 : len(s)-1])
-		if value == "" {
-			missing = s[1 : len(s)-1]
-		}
-		return url.PathEscape(value)
-	})
-	if missing != "" {
-		return fmt.Errorf("%s is missing", missing)
+	r, err := a.request(v, f)
+	if err != nil {
+		return err
 	}
-	if strings.HasPrefix(path, "/") {
-		path = v.as(path)
-	}
-	r := request{method: a.method, path: path, header: http.Header{}, query: url.Values{}}
 	for _, name := range a.query {
 		if value := f.Get(name); value != "" {
 			r.query.Set(name, value)
@@ -218,12 +209,37 @@ func (a *action) do(v *visit, f form) error {
 	if a.header != nil {
 		options := http.Header{}
 		a.header(f, options)
-		var err error
 		if r.header, err = v.configuration(options); err != nil {
 			return err
 		}
 	}
 	return v.do(nil, r)
+}
+
+// request is method and path of the call.
+func (a *action) request(v *visit, f form) (request, error) {
+	missing := ""
+	field := func(name string) string {
+		if f.Get(name) == "" {
+			missing = name
+		}
+		return f.Get(name)
+	}
+	r := request{method: a.method, header: http.Header{}, query: url.Values{}}
+	switch {
+	case a.as != "":
+		var values []string
+		for name := range strings.FieldsSeq(a.vars) {
+			values = append(values, field(name))
+		}
+		r.method, r.path = a.as.Method(), v.as(a.as, values...)
+	default:
+		r.path = braces.ReplaceAllStringFunc(a.path, func(s string) string { return url.PathEscape(field(s[1 : len(s)-1])) })
+	}
+	if missing != "" {
+		return r, fmt.Errorf("%s is missing", missing)
+	}
+	return r, nil
 }
 
 // headerLines reads "Name: value", a line each.

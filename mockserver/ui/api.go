@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/spec/mask"
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // root is the path of the control API.
@@ -50,9 +51,14 @@ func (a api) get(to any, path string, query url.Values) error {
 	return a.do(to, request{path: path, query: query})
 }
 
-// as is the path of an operation of the interface, such as /v2/dlq, as the account.
-func (a api) as(operation string) string {
-	return "as/" + url.PathEscape(a.account) + operation
+// as is the path of an operation of the interface, as the account.
+func (a api) as(r route.Route, values ...string) string {
+	return "as/" + url.PathEscape(a.account) + r.Path(values...)
+}
+
+// index is the path of an operation of a vector index, as the account.
+func (a api) index(name string, r route.Route) string {
+	return "as/" + url.PathEscape(a.account) + "/index/" + url.PathEscape(name) + r.Path()
 }
 
 // do makes a call and reads its answer; to may be nil.

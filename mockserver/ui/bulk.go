@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // asking is a question with the way back.
@@ -63,7 +65,7 @@ func askEntries(verb, source, one, many string) func(*visit, form) (question, er
 
 // everyEntry makes a bulk call for all entries that there are now, page by page,
 // and counts them.
-func everyEntry(method, path string) func(*visit, form) error {
+func everyEntry(r route.Route) func(*visit, form) error {
 	return func(v *visit, f form) error {
 		n, query := 0, url.Values{}
 		for {
@@ -72,7 +74,7 @@ func everyEntry(method, path string) func(*visit, form) error {
 				Deleted   int
 				Responses []doc
 			}
-			if err := v.do(&d, request{method: method, path: v.as(path), query: query}); err != nil {
+			if err := v.do(&d, request{method: r.Method(), path: v.as(r), query: query}); err != nil {
 				return err
 			}
 			n += d.Deleted + len(d.Responses)
@@ -85,14 +87,14 @@ func everyEntry(method, path string) func(*visit, form) error {
 	}
 }
 
-// again restarts or resumes a failed run, and leads to the new one.
-func again(how string) func(*visit, form) error {
+// startAgain restarts or resumes a failed run, and leads to the new one.
+func startAgain(how route.Route) func(*visit, form) error {
 	return func(v *visit, f form) error {
 		if f.Get("id") == "" {
 			return fmt.Errorf("id is missing")
 		}
 		var run struct{ WorkflowRunID string }
-		r := request{method: http.MethodPost, path: v.as("/v2/workflows/dlq/" + how + "/" + url.PathEscape(f.Get("id"))), header: http.Header{}}
+		r := request{method: how.Method(), path: v.as(how, f.Get("id")), header: http.Header{}}
 		overrides(f, r.header)
 		if err := v.do(&run, r); err != nil {
 			return err
@@ -126,10 +128,22 @@ func askRequests(v *visit, _ form) (question, error) {
 	return q, err
 }
 
+// resetVectors empties an index, or its default namespace.
+func resetVectors(v *visit, f form) error {
+	if f.Get("name") == "" {
+		return fmt.Errorf("name is missing")
+	}
+	query := url.Values{}
+	if all := f.Get("all"); all != "" {
+		query.Set("all", all)
+	}
+	return v.do(nil, request{method: http.MethodDelete, path: v.index(f.Get("name"), route.ResetVectorsDelete), query: query})
+}
+
 func askVectors(v *visit, f form) (question, error) {
 	var info struct{ Result struct{ VectorCount int } }
 	name := f.Get("name")
-	err := v.get(&info, v.as("/index/"+url.PathEscape(name)+"/info"), nil)
+	err := v.get(&info, v.index(name, route.GetVectorInfo), nil)
 	things := plural(info.Result.VectorCount, "vector", "vectors")
 	q := question{Text: "Remove " + things + " of the index " + name + "?", Yes: "Remove " + things}
 	if info.Result.VectorCount == 0 {

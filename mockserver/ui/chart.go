@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // periods of the statistics ("Get usage statistics").
@@ -41,7 +43,7 @@ func statistics(v *visit) (any, error) {
 		period = periods[0]
 	}
 	var u map[string]any
-	if err := v.get(&u, v.as("/v2/qstash/stats/"+url.PathEscape(v.account)), url.Values{"period": {period}}); err != nil {
+	if err := v.get(&u, v.as(route.GetUsageStatistics, v.account), url.Values{"period": {period}}); err != nil {
 		return nil, err
 	}
 	charts := []chart{

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // functions are what templates may call.
@@ -31,11 +33,21 @@ var functions = template.FuncMap{
 	"match":   func(text, pattern string) (bool, error) { return regexp.MatchString(pattern, text) },
 	"ms":      duration,
 	"quoted":  quoted,
+	"route":   routeOf,
 	"round":   math.Round,
 	"shape":   shape,
 	"show":    show,
 	"took":    took,
 	"tries":   tries,
+}
+
+// routeOf is the path of an operation, for the commands that the page suggests.
+func routeOf(operationID string, values ...string) (string, error) {
+	r, ok := route.Lookup(operationID)
+	if !ok {
+		return "", fmt.Errorf("operation %s: not found", operationID)
+	}
+	return r.Path(values...), nil
 }
 
 // number reads what JSON or Go gives.

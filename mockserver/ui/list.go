@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/spec/mask"
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 func dlq(v *visit) (any, error) {
@@ -33,7 +34,7 @@ type kept struct {
 
 func dlqEntry(v *visit, id string) (any, error) {
 	var e kept
-	if err := v.get(&e.Entry, v.as("/v2/dlq/"+url.PathEscape(id)), nil); err != nil {
+	if err := v.get(&e.Entry, v.as(route.GetDLQMessage, id), nil); err != nil {
 		return nil, err
 	}
 	return &e, v.get(&e, "explain/"+url.PathEscape(id), nil)
@@ -44,20 +45,20 @@ func flowKeys(v *visit) (any, error) {
 	if err := v.get(&d, "flow", url.Values{"key": {strings.TrimSpace(v.query.Get("key"))}}); err != nil {
 		return nil, err
 	}
-	err := v.get(&whole, v.as("/v2/globalParallelism"), nil)
+	err := v.get(&whole, v.as(route.GetGlobalParallelism), nil)
 	d["together"] = whole
 	return d, err
 }
 
 func groups(v *visit) (any, error) {
 	var list []doc
-	err := v.get(&list, v.as("/v2/topics"), nil)
+	err := v.get(&list, v.as(route.ListURLGroups), nil)
 	return list, err
 }
 
 func queues(v *visit) (any, error) {
 	var list []doc
-	err := v.get(&list, v.as("/v2/queues"), nil)
+	err := v.get(&list, v.as(route.ListQueues), nil)
 	return list, err
 }
 
@@ -67,7 +68,7 @@ func putQueue(v *visit, f form) error {
 	if err != nil {
 		return fmt.Errorf("parallelism: invalid value %q: must be an integer from 1", f.Get("parallelism"))
 	}
-	return v.do(nil, request{method: http.MethodPost, path: v.as("/v2/queues"), body: doc{"queueName": f.Get("name"), "parallelism": n}})
+	return v.do(nil, request{method: http.MethodPost, path: v.as(route.UpsertQueue), body: doc{"queueName": f.Get("name"), "parallelism": n}})
 }
 
 func schedules(v *visit) (any, error) {
@@ -86,18 +87,18 @@ func putSchedule(v *visit, f form) error {
 		return err
 	}
 	destination, query, _ := strings.Cut(strings.TrimSpace(f.Get("destination")), "?")
-	return v.do(nil, request{method: http.MethodPost, path: v.as("/v2/schedules/" + destination), raw: query, header: h, body: []byte(f.Get("body"))})
+	return v.do(nil, request{method: http.MethodPost, path: v.as(route.CreateSchedule, destination), raw: query, header: h, body: []byte(f.Get("body"))})
 }
 
 func indexes(v *visit) (any, error) {
 	var search []doc
-	if err := v.get(&search, v.as("/v2/search"), nil); err != nil {
+	if err := v.get(&search, v.as(route.ListSearchIndexes), nil); err != nil {
 		return nil, err
 	}
 	vectors := []doc{}
 	for _, name := range v.access.VectorIndexes {
 		var answer struct{ Result doc }
-		if err := v.get(&answer, v.as("/index/"+url.PathEscape(name)+"/info"), nil); err != nil {
+		if err := v.get(&answer, v.index(name, route.GetVectorInfo), nil); err != nil {
 			return nil, err
 		}
 		if answer.Result == nil {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // shown is how many rows a list shows at once.
@@ -273,7 +275,7 @@ func curl(a access, f *publishForm) string {
 	case f.Body == "":
 		data = ""
 	}
-	fmt.Fprintf(&b, "curl -X POST %s \\\n  -H %s", quoted(a.URL+"/v2/publish/"+f.Destination), quoted("Authorization: Bearer "+a.Token))
+	fmt.Fprintf(&b, "curl -X POST %s \\\n  -H %s", quoted(a.URL+route.PublishMessage.Path(f.Destination)), quoted("Authorization: Bearer "+a.Token))
 	for line := range strings.Lines(f.Headers) {
 		fmt.Fprintf(&b, " \\\n  -H %s", quoted(strings.TrimSuffix(line, "\n")))
 	}
@@ -293,7 +295,7 @@ func publish(v *visit, f form) error {
 		return fmt.Errorf("destination is missing: must be a URL or the name of a URL group")
 	}
 	destination, query, _ := strings.Cut(destination, "?")
-	r := request{method: http.MethodPost, path: v.as("/v2/publish/" + destination), raw: query, header: http.Header{}, body: []byte(f.Get("body"))}
+	r := request{method: http.MethodPost, path: v.as(route.PublishMessage, destination), raw: query, header: http.Header{}, body: []byte(f.Get("body"))}
 	if err := headerLines(f.Get("headers"), r.header); err != nil {
 		return err
 	}
