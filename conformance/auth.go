@@ -55,7 +55,10 @@ func (s *scenario) example(op string) (ask, error) {
 		q.vars = map[string]string{"destination": s.endpoint(to).URL}
 		q.body, q.method = []byte("credentials"), s.publishMethod()
 	case "updateURLGroup":
-		q.vars = map[string]string{"urlGroupName": s.name("group")}
+		if err := s.ownGroup(); err != nil {
+			return q, err
+		}
+		q.vars = map[string]string{"urlGroupName": s.group.name}
 		q.body, _ = json.Marshal(map[string]any{"headers": map[string]string{"X-Team": "blue"}})
 	case "getUsageStatistics":
 		if s.user == "" {
@@ -141,7 +144,13 @@ func (s *scenario) accountWithColon() error {
 		return err
 	}
 	s.key += "c"
-	return s.ownAccount("left:right")
+	if err := s.ownAccount("left:right"); err != nil {
+		return err
+	}
+	if s.auth.Basic.Password != "left:right" {
+		return harness(report.DriverFailed, "driver account: managementPassword of the answer differs from the password that was asked for")
+	}
+	return nil
 }
 
 func (s *scenario) requestCut(op string) error {

@@ -300,8 +300,8 @@ func (s *scenario) entryReflects(what string) error {
 		return s.failure("the header of the entry lacks what the run was triggered with", "order-7 under some name", shown(header))
 	}
 	got, _ := at(s.runs.entry, pointer)
-	if fmt.Sprint(got) != want {
-		return &report.Failure{Message: "the entry differs from the run", Pointer: pointer, Want: want, Got: fmt.Sprint(got), Exchange: s.last()}
+	if plain(got) != want {
+		return &report.Failure{Message: "the entry differs from the run", Pointer: pointer, Want: want, Got: shown(got), Exchange: s.last()}
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"fmt"
 	"strconv"
 )
 
@@ -9,7 +8,7 @@ func (s *scenario) filterQueue(filter string) error {
 	sample, other := s.runs.entries[0], s.runs.entries[1]
 	equal := func(pointer string) (string, func(any) bool) {
 		want, _ := at(sample, pointer)
-		return fmt.Sprint(want), func(e any) bool { v, _ := at(e, pointer); return fmt.Sprint(v) == fmt.Sprint(want) }
+		return plain(want), func(e any) bool { v, _ := at(e, pointer); return plain(v) == plain(want) }
 	}
 	names := map[string]struct{ binding, pointer string }{
 		"run id": {"run_id", "/workflowRunId"}, "workflow url": {"url", "/workflowUrl"}, "response status": {"response_status", "/responseStatus"},

@@ -3,14 +3,13 @@ package conformance
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"os/exec"
-	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,31 +20,32 @@ import (
 // driverLimit is the time that one call of a driver may take.
 const driverLimit = 30 * time.Second
 
-var placeholder = regexp.MustCompile(`\{\{\s*(\w+)\s*\}\}`)
+// jsonValues are the placeholders whose value is JSON already.
+var jsonValues = []string{"body", "config", "endpoints", "headers", "vectors"}
 
-// expand fills {{name}} into a driver's text.
-func (s *scenario) expand(text string, vars map[string]string) string {
-	known := map[string]string{
-		"base": s.urls.Base, "region": s.urls.Region, "dev": s.urls.Dev, "vector": s.urls.Vector, "kv": s.urls.KV,
-		"token": string(s.auth.Bearer), "vectorToken": string(s.auth.VectorBearer), "username": string(s.auth.Basic.Username),
-		"password": string(s.auth.Basic.Password), "receiver": s.suite.receiver.Public, "account": s.clock.account, "run": s.suite.id,
-		"basic": base64.StdEncoding.EncodeToString([]byte(string(s.auth.Basic.Username) + ":" + string(s.auth.Basic.Password))),
-	}
-	return placeholder.ReplaceAllStringFunc(text, func(match string) string {
-		name := placeholder.FindStringSubmatch(match)[1]
-		if v, ok := vars[name]; ok {
-			return v
+// expand fills the placeholders of a driver's text. Each value passes through
+// escape, which makes it fit for where the text is used.
+func (s *scenario) expand(text string, vars map[string]string, escape func(name, value string) string) (string, error) {
+	values := target.Placeholders(s.urls, s.auth)
+	values["receiver"], values["account"], values["run"] = s.suite.receiver.Public, s.clock.account, s.suite.id
+	for name, v := range vars {
+		if values[name] = v; escape != nil {
+			values[name] = escape(name, v)
 		}
-		return known[name]
-	})
+	}
+	return target.Expand(text, values)
 }
 
-func (s *scenario) expandHeader(from map[string]target.Secret) http.Header {
+func (s *scenario) expandHeader(from map[string]target.Secret, vars map[string]string) (http.Header, error) {
 	h := http.Header{}
 	for name, v := range from {
-		h.Set(name, s.expand(string(v), nil))
+		text, err := s.expand(string(v), vars, nil)
+		if err != nil {
+			return nil, fmt.Errorf("header %s: %w", name, err)
+		}
+		h.Set(name, text)
 	}
-	return h
+	return h, nil
 }
 
 // driver is the driver with that name; without one the scenario cannot judge.
@@ -79,16 +79,9 @@ func (s *scenario) run(name string, d target.Driver, vars map[string]string, hea
 	if method == "" {
 		method = http.MethodPost
 	}
-	body := []byte(s.expand(d.Body, vars))
-	if v, ok := vars["body"]; ok && d.Body == "" {
-		body = []byte(v)
-	}
-	r, err := http.NewRequestWithContext(s.ctx, method, s.expand(d.URL, escaped(vars)), bytes.NewReader(body))
+	r, body, err := s.driverRequest(method, d, vars)
 	if err != nil {
 		return nil, harness(report.DriverFailed, "driver %s: %v", name, err)
-	}
-	for field, v := range d.Headers {
-		r.Header.Set(field, s.expand(string(v), vars))
 	}
 	maps.Copy(r.Header, s.suite.dialect.BrandHeader(header.Clone()))
 	a, err := s.send(r, body, nil)
@@ -102,16 +95,48 @@ func (s *scenario) run(name string, d target.Driver, vars map[string]string, hea
 	return a, nil
 }
 
-// escaped makes values fit for a path or a query. Addresses stay as they are.
-func escaped(vars map[string]string) map[string]string {
-	out := make(map[string]string, len(vars))
-	for name, v := range vars {
-		if !strings.Contains(v, "://") {
-			v = url.PathEscape(v)
-		}
-		out[name] = v
+// driverRequest is the request of a driver of the kind http.
+func (s *scenario) driverRequest(method string, d target.Driver, vars map[string]string) (*http.Request, []byte, error) {
+	text, err := s.expand(d.Body, vars, inJSON(d.Body))
+	if err != nil {
+		return nil, nil, fmt.Errorf("body: %w", err)
 	}
-	return out
+	if v, ok := vars["body"]; ok && d.Body == "" {
+		text = v
+	}
+	address, err := s.expand(d.URL, vars, inURL)
+	if err != nil {
+		return nil, nil, fmt.Errorf("url: %w", err)
+	}
+	r, err := http.NewRequestWithContext(s.ctx, method, address, strings.NewReader(text))
+	if err != nil {
+		return nil, nil, err
+	}
+	r.Header, err = s.expandHeader(d.Headers, vars)
+	return r, []byte(text), err
+}
+
+// inURL makes a value fit for a path and for a query alike. Addresses stay as
+// they are, so that one may follow a path.
+func inURL(_, value string) string {
+	if strings.HasPrefix(value, "http://") || strings.HasPrefix(value, "https://") {
+		return value
+	}
+	return strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
+}
+
+// inJSON makes values fit for the texts of a JSON body.
+func inJSON(body string) func(name, value string) string {
+	if !strings.HasPrefix(body, "{") && !strings.HasPrefix(body, "[") {
+		return nil
+	}
+	return func(name, value string) string {
+		if slices.Contains(jsonValues, name) {
+			return value
+		}
+		text, _ := json.Marshal(value) // of a text
+		return string(text[1 : len(text)-1])
+	}
 }
 
 // execute runs a command; what it prints is its answer.
@@ -123,13 +148,21 @@ func (s *scenario) execute(name string, d target.Driver, vars map[string]string)
 	defer cancel()
 	args := make([]string, len(d.Command))
 	for i, arg := range d.Command {
-		args[i] = s.expand(arg, vars)
+		text, err := s.expand(arg, vars, nil)
+		if err != nil {
+			return nil, harness(report.DriverFailed, "driver %s: command %d: %v", name, i, err)
+		}
+		args[i] = text
 	}
 	var out, errs bytes.Buffer
 	c := exec.CommandContext(ctx, args[0], args[1:]...)
 	c.Stdout, c.Stderr = &out, &errs
 	if err := c.Run(); err != nil {
-		return nil, harness(report.DriverFailed, "driver %s: %s: %v: %s", name, args[0], err, s.masked(clip(strings.TrimSpace(errs.String()))))
+		failed := harness(report.DriverFailed, "driver %s: %s: %v: %s", name, args[0], err, s.masked(clip(strings.TrimSpace(errs.String()))))
+		if c.ProcessState != nil && c.ProcessState.ExitCode() == 1 {
+			return &answer{status: http.StatusNotFound, scenario: s, exchange: -1}, failed
+		}
+		return nil, failed
 	}
 	a := &answer{status: http.StatusOK, body: bytes.TrimSpace(out.Bytes()), scenario: s, exchange: -1}
 	if json.Unmarshal(a.body, &a.json) != nil {
@@ -138,14 +171,23 @@ func (s *scenario) execute(name string, d target.Driver, vars map[string]string)
 	return a, nil
 }
 
-// result is what a driver says, by its JSON pointer; without one its whole text.
-func (a *answer) result(d target.Driver) (string, error) {
+// result is what a driver answers, by its JSON pointer; without one its whole
+// text. It names something, so it is never empty.
+func (a *answer) result(name string, d target.Driver) (string, error) {
 	if d.Result == "" {
-		return strings.TrimSpace(string(a.body)), nil
+		if text := strings.TrimSpace(string(a.body)); text != "" {
+			return text, nil
+		}
+		return "", harness(report.DriverFailed, "driver %s: the answer is empty", name)
 	}
-	v, ok := at(a.json, d.Result)
-	if !ok {
-		return "", harness(report.DriverFailed, "the driver's answer has nothing at %s: %s", d.Result, clip(string(a.body)))
+	v, _ := at(a.json, d.Result)
+	switch x := v.(type) {
+	case string:
+		if x != "" {
+			return x, nil
+		}
+	case json.Number:
+		return x.String(), nil
 	}
-	return fmt.Sprint(v), nil
+	return "", harness(report.DriverFailed, "driver %s: the answer has no text at %s: %s", name, d.Result, a.scenario.masked(clip(string(a.body))))
 }

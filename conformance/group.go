@@ -65,6 +65,19 @@ func (s *scenario) aGroup(endpoints string) error {
 	return s.newGroup(s.group.name, endpoints)
 }
 
+// ownGroup is a group to update: one that the driver makes, or that of the target
+// file, once.
+func (s *scenario) ownGroup() error {
+	if s.group.name != "" {
+		return nil
+	}
+	err := s.aGroup(`"alpha"`)
+	if fixture := s.suite.cfg.Target.Fixtures.URLGroup.Name; err != nil && fixture != "" {
+		s.group.name, err = fixture, nil
+	}
+	return err
+}
+
 func (s *scenario) anotherGroup(endpoints string) error {
 	s.group.others++
 	return s.newGroup(s.name(fmt.Sprintf("other%d", s.group.others)), endpoints)
@@ -96,12 +109,17 @@ func (s *scenario) update(headers map[string]any) error {
 	return a.accepted()
 }
 
-func (s *scenario) updateString(name, value string) error {
-	return s.update(map[string]any{name: value})
+// A default header is that of a request to the group. Whether one without the
+// forward prefix goes on to the endpoints depends on header forwarding, so that is
+// among the defaults as well.
+func (s *scenario) updateForwarded(name string, value any) error {
+	return s.update(map[string]any{name: value, "Svc-Header-Forward": "true"})
 }
 
+func (s *scenario) updateString(name, value string) error { return s.updateForwarded(name, value) }
+
 func (s *scenario) updateArray(name, a, b string) error {
-	return s.update(map[string]any{name: []string{a, b}})
+	return s.updateForwarded(name, []string{a, b})
 }
 
 func (s *scenario) updateConfiguration(what string) error {

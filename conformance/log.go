@@ -383,7 +383,7 @@ func (s *scenario) filterLogs(filter string) error {
 		filters["from"] = strconv.FormatInt(s.runs.triggered.Add(-s.skew()).UnixMilli(), 10)
 	}
 	equal := func(pointer string, want any) func(any) bool {
-		return func(e any) bool { v, _ := at(e, pointer); return fmt.Sprint(v) == fmt.Sprint(want) }
+		return func(e any) bool { v, _ := at(e, pointer); return plain(v) == plain(want) }
 	}
 	fits := equal("/workflowRunId", run)
 	wantState := ""
@@ -403,9 +403,9 @@ func (s *scenario) filterLogs(filter string) error {
 		filters["url"], _ = text(sample, "/workflowUrl")
 		fits = equal("/workflowUrl", filters["url"])
 	case filter == "creation of the run":
-		n, _ := integer(sample, "/workflowCreatedAt")
-		filters["created_at"] = strconv.FormatInt(n, 10)
-		fits = equal("/workflowCreatedAt", n)
+		created, _ := at(sample, "/workflowCreatedAt")
+		filters["created_at"] = plain(created)
+		fits = equal("/workflowCreatedAt", created)
 	case filter == "message id":
 		for _, e := range known {
 			if id, ok := text(e, "/stepInfo/messageId"); ok {

@@ -81,6 +81,16 @@ func (p *peer) executions(step string) int {
 	return p.done[step]
 }
 
+// progress is how many steps were executed.
+func (p *peer) progress() (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, times := range p.done {
+		n += times
+	}
+	return n
+}
+
 // call answers one call of the target.
 func (p *peer) call(got *receiver.Received) receiver.Reply {
 	got.Looked.Store(true)

@@ -55,6 +55,15 @@ func integer(v any, pointer string) (int64, bool) {
 	return int64(f), err == nil && f == math.Trunc(f)
 }
 
+// plain is a value as a query or a comparison writes it: a whole number in digits,
+// however the target writes it.
+func plain(v any) string {
+	if n, ok := integer(v, ""); ok {
+		return strconv.FormatInt(n, 10)
+	}
+	return fmt.Sprint(v)
+}
+
 // kindOf names the JSON type of a value, as failures say it.
 func kindOf(v any) string {
 	switch x := v.(type) {

@@ -300,10 +300,10 @@ func (s *scenario) goesOutWith(value string) error {
 	if err != nil {
 		return err
 	}
-	plain := func(v string) string { return strings.ReplaceAll(v, " ", "") }
+	dense := func(v string) string { return strings.ReplaceAll(v, " ", "") }
 	var seen []string
 	for _, v := range calls[0].Header.Values("Svc-Flow-Control-Value") {
-		seen = append(seen, plain(v))
+		seen = append(seen, dense(v))
 	}
 	if entry, err := s.buried(s.runs.restarted.run); err == nil {
 		header, _ := at(entry, "/header")
@@ -311,7 +311,7 @@ func (s *scenario) goesOutWith(value string) error {
 		for name, values := range m {
 			if list, _ := values.([]any); strings.EqualFold(name, "Svc-Flow-Control-Value") {
 				for _, v := range list {
-					seen = append(seen, plain(fmt.Sprint(v)))
+					seen = append(seen, dense(fmt.Sprint(v)))
 				}
 			}
 		}

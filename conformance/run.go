@@ -1,9 +1,11 @@
 package conformance
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/receiver"
@@ -185,8 +187,13 @@ func (s *scenario) trigger(p *peer, body string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if d.Trigger == nil {
-		return "", skip(report.DriverMissing, "drivers.run has no trigger")
+	trigger := d
+	if d.Kind != "exec" {
+		if d.Trigger == nil {
+			return "", skip(report.DriverMissing, "drivers.run has no trigger")
+		}
+		trigger = *d.Trigger
+		trigger.Kind = "http"
 	}
 	if s.runs.header.Get("Svc-Retries") == "" {
 		s.configure("Svc-Retries", "0")
@@ -197,19 +204,29 @@ func (s *scenario) trigger(p *peer, body string) (string, error) {
 		}
 	}
 	id := fmt.Sprintf("wfr_%sr%d", s.key, len(s.runs.ids))
-	trigger := *d.Trigger
-	trigger.Kind = "http"
-	a, err := s.run("run", trigger, map[string]string{"workflow": p.endpoint.URL, "runId": id, "body": body}, s.runs.header)
+	vars := map[string]string{"workflow": p.endpoint.URL, "runId": id, "body": body, "headers": s.triggerHeaders()}
+	a, err := s.run("run", trigger, vars, s.runs.header)
 	if err != nil {
 		return "", err
 	}
 	if trigger.Result != "" {
-		if id, err = a.result(trigger); err != nil {
+		if id, err = a.result("run", trigger); err != nil {
 			return "", err
 		}
 	}
 	s.runs.ids = append(s.runs.ids, id)
 	return id, nil
+}
+
+// triggerHeaders are the configuration of a run as JSON, for a driver that is a
+// command.
+func (s *scenario) triggerHeaders() string {
+	plain := map[string]string{}
+	for name, values := range s.suite.dialect.BrandHeader(s.runs.header) {
+		plain[name] = strings.Join(values, ", ")
+	}
+	text, _ := json.Marshal(plain) // of texts
+	return string(text)
 }
 
 func (s *scenario) triggerIt() error {
@@ -316,8 +333,15 @@ func (s *scenario) longRun() error {
 	if err := s.triggerIt(); err != nil {
 		return err
 	}
-	if err := unless(s.runSucceeds()); err != nil {
-		return err
+	for before := -1; ; {
+		err := s.runSucceeds()
+		if n := s.runs.peer.progress(); err != nil && n > before { // it takes its time, and moves
+			before = n
+			continue
+		}
+		if err != nil {
+			return unless(err)
+		}
+		return s.still()
 	}
-	return s.still()
 }

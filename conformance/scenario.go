@@ -156,11 +156,16 @@ func (st *suite) begin(ctx context.Context, p *picked) (*scenario, error) {
 	s.ctx = context.WithValue(ctx, scenarioKey{}, s)
 	s.clock = clock{http: st.http, timing: t.Timing, arrived: s.arrivals}
 	if driver, ok := t.Drivers["clock"]; ok && driver.Kind == "control" {
-		s.clock.control = s.expand(driver.URL, nil)
-		s.clock.header = s.expandHeader(driver.Headers)
+		var err error
+		if s.clock.control, err = s.expand(driver.URL, nil, nil); err == nil {
+			s.clock.header, err = s.expandHeader(driver.Headers, nil)
+		}
+		if err != nil {
+			return s, harness(report.DriverFailed, "driver clock: %v", err)
+		}
 	}
 	if _, ok := t.Drivers["account"]; ok && s.clock.virtual() {
-		if err := s.ownAccount(""); err != nil {
+		if err := s.ownAccount("secret-" + s.key); err != nil {
 			return s, err
 		}
 	}
@@ -184,6 +189,8 @@ func (s *scenario) ownAccount(password string) error {
 	for _, f := range fields {
 		if v, ok := text(made.json, "/"+f.name); ok {
 			*f.into = target.Secret(v)
+		} else if _, needed := text(made.json, "/token"); !needed {
+			return harness(report.DriverFailed, "driver account: the answer has no text at /token: %s", s.masked(clip(string(made.body))))
 		}
 	}
 	for _, name := range []string{"currentSigningKey", "nextSigningKey"} {

@@ -36,7 +36,8 @@ var statsSteps = []step{
 	{"Then", `every per-period series has (\d+) points at a distance of "(\w+)"`, (*scenario).pointsApart},
 	{"Then", `the last point of every per-period series is at most 2 minutes old`, (*scenario).endsNow},
 	{"Then", `there are as many days as the current month has`, (*scenario).daysOfMonth},
-	{"Then", `the daily requests, billings and bandwidths have one item for each day`, (*scenario).arraysLineUp},
+	{"Then", `each item of the daily requests, billings and bandwidths is that of the day with its index`, (*scenario).arraysLineUp},
+	{"Then", `the daily requests, billings and bandwidths have one item for each day`, (*scenario).arraysComplete},
 	{"Then", `the count of the dead letter queue has risen by 1`, (*scenario).dlqCountRisen},
 	{"Then", `the series "(\w+)" has risen`, (*scenario).messageSeriesRisen},
 	{"Then", `the workflow series "(\w+)" has risen`, (*scenario).workflowSeriesRisen},
@@ -238,21 +239,45 @@ func (s *scenario) points(judge func(where string, p any) error) error {
 	return nil
 }
 
-var statsTime = regexp.MustCompile(`^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ \+0000 UTC$`)
+// statsTime is the form of a point's time. What separates date and time is not
+// shown: a space or a T.
+var statsTime = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)([ T])(\d\d:\d\d:\d\d\.\d+) \+0000 UTC$`)
 
 // when reads the time of a point.
 func when(p any) (time.Time, bool) {
-	x, ok := text(p, "/x")
-	t, err := time.Parse("2006-01-02 15:04:05.999999999 -0700 UTC", x)
-	return t, ok && err == nil
+	x, _ := text(p, "/x")
+	parts := statsTime.FindStringSubmatch(x)
+	if parts == nil {
+		return time.Time{}, false
+	}
+	t, err := time.Parse("2006-01-02 15:04:05.999999999", parts[1]+" "+parts[3])
+	return t, err == nil
 }
+
+// timesOf are the times of points, the oldest first: their order is not shown.
+func (s *scenario) timesOf(name string, points []any) ([]time.Time, error) {
+	times := make([]time.Time, len(points))
+	for i, p := range points {
+		t, ok := when(p)
+		if !ok {
+			return nil, s.stats.now.fails("/"+strings.Fields(name)[0], fmt.Sprintf("the time of %s, point %d", name, i), statsTimeExample, shown(p))
+		}
+		times[i] = t
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	return times, nil
+}
+
+// statsTimeExample is a time as the document describes it.
+const statsTimeExample = "2025-10-01 11:33:05.585757103 +0000 UTC"
 
 func (s *scenario) timesInForm() error {
 	return s.points(func(where string, p any) error {
-		x, _ := text(p, "/x")
-		if _, ok := when(p); !ok || !statsTime.MatchString(x) {
-			return s.stats.now.fails("", "the time of "+where, "2025-10-01 11:33:05.585757103 +0000 UTC", shown(p))
+		if _, ok := when(p); !ok {
+			return s.stats.now.fails("", "the time of "+where, statsTimeExample, shown(p))
 		}
+		x, _ := text(p, "/x")
+		s.observe("stats.x.separator", strings.NewReplacer(" ", "space").Replace(statsTime.FindStringSubmatch(x)[2]))
 		return nil
 	})
 }
@@ -324,28 +349,23 @@ func (s *scenario) pointsApart(n int, distance string) error {
 		if len(points) != n {
 			return s.stats.now.fails("/"+strings.Fields(name)[0], "the points of "+name, strconv.Itoa(n), strconv.Itoa(len(points)))
 		}
-		for i := 1; i < len(points); i++ {
-			a, okA := when(points[i-1])
-			b, okB := when(points[i])
-			d := b.Sub(a)
-			if d < 0 {
-				d = -d // newest first is as good
-			}
-			if off := d - want; !okA || !okB || off > time.Second || off < -time.Second {
-				return s.stats.now.fails("/"+strings.Fields(name)[0], fmt.Sprintf("the distance of the points %d and %d of %s", i-1, i, name), distance, d.String())
+		times, err := s.timesOf(name, points)
+		for i := 1; i < len(times); i++ {
+			if d := times[i].Sub(times[i-1]); (d - want).Abs() > time.Second {
+				return s.stats.now.fails("/"+strings.Fields(name)[0], fmt.Sprintf("the distance of the points %d and %d of %s in the order of time", i-1, i, name), distance, d.String())
 			}
 		}
-		return nil
+		return err
 	})
 }
 
 func (s *scenario) endsNow() error {
 	return s.eachSeries(func(name string, points []any) error {
-		first, _ := when(points[0])
-		last, _ := when(points[len(points)-1])
-		if first.After(last) {
-			last = first
+		times, err := s.timesOf(name, points)
+		if err != nil {
+			return err
 		}
+		last := times[len(times)-1]
 		if age := s.stats.at.Sub(last); age > 2*time.Minute+s.skew() || age < -2*time.Minute-s.skew() {
 			return s.stats.now.fails("/"+strings.Fields(name)[0], "the age of the last point of "+name, "at most 2m", age.String())
 		}
@@ -383,14 +403,28 @@ func (s *scenario) arraysLineUp() error {
 	for _, name := range monthly {
 		list, _ := at(s.stats.now.json, "/"+name)
 		items, _ := list.([]any)
-		if len(items) != n {
-			return s.stats.now.fails("/"+name, "the items of "+name, strconv.Itoa(n), strconv.Itoa(len(items)))
+		if len(items) < t.Day() || len(items) > n { // that there are items of the future is said of days alone
+			return s.stats.now.fails("/"+name, "the items of "+name, fmt.Sprintf("one for each day so far, %d to %d", t.Day(), n), strconv.Itoa(len(items)))
 		}
 		for i, item := range items {
 			day, ok := when(item)
 			if !ok || day.Day() != i+1 || day.Month() != t.Month() {
 				return s.stats.now.fails(fmt.Sprintf("/%s/%d/x", name, i), "the day of the item", fmt.Sprintf("day %d of the month", i+1), shown(item))
 			}
+		}
+	}
+	return nil
+}
+
+func (s *scenario) arraysComplete() error {
+	n, err := s.days()
+	if err != nil {
+		return err
+	}
+	for _, name := range monthly {
+		list, _ := at(s.stats.now.json, "/"+name)
+		if items, _ := list.([]any); len(items) != n {
+			return s.stats.now.fails("/"+name, "the items of "+name, strconv.Itoa(n), strconv.Itoa(len(items)))
 		}
 	}
 	return nil

@@ -96,6 +96,11 @@ Feature: Usage statistics
     @REQ-STA-009 @stated
     Scenario: The daily arrays line up with the days
       When the usage statistics are read without a period
+      Then each item of the daily requests, billings and bandwidths is that of the day with its index
+
+    @REQ-STA-009 @implied
+    Scenario: The daily arrays are as long as the days
+      When the usage statistics are read without a period
       Then the daily requests, billings and bandwidths have one item for each day
 
   Rule: the figures are those of what happened

@@ -37,6 +37,7 @@ func (t *Target) Fill() {
 	if t.Target.Name == "" {
 		t.Target.Name = t.Target.URLs.Base
 	}
+	t.Bindings.neutral()
 }
 
 // filled is URLs whose empty ones are the base, without trailing slashes.
@@ -60,6 +61,20 @@ func (u URLs) ByName() map[string]string {
 		}
 	}
 	return out
+}
+
+// neutral takes the brand's prefix out of bound header names: the suite works with
+// the neutral names and puts the prefix in when it sends.
+func (b *Bindings) neutral() {
+	d := b.Dialect()
+	headers := make(map[string]string, len(b.Headers))
+	for meaning, name := range b.Headers {
+		if len(name) > len(d.HeaderPrefix) && strings.EqualFold(name[:len(d.HeaderPrefix)], d.HeaderPrefix) {
+			name = "Svc-" + name[len(d.HeaderPrefix):]
+		}
+		headers[meaning] = name
+	}
+	b.Headers = headers
 }
 
 // dialect is the naming that the target uses on the wire.

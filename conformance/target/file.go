@@ -357,7 +357,9 @@ func (t *Target) consistent(file string, root *yaml.Node) error {
 			return fault(file, where, "drivers."+name+".url", "the key is missing; the kind http needs it")
 		case name == "run" && d.Kind == "http" && d.Trigger == nil:
 			return fault(file, where, "drivers.run.trigger", "the key is missing: how a run of {{workflow}} is triggered")
+		case name == "run" && d.Trigger != nil && d.Trigger.Result == "" && !d.Trigger.names("runId"):
+			return fault(file, child(where, "trigger"), "drivers.run.trigger", "the run has no known id: send {{runId}}, or set result to the JSON pointer of the id in the answer")
 		}
 	}
-	return nil
+	return t.checkPlaceholders(file, drivers)
 }

@@ -25,7 +25,7 @@ bindings:
   logs: {cursor: cursor}
 drivers:
   pause: {kind: manual}
-  run: {kind: http, trigger: {url: "{{base}}/run"}}
+  run: {kind: http, trigger: {url: "{{base}}/run?id={{runId}}"}}
 receiver:
   mode: listen
   listen: 127.0.0.1:0
@@ -95,8 +95,17 @@ func TestTargetMistakes(t *testing.T) {
 		{"pause: {kind: manual}", "pause: {kind: http}", "t.yaml:18: drivers.pause.url: the key is missing"},
 		{"pause: {kind: manual}", "pause: {kind: control, url: 'http://x'}", "drivers.pause.kind: control is for the clock only"},
 		{"pause: {kind: manual}", "clock: {kind: http, url: 'http://x'}", "drivers.clock.kind: accepted are control and none"},
-		{`trigger: {url: "{{base}}/run"}`, "url: x", "t.yaml:19: drivers.run.trigger: the key is missing"},
-		{`trigger: {url: "{{base}}/run"}`, "trigger: {}", "t.yaml:19: drivers.run.trigger.url: the key is missing"},
+		{`trigger: {url: "{{base}}/run?id={{runId}}"}`, "url: x", "t.yaml:19: drivers.run.trigger: the key is missing"},
+		{`trigger: {url: "{{base}}/run?id={{runId}}"}`, "trigger: {}", "t.yaml:19: drivers.run.trigger.url: the key is missing"},
+		{"{{base}}/run", "{{bse}}/run", "t.yaml:19: drivers.run.trigger.url: unknown placeholder {{bse}}; did you mean {{base}}?"},
+		{"{{base}}/run", "{{ endpoints }}/run", "t.yaml:19: drivers.run.trigger.url: unknown placeholder {{endpoints}}; must be one of account, base"},
+		{"{{base}}/run", "{{}}/run", "t.yaml:19: drivers.run.trigger.url: unknown placeholder {{}}"},
+		{"{{base}}/run", "{{vector token}}/run", "t.yaml:19: drivers.run.trigger.url: unknown placeholder {{vector token}}"},
+		{"{{base}}/run", "{{kv}}/run", "t.yaml:19: drivers.run.trigger.url: placeholder {{kv}} has no value: set target.urls.kv"},
+		{"{{base}}/run", "{{base}}/{{vectorToken}}", "t.yaml:19: drivers.run.trigger.url: placeholder {{vectorToken}} has no value: set target.auth.vector_bearer"},
+		{"{{base}}/run?id={{runId}}", "{{base}}/run", "t.yaml:19: drivers.run.trigger: the run has no known id: send {{runId}}, or set result"},
+		{"pause: {kind: manual}", "pause: {kind: exec, command: [pause, '{{keys}}']}", "t.yaml:18: drivers.pause.command.1: unknown placeholder {{keys}}; did you mean {{key}}?"},
+		{"pause: {kind: manual}", "pause: {kind: http, url: 'http://x', headers: {A: '{{tokn}}'}}", "t.yaml:18: drivers.pause.headers.A: unknown placeholder {{tokn}}; did you mean {{token}}?"},
 		{"mode: listen", "mode: liston", `t.yaml:21: receiver.mode: "liston": accepted is one of in-process, listen`},
 		{"mode: listen", "mode: advertised", "receiver.public_url: the key is missing; the mode advertised needs it"},
 		{"mode: listen", "mode: tunnel", "receiver.tunnel: the key is missing"},

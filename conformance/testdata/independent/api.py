@@ -21,7 +21,8 @@ class Account:
     def __init__(self, odd, user, password):
         self.user, self.password = user, password
         key = base64.b32encode(user.encode()).decode().rstrip("=")
-        self.tokens = {area: f"{area if odd.own_tokens else 'any'}-{key}" for area in AREAS}
+        own = {"vector": "vector", "dev": "dev"} if odd.own_tokens else {}
+        self.tokens = {area: f"{own.get(area, 'any')}-{key}" for area in AREAS}
         self.service, self.vector = Service(odd), VectorIndex(odd)
         self.workflows, self.statistics = Workflows(self.service), Statistics(self.service)
 
@@ -35,14 +36,15 @@ class Api:
     async def handle(self, request, areas):
         """The answer to a request that came to the address of the areas."""
         self.requests += 1
+        resuming = "/v2/flowControl/" in request.path  # the one operation whose error body is shown
         if self.odd.limit_every and self.requests % self.odd.limit_every == 0:
             wait = email.utils.formatdate(time.time() + 2, usegmt=True) if self.odd.retry_after_date else "1"
-            return self.error(429, "too many requests", [("Retry-After", wait)])
+            return self.error(429, "too many requests", [("Retry-After", wait)], resuming)
         try:
             return self.route(request, areas)
         except Refused as e:
             status = int(self.odd.missing_code or 404) if e.status == 404 else e.status
-            return self.error(status, e.text, stated=isinstance(e, ResumeRefused))
+            return self.error(status, e.text, stated=resuming)
 
     def route(self, request, areas):
         for area in areas:
@@ -134,10 +136,7 @@ class Api:
         return self.success({"name": name})
 
     def resume(self, account, request, key):
-        try:
-            account.service.resume(key)
-        except Refused as e:
-            raise ResumeRefused(e.status, e.text)
+        account.service.resume(key)
         return self.success({})
 
     def read_vector(self, account, request):
@@ -179,10 +178,6 @@ class Api:
             return Answer(status, render({"type": "about:blank", "title": text, "status": status}, self.odd), "application/problem+json", headers)
         value = [{"message": text}] if form == "list" else {"error": text}
         return Answer(status, render(value, self.odd), self.media(False), headers)
-
-
-class ResumeRefused(Refused):
-    """A refusal of the resume operation, whose body the document shows."""
 
 
 def _match(pattern, segments):

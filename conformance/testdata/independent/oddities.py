@@ -53,7 +53,7 @@ ODDITIES = [
     Oddity("hosts", "The four addresses may be four hosts; here each has its own port."),
     Oddity("brand", "The brand prefix is written Svc in the document; a service has its own.", "Zebra"),
     Oddity("other-names", "Names of filters, headers and fields that are described without a name: not shown. A second set of names."),
-    Oddity("own-tokens", "Permission model per credential: not shown. Each address has a token of its own."),
+    Oddity("own-tokens", "Permission model per credential: not shown. The vector index has a token of its own."),
     Oddity("trailing-slash", "A slash at the end of a path: not mentioned. It is tolerated."),
     # Identifiers.
     Oddity("ids", "Form of identifiers: strings, nothing more. marks, wild, digits, prefixes or long.", "marks"),
