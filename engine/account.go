@@ -18,12 +18,13 @@ const DefaultParallel = 256
 // each endpoint of the URL groups that it names.
 const DefaultMaxCreated = 10_000
 
-// Config is what an account is made of. Clock and Deliver are required.
+// Config is what an account is made of. Clock, Deliver and Wire are required.
 type Config struct {
 	ID         string
 	Clock      Clock
 	Auto       bool // with a Manual clock: move on to the next timer whenever nothing runs
 	Deliver    Deliverer
+	Wire       Wire
 	Seed       uint64 // 0: random ids, else the same commands give the same ids
 	Parallel   int    // attempts at once; 0: DefaultParallel, or 1 when seeded so that the log repeats
 	MaxCreated int    // messages that one request may create; 0: DefaultMaxCreated
@@ -33,7 +34,7 @@ type Config struct {
 	Failed     func(FailedAttempt) // sees each failure, in their order; calls no method of the account; nil: nobody
 	Journal    Journal             // keeps the commands; nil: nothing does
 
-	HeaderName func(dialect, name string) string        // a header as clients of the dialect know it, for texts; nil: as it is
+	HeaderName func(dialect, name string) string        // the header with this neutral name as clients of the dialect know it, for texts; nil: as it is
 	InDialect  func(dialect string, json []byte) []byte // the body of a callback with the dialect's names; nil: as it is
 
 	PricePerMessage float64       // billing, decided: 30

@@ -1,35 +1,6 @@
 package engine
 
-import (
-	"encoding/json"
-	"log/slog"
-	"time"
-)
-
-// report is the body of a callback (decided: 26; wire.md, "Callbacks"). Byte
-// strings travel as base64.
-type report struct {
-	Status          int                 `json:"status"`
-	Header          map[string][]string `json:"header"`
-	Body            []byte              `json:"body"`
-	BodyNote        string              `json:"bodyNote,omitempty"` // why body is not the whole answer
-	Retried         int                 `json:"retried"`
-	MaxRetries      int                 `json:"maxRetries"`
-	DLQID           string              `json:"dlqId,omitempty"`
-	SourceMessageID string              `json:"sourceMessageId"`
-	TopicName       string              `json:"topicName,omitempty"`
-	EndpointName    string              `json:"endpointName,omitempty"`
-	URL             string              `json:"url"`
-	Method          string              `json:"method"`
-	SourceHeader    map[string][]string `json:"sourceHeader"`
-	SourceBody      []byte              `json:"sourceBody"`
-	NotBefore       int64               `json:"notBefore"`
-	CreatedAt       int64               `json:"createdAt"`
-	ScheduleID      string              `json:"scheduleId,omitempty"`
-	CallerIP        string              `json:"callerIP,omitempty"`
-	RunID           string              `json:"workflowRunId,omitempty"`
-	RunCreatedAt    int64               `json:"workflowCreatedAt,omitempty"`
-}
+import "time"
 
 // report sends the callback that an attempt with a response calls for.
 func (a *Account) report(m *Message, o *Outcome) {
@@ -49,50 +20,21 @@ func (a *Account) reportFailure(e *DLQEntry, m *Message, o *Outcome) {
 	a.reports[sent.ID] = e.ID
 }
 
-func (a *Account) newReport(m *Message, o *Outcome, dlqID string) report {
-	r := report{
-		Status:          o.Status,
-		Header:          notNil(o.Header),
-		Body:            append([]byte{}, o.Body...),
-		BodyNote:        o.Note,
-		Retried:         m.Retried,
-		MaxRetries:      m.MaxRetries,
-		DLQID:           dlqID,
-		SourceMessageID: m.ID,
-		TopicName:       m.Group,
-		EndpointName:    m.EndpointName,
-		URL:             m.URL,
-		Method:          m.Method,
-		SourceHeader:    notNil(m.Forward),
-		SourceBody:      append([]byte{}, m.Body...),
-		NotBefore:       m.NotBefore.UnixMilli(),
-		CreatedAt:       m.CreatedAt.UnixMilli(),
-		ScheduleID:      m.ScheduleID,
-		CallerIP:        m.CallerIP,
-	}
+func (a *Account) newReport(m *Message, o *Outcome, dlqID string) *Report {
+	r := &Report{Source: *m, Outcome: o, DLQID: dlqID}
 	if run := a.runs[m.RunID]; run != nil {
-		r.RunID, r.RunCreatedAt = run.ID, run.CreatedAt.UnixMilli()
+		r.Run = run.ref()
 		if dlqID != "" {
-			r.SourceBody = append([]byte{}, run.Payload...)
+			r.Source.Body = run.Payload
 		}
 	}
 	return r
 }
 
-func notNil(h Header) map[string][]string {
-	if h == nil {
-		return map[string][]string{}
-	}
-	return h
-}
-
 // callback creates the message that carries a report. It shares the turn of its
 // source in a queue.
-func (a *Account) callback(role Role, source *Message, cb *Callback, r report) *Message {
-	body, err := json.Marshal(r)
-	if err != nil { // a report holds only strings, numbers and bytes
-		a.note(slog.LevelError, "callback body", "message", source.ID, "error", err)
-	}
+func (a *Account) callback(role Role, source *Message, cb *Callback, r *Report) *Message {
+	body := a.cfg.Wire.CallbackBody(r)
 	if dialect := source.Options.Dialect; dialect != "" && a.cfg.InDialect != nil {
 		body = a.cfg.InDialect(dialect, body)
 	}
@@ -107,7 +49,7 @@ func (a *Account) callback(role Role, source *Message, cb *Callback, r report) *
 	if run := a.runs[source.RunID]; run != nil {
 		opts, forward = a.runReport(run, role, opts)
 		if role.does().bringsAnswer {
-			step = &item{callType: "fromCallback", step: stepOf(opts.Forward)}
+			step = &item{callType: "fromCallback", step: a.cfg.Wire.ReadStep(opts.Forward)}
 		}
 	}
 	return a.create(&Message{

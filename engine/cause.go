@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
-	"net/textproto"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -17,9 +16,6 @@ const causeLength = 200
 // reasonLength is how much of a reason of our own is shown, in bytes: it ends
 // with what to do.
 const reasonLength = 1000
-
-// errorStepHeader is where the JavaScript client names the step that threw.
-var errorStepHeader = textproto.CanonicalMIMEHeaderKey("Svc-Error-Step-Name")
 
 // Cause says in words why an attempt failed: the status and the message of the
 // answer, or why there is no answer. It is empty after a success.
@@ -38,7 +34,7 @@ func (o *Outcome) Cause() string {
 	if line := Headline(o.Body); line != "" {
 		text += ": " + line
 	}
-	if final(o) {
+	if o.answer.Final {
 		text += " (the destination asked for no further attempt)"
 	}
 	return text
@@ -95,8 +91,8 @@ func (m *Message) attemptedStep(o *Outcome) string {
 	if it := m.step; it != nil && (m.Role.does().callsOut || it.step.TargetStep > 0) {
 		return it.step.Name
 	}
-	if o != nil && len(o.Header[errorStepHeader]) > 0 {
-		return o.Header[errorStepHeader][0]
+	if o != nil {
+		return o.answer.Step
 	}
 	return ""
 }

@@ -64,8 +64,8 @@ func (a *Account) start(m *Message) {
 		Number:     m.Retried,
 		At:         a.now,
 		SigningKey: a.current,
-		Body:       a.bodyOf(m),
 	}
+	at.Body, at.Steps = a.payloadOf(m)
 	a.attempts++
 	a.wg.Add(1)
 	go a.attempt(ctx, cancel, at, launched{a.lsn, a.replaced})
@@ -142,7 +142,7 @@ func (a *Account) postpone(m *Message, o Outcome) {
 
 // settle applies the outcome of an attempt: delivered, retry, or failed.
 func (a *Account) settle(m *Message, o Outcome) {
-	o.After = 0
+	o.After, o.answer = 0, a.cfg.Wire.ReadAnswer(&o)
 	m.cancel, m.last = nil, &o
 	a.releaseFlow(m)
 	m.answered(&o, a.now)
@@ -168,7 +168,7 @@ func (a *Account) settle(m *Message, o Outcome) {
 		if !m.Role.does().callsOut { // its run learns of the last attempt only
 			a.report(m, &o)
 		}
-		if m.Retried >= m.MaxRetries || final(&o) {
+		if m.Retried >= m.MaxRetries || o.answer.Final {
 			a.fail(m, &o)
 		} else {
 			a.retry(m, &o)
@@ -206,7 +206,7 @@ func (a *Account) fail(m *Message, o *Outcome) {
 		a.failed(FailedAttempt{Message: m, Outcome: o})
 		if cb := m.Options.Callback; cb != nil {
 			r := a.newReport(m, o, "")
-			r.MaxRetries = m.Retried // clients ignore the answer of a call that has retries left
+			r.Source.MaxRetries = m.Retried // clients ignore the answer of a call that has retries left
 			a.callback(RoleCallback, m, cb, r)
 		}
 	default:

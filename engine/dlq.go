@@ -54,7 +54,7 @@ func (a *Account) DLQ(f Filter) (Page[DLQEntry], error) {
 	a.lock()
 	defer a.unlock()
 	return page(a, "dlq", f, maxDLQPage, a.dlq.newest, f.entry,
-		func(e *DLQEntry) DLQEntry { return e.view() })
+		a.viewEntry)
 }
 
 // CountDLQ is how many entries match.
@@ -69,10 +69,10 @@ func (a *Account) CountDLQ(f Filter) (n int) {
 	return n
 }
 
-// view is the entry as lists show it.
-func (e *DLQEntry) view() DLQEntry {
+// viewEntry is the entry as lists show it.
+func (a *Account) viewEntry(e *DLQEntry) DLQEntry {
 	v := *e
-	v.Message = e.Message.redacted()
+	v.Message = a.redacted(&e.Message)
 	if r := e.Message.Options.Redact; r != nil && r.Body {
 		v.Payload = redact(e.Payload)
 	}
@@ -87,7 +87,7 @@ func (a *Account) DLQEntry(id string) (DLQEntry, error) {
 	if err != nil {
 		return DLQEntry{}, err
 	}
-	return e.view(), nil
+	return a.viewEntry(e), nil
 }
 
 func (a *Account) entry(id string) (*DLQEntry, error) {

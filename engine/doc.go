@@ -2,7 +2,7 @@
 // through a port, retries, calls back, fans out, holds and resumes by
 // flow-control key, runs workflows, fills and restarts the DLQ, and keeps logs.
 //
-//	acct := engine.New(engine.Config{Clock: engine.NewManual(start), Deliver: deliverer})
+//	acct := engine.New(engine.Config{Clock: engine.NewManual(start), Deliver: deliverer, Wire: wire.Format{}})
 //	acct.Publish(engine.PublishRequest{URL: "https://app.example/hook"})
 //	acct.Advance(ctx, start.Add(24*time.Hour))
 //
@@ -48,8 +48,7 @@
 // account holds them in its state, and its methods are the only way in.
 //
 // It knows no credentials, keeps nothing on disk, opens no connection and sees no
-// request: neither net/http nor the interface document is in its reach. It does
-// write what the service itself sends and reads what comes back to it: the JSON of
-// callbacks (callback.go), of workflow steps (step.go) and of invocations
-// (invoke.go), and their headers, by their neutral names.
+// request: neither net/http nor the interface document is in its reach. What the
+// service itself sends and what comes back to it pass through a port of pure
+// functions (wire.go): the engine has values, the adapter their names and bytes.
 package engine

@@ -146,7 +146,7 @@ func (a *Account) whyLater(m *Message) Reason {
 	case m.Asleep():
 		return Reason{Kind: Sleeping, Text: fmt.Sprintf("the run sleeps in step %q", m.step.step.Name), Until: m.NextAt}
 	case m.State != Retry:
-		return Reason{Kind: Delayed, Text: "its first attempt is not due yet", Rule: a.headerName(m.Options, "Svc-Delay") + ", " + a.headerName(m.Options, "Svc-Not-Before") + ", or its schedule", Until: m.NextAt}
+		return Reason{Kind: Delayed, Text: "its first attempt is not due yet", Rule: a.headerName(m.Options, "Delay") + ", " + a.headerName(m.Options, "Not-Before") + ", or its schedule", Until: m.NextAt}
 	}
 	r := Reason{Kind: Retrying, Text: fmt.Sprintf("attempt %d of %d is not due yet", m.Retried+1, m.MaxRetries+1), Until: m.NextAt}
 	if m.last != nil {

@@ -44,7 +44,7 @@ func TestExplain(t *testing.T) {
 		return w.why(held)
 	}
 	for _, c := range []struct{ got, want string }{
-		{w.why(delayed), "message CREATED | its first attempt is not due yet [Svc-Delay, Svc-Not-Before, or its schedule] +1h0m0s"},
+		{w.why(delayed), "message CREATED | its first attempt is not due yet [Delay, Not-Before, or its schedule] +1h0m0s"},
 		{w.why(retried), "message RETRY | attempt 1 of 4 was answered 503; the next attempt is not due yet [backoff]"},
 		{w.why(queued), `its queue "q" is paused`},
 		{w.why(held), `flow-control key "k" lets 1 start in 1m0s, and all of these have started [] +1m0s`},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
 // Each target reads what comes from outside: from publishers, endpoints and
@@ -90,7 +91,7 @@ func FuzzStep(f *testing.F) {
 				}
 			}
 		}
-		if steps, err := w.Steps("run"); err == nil && !json.Valid(steps) {
+		if steps, err := w.Steps("run"); err == nil && !json.Valid(wire.StepList(steps)) {
 			t.Errorf("step list is no JSON: %s", steps)
 		}
 	})

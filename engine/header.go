@@ -23,9 +23,3 @@ func headerKey(h Header) string {
 	}
 	return b.String()
 }
-
-// forwardPrefix marks the headers of a publish that are for the destination.
-const forwardPrefix = "Svc-Forward-"
-
-// trimForward is the name under which the destination gets a header.
-func trimForward(name string) string { return strings.TrimPrefix(name, forwardPrefix) }

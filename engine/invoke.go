@@ -1,27 +1,15 @@
 package engine
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/textproto"
 	"time"
 )
-
-// envelope is the body of a publish that invokes another workflow (wire.md, "Invoked runs").
-type envelope struct {
-	Body         string              `json:"body"`
-	Headers      map[string][]string `json:"headers"`
-	RunID        string              `json:"workflowRunId"`
-	RunCreatedAt json.RawMessage     `json:"workflowRunCreatedAt"`
-	RunURL       string              `json:"workflowUrl"`
-	Step         json.RawMessage     `json:"step"`
-}
 
 // invocation is what an invoked run needs to report to its invoker.
 type invocation struct {
 	run     *Run
 	item    *item
-	raw     json.RawMessage
+	raw     []byte
 	headers Header
 }
 
@@ -31,24 +19,17 @@ func (a *Account) acceptableInvoke(c *accepted) error {
 	if !c.Options.Workflow.Invoke {
 		return nil
 	}
-	var e envelope
-	if err := json.Unmarshal(c.Body, &e); err != nil {
-		return fmt.Errorf("invoke: the body is not the JSON of an invocation: %w: %w", err, ErrInvalid)
-	}
-	step, err := parseStep(e.Step)
+	asked, err := a.cfg.Wire.ParseInvocation(c.Body)
 	if err != nil {
 		return fmt.Errorf("invoke: %w", err)
 	}
-	parent, err := a.openRun(e.RunID, time.Time{})
+	parent, err := a.openRun(asked.RunID, time.Time{})
 	if err != nil {
 		return err
 	}
-	step.Type, step.CallType, step.InvokedBody = "Invoke", "step", e.Body
-	headers := Header{}
-	for name, values := range e.Headers {
-		headers[textproto.CanonicalMIMEHeaderKey(name)] = values
-	}
-	c.invoked = &invocation{run: parent, item: &item{callType: "step", step: step}, raw: e.Step, headers: headers}
+	step := asked.Step
+	step.Type, step.CallType, step.InvokedBody = "Invoke", "step", asked.Body
+	c.invoked = &invocation{run: parent, item: &item{callType: "step", step: step}, raw: asked.StepBody, headers: asked.Header}
 	return nil
 }
 
@@ -69,18 +50,9 @@ func (a *Account) tellInvoker(run *Run) {
 	if inv == nil {
 		return
 	}
-	out := struct {
-		Body       string `json:"body,omitempty"`
-		IsFailed   bool   `json:"isFailed"`
-		IsCanceled bool   `json:"isCanceled"`
-	}{string(run.Result), run.State == RunFailed, run.State == RunCanceled}
-	b, err := json.Marshal(out)
-	if err != nil {
-		return // a string and booleans always marshal
-	}
 	it := inv.item
-	it.step.Out = string(b)
-	it.body = withFields(inv.raw, map[string]any{"out": string(b)})
+	it.step.Out = a.cfg.Wire.InvocationResult(run)
+	it.body = a.cfg.Wire.FinishStep(inv.raw, &it.step)
 	if inv.run.ended() { // nobody waits for the outcome; the run view shows it
 		it.settled = StepSuccess
 		return

@@ -183,7 +183,7 @@ func (l *eventLog) start(seq uint64) int {
 func (a *Account) Events(f Filter) (Page[Event], error) {
 	a.lock()
 	defer a.unlock()
-	return page(a, "log", f, maxLogPage, a.log.newest, f.event, (*event).view)
+	return page(a, "log", f, maxLogPage, a.log.newest, f.event, a.viewEvent)
 }
 
 // Follow gives the events after a position, at most as many as asked for (0:
@@ -201,7 +201,7 @@ func (a *Account) Follow(after uint64, most int) ([]Event, <-chan struct{}) {
 	}
 	events := make([]Event, len(tail))
 	for i, e := range tail {
-		events[i] = e.view()
+		events[i] = a.viewEvent(e)
 	}
 	return events, more
 }
@@ -231,14 +231,14 @@ func (f *Filter) event(e *event) bool {
 	return f.message(e.msg, at)
 }
 
-// view is the event as lists show it.
-func (e *event) view() Event {
+// viewEvent is the event as lists show it.
+func (a *Account) viewEvent(e *event) Event {
 	v := Event{Seq: e.seq, Time: time.UnixMilli(e.at), State: e.state}
 	if e.next != 0 {
 		v.NextAt = time.UnixMilli(e.next)
 	}
 	if e.msg != nil {
-		m := e.msg.redacted()
+		m := a.redacted(e.msg)
 		v.Message = &m
 	}
 	if d := e.detail; d != nil {

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -38,7 +39,7 @@ type world struct {
 // setup changes the configuration before the account starts.
 func setup(t tester, change ...func(*engine.Config)) *world {
 	w := &world{t: t}
-	cfg := engine.Config{ID: "t", Clock: engine.NewManual(epoch), Deliver: w, Strict: true}
+	cfg := engine.Config{ID: "t", Clock: engine.NewManual(epoch), Deliver: w, Wire: wire.Format{}, Strict: true}
 	for _, c := range change {
 		c(&cfg)
 	}

@@ -240,14 +240,14 @@ func (o *Outcome) brief() *Outcome {
 		return o
 	}
 	out := *o
-	out.Body, out.Header = slices.Clone(o.Body[:min(len(o.Body), waitingAnswer)]), nil
+	out.Body, out.Header, out.answer = slices.Clone(o.Body[:min(len(o.Body), waitingAnswer)]), nil, Answer{}
 	return &out
 }
 
 // bare is an outcome without its body and headers.
 func (o *Outcome) bare() *Outcome {
 	out := *o
-	out.Body, out.Header, out.Dropped = nil, nil, int(o.size())
+	out.Body, out.Header, out.Dropped, out.answer = nil, nil, int(o.size()), Answer{}
 	return &out
 }
 

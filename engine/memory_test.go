@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
 // What an account counts comes back to nothing, whatever it did meanwhile: a sum
@@ -108,7 +109,7 @@ func TestForgettingLosesNoWork(t *testing.T) {
 			}
 			w.advance(24 * time.Hour)
 			for _, at := range w.attempts {
-				last[forgetful] += at.Message.URL + " " + string(at.Body) + "\n"
+				last[forgetful] += at.Message.URL + " " + string(at.Body) + string(wire.StepList(at.Steps)) + "\n"
 			}
 		}
 		if last[false] != last[true] {

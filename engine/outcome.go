@@ -2,22 +2,8 @@ package engine
 
 import (
 	"fmt"
-	"net/textproto"
-	"strings"
 	"time"
 )
-
-// statusNonRetryable, with its header set to true, ends a message at once
-// (wire.md, "Retries").
-const statusNonRetryable = 489
-
-var nonRetryableHeader = textproto.CanonicalMIMEHeaderKey("Svc-NonRetryable-Error")
-
-// final reports whether the destination asked for no further attempt.
-func final(o *Outcome) bool {
-	v := o.Header[nonRetryableHeader]
-	return o.Status == statusNonRetryable && len(v) > 0 && strings.EqualFold(v[0], "true")
-}
 
 // failure is the error text of a failed attempt.
 func failure(o *Outcome) string {

@@ -32,11 +32,12 @@ type Clock interface {
 // Attempt is one delivery call of a message. It is a value: what it refers to
 // does not change while the attempt runs.
 type Attempt struct {
-	Message    Message   // what is delivered, as it stood when the attempt began
-	Number     int       // attempts made before this one, the value of Svc-Retried
-	At         time.Time // when it began, on the account's clock
-	SigningKey string    // the key that signs it, current when it began
-	Body       []byte    // what is sent; differs from Message.Body only for workflow steps
+	Message    Message     // what is delivered, as it stood when the attempt began
+	Number     int         // attempts made before this one, the value of Svc-Retried
+	At         time.Time   // when it began, on the account's clock
+	SigningKey string      // the key that signs it, current when it began
+	Body       []byte      // what is sent, nil where Steps are
+	Steps      []StepEntry // what a call to a workflow endpoint sends
 }
 
 // Outcome is what came of an attempt. Status 0 means that no response came:
@@ -52,6 +53,8 @@ type Outcome struct {
 	BytesUp int           // request size, headers included
 	BytesIn int           // response size, headers included
 	Dropped int           // bytes of body and headers that were dropped to make room
+
+	answer Answer // what Wire reads in Status and Header; a snapshot leaves it out
 }
 
 // OK reports whether the destination accepted the message.

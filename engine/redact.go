@@ -14,7 +14,7 @@ func redact(v []byte) []byte {
 
 // redacted is a copy of the message as logs, lists and the DLQ show it. It is
 // delivered as it is.
-func (m *Message) redacted() Message {
+func (a *Account) redacted(m *Message) Message {
 	v := *m
 	v.queue, v.cancel = nil, nil
 	r := m.Options.Redact
@@ -24,17 +24,28 @@ func (m *Message) redacted() Message {
 	if r.Body && len(m.Body) > 0 {
 		v.Body = redact(m.Body)
 	}
-	v.Header, v.Forward = r.header(m.Header), r.header(m.Forward)
+	names := r.headers(a.cfg.Wire)
+	v.Header, v.Forward = r.header(m.Header, names), r.header(m.Forward, names)
 	return v
 }
 
-func (r *Redaction) header(h Header) Header {
-	if !r.Headers && len(r.Names) == 0 {
+// headers are the names of the redacted headers, for the destination and as the
+// publisher sends them.
+func (r *Redaction) headers(w Wire) []string {
+	names := slices.Clone(r.Names)
+	for _, name := range r.Names {
+		names = append(names, w.PublishedName(name))
+	}
+	return names
+}
+
+func (r *Redaction) header(h Header, names []string) Header {
+	if !r.Headers && len(names) == 0 {
 		return h
 	}
 	shown := make(Header, len(h))
 	for name, values := range h {
-		if !r.Headers && !slices.Contains(r.Names, name) && !slices.Contains(r.Names, trimForward(name)) {
+		if !r.Headers && !slices.Contains(names, name) {
 			shown[name] = values
 			continue
 		}

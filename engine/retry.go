@@ -33,7 +33,7 @@ func (a *Account) retryWait(m *Message, o *Outcome) (wait time.Duration, rule st
 		return wait, name
 	}
 	if f := m.Options.RetryDelay; f != nil {
-		return f.Delay(m.Retried), a.headerName(m.Options, "Svc-Retry-Delay") + " " + f.String()
+		return f.Delay(m.Retried), a.headerName(m.Options, "Retry-Delay") + " " + f.String()
 	}
 	return backoff(m.Retried + 1), "backoff"
 }

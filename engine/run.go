@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 )
@@ -96,7 +95,7 @@ func (a *Account) trigger(c *accepted) Receipt {
 		id = a.ids.id("wfr_", a.now)
 	}
 	if known := a.runs[id]; known != nil {
-		if w.TriggerBySDK && known.adoptable() {
+		if w.TriggerBySDK && a.adoptable(known) {
 			return a.adopt(known, r)
 		}
 		return Receipt{MessageID: known.items[0].messageID, URL: r.URL, Deduplicated: true, RunID: id, RunCreatedAt: known.CreatedAt}
@@ -114,9 +113,6 @@ func (a *Account) trigger(c *accepted) Receipt {
 	}
 	if c.invoked != nil {
 		a.invokedBy(run, c.invoked)
-	}
-	if run.bare {
-		run.Options = wired(r.Options, run.URL)
 	}
 	return a.begin(run)
 }
@@ -141,17 +137,6 @@ func (a *Account) enlist(run *Run) {
 	a.reweigh(run)
 }
 
-// wired adds the failure callback that a client library would have asked for.
-func wired(opts Options, url string) *Options {
-	if opts.FailureCallback == nil {
-		opts.FailureCallback = &Callback{URL: url, Options: Options{
-			Forward:  Header{"Svc-Workflow-Is-Failure": {"true"}, "Svc-Workflow-Failure-Callback": {"true"}},
-			Workflow: &Workflow{CallType: "failureCall"},
-		}}
-	}
-	return &opts
-}
-
 // begin registers a run and calls its endpoint for the first time.
 func (a *Account) begin(run *Run) Receipt {
 	a.enlist(run)
@@ -169,8 +154,9 @@ func (r *Run) stepOptions(own Options) *Options {
 
 // adoptable reports whether the endpoint was asked to configure and start the
 // run, and has not done so yet.
-func (r *Run) adoptable() bool {
-	return (r.bare || r.Forward.Get(unknownSDKHeader) != "") && len(r.items) == 1 && !r.ended()
+func (a *Account) adoptable(r *Run) bool {
+	_, asked := a.cfg.Wire.TakeStart(r.Forward)
+	return (r.bare || asked) && len(r.items) == 1 && !r.ended()
 }
 
 // adopt lets the trigger of the client library configure and start a run that
@@ -178,9 +164,8 @@ func (r *Run) adoptable() bool {
 func (a *Account) adopt(run *Run, r *PublishRequest) Receipt {
 	opts := r.Options.Over(*run.Options)
 	run.bare, run.proven = false, true
-	forward := maps.Clone(mergeHeader(r.forward(&opts), run.Forward))
-	delete(forward, unknownSDKHeader)
-	run.Options, run.Forward = &opts, forward
+	run.Options = &opts
+	run.Forward, _ = a.cfg.Wire.TakeStart(mergeHeader(r.forward(&opts), run.Forward))
 	first := run.items[0]
 	run.items = nil
 	again := *first
@@ -359,13 +344,13 @@ func (a *Account) Run(id string) (RunView, error) {
 }
 
 // Steps is the raw step list of a run that has not ended, as its endpoint gets
-// it (wire.md, "Steps in a call"). It is JSON.
-func (a *Account) Steps(id string) ([]byte, error) {
+// it (wire.md, "Steps in a call").
+func (a *Account) Steps(id string) ([]StepEntry, error) {
 	a.lock()
 	defer a.unlock()
 	run := a.runs[id]
 	if run == nil || run.ended() {
 		return nil, unknownRun(id)
 	}
-	return stepList(run.items), nil
+	return stepEntries(run.items), nil
 }

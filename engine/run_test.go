@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
 // node is a part of a scripted workflow: one step, or several side by side.
@@ -59,7 +60,7 @@ func (e *endpoint) Deliver(_ context.Context, a engine.Attempt) engine.Outcome {
 		return engine.Outcome{Status: 200}
 	}
 	var items []rawItem
-	if err := json.Unmarshal(a.Body, &items); err != nil || len(items) == 0 {
+	if err := json.Unmarshal(wire.StepList(a.Steps), &items); err != nil || len(items) == 0 {
 		return engine.Outcome{Status: 400, Body: []byte("not a step list: " + err.Error())}
 	}
 	steps := make([]rawStep, 0, len(items))
@@ -173,7 +174,7 @@ func (e *endpoint) submit(runID string, delay time.Duration, steps ...rawStep) i
 
 func workflow(t interface{ Cleanup(func()) }, nodes ...node) *endpoint {
 	e := &endpoint{nodes: nodes, executed: map[string][]string{}, failed: map[string]int{}}
-	e.account = engine.New(engine.Config{ID: "t", Clock: engine.NewManual(time.UnixMilli(1_800_000_000_000)), Deliver: e, Strict: true})
+	e.account = engine.New(engine.Config{ID: "t", Clock: engine.NewManual(time.UnixMilli(1_800_000_000_000)), Deliver: e, Wire: wire.Format{}, Strict: true})
 	t.Cleanup(func() { _ = e.account.Close() })
 	return e
 }

@@ -72,7 +72,7 @@ func (a *Account) RunTrace(id string) (RunTrace, error) {
 	t.Run.Run = a.retained(run)
 	g := tracing{run: run, steps: map[int]*Span{}, plans: map[int]*carrier{}, carriers: map[*Message]*carrier{}}
 	for _, e := range a.runEvents(run) {
-		t.Events = append(t.Events, e.view())
+		t.Events = append(t.Events, a.viewEvent(e))
 		g.follow(e)
 	}
 	g.inherit()

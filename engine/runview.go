@@ -62,7 +62,7 @@ func (a *Account) viewRun(run *Run) RunView {
 	if e := a.dlq.get(run.DLQID); e != nil && e.Callback != nil {
 		v.Failure = &FailureView{CallbackInfo: *e.Callback, URL: e.Message.Options.FailureCallback.URL, DLQID: e.ID, Failed: e.Last}
 	}
-	g := grouping{account: a, run: run, header: mergeHeader(run.protocol(), run.Forward), slots: map[int]*StepView{}, done: map[int]bool{}}
+	g := grouping{account: a, run: run, header: mergeHeader(a.runHeader(run), run.Forward), slots: map[int]*StepView{}, done: map[int]bool{}}
 	var before *item
 	for i, it := range run.items {
 		g.add(it, before, i == len(run.items)-1)
@@ -171,7 +171,8 @@ func (g *grouping) next(it *item) {
 	v := g.view(it, state)
 	v.Step = Step{MessageID: it.messageID, CreatedAt: v.CreatedAt}
 	if n := len(it.errors); n > 0 {
-		v.Name = it.errors[n-1].Header.Get(errorStepHeader)
+		last := &it.errors[n-1]
+		v.Name = g.account.cfg.Wire.ReadAnswer(&Outcome{Status: last.Status, Header: last.Header}).Step
 	}
 	g.groups = append(g.groups, StepGroup{Type: "next", Steps: []StepView{v}})
 }

@@ -1,11 +1,9 @@
 package engine
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/search"
@@ -213,9 +211,9 @@ func (a *Account) checkRun(r *PastRun) (waits []waitStep, err error) {
 	}
 	for i, w := range r.Waits {
 		if w.URL = r.Request.URL; w.Step == nil {
-			w.Step = json.RawMessage(`{"stepId":` + strconv.Itoa(len(r.Steps)+1+i) + `,"stepName":"wait","stepType":"Wait","concurrent":1}`)
+			w.Step = a.cfg.Wire.StepBody(&Step{ID: len(r.Steps) + 1 + i, Name: "wait", Type: "Wait", Concurrent: 1})
 		}
-		wait, err := parseWaitStep(w)
+		wait, err := a.parseWaitStep(w)
 		if err != nil {
 			return nil, err
 		}
@@ -349,6 +347,7 @@ func (a *Account) sowHistory(s *checkedSeed) {
 
 // attempted logs a message and its attempts without making any.
 func (a *Account) attempted(m *Message, o *Outcome, retried int) {
+	o.answer = a.cfg.Wire.ReadAnswer(o)
 	a.compose(m)
 	m.NotBefore, m.NextAt = m.CreatedAt, time.Time{}
 	a.move(m, Created, event{next: m.NotBefore.UnixMilli()})
@@ -401,7 +400,7 @@ func (a *Account) sowRun(r *PastRun, waits []waitStep) {
 	items := []*item{{body: run.Payload, callType: "step", step: Step{Name: "init", Type: "Initial", Concurrent: 1, Out: string(run.Payload)}}}
 	for i, s := range r.Steps {
 		s.ID, s.Concurrent, s.CreatedAt = i+1, 1, a.now
-		items = append(items, &item{callType: "step", step: s, body: seedStep(&s)})
+		items = append(items, &item{callType: "step", step: s, body: a.cfg.Wire.StepBody(&s)})
 	}
 	last := len(items) - 1
 	for _, it := range items[:last] {
@@ -422,23 +421,10 @@ func (a *Account) sowRun(r *PastRun, waits []waitStep) {
 	}
 }
 
-// seedStep is a step as an endpoint reports it.
-func seedStep(s *Step) []byte {
-	fields := map[string]any{"stepId": s.ID, "stepName": s.Name, "stepType": s.Type, "concurrent": 1}
-	if s.Out != "" {
-		fields["out"] = s.Out
-	}
-	b, err := json.Marshal(fields)
-	if err != nil {
-		return nil // texts and numbers always marshal
-	}
-	return b
-}
-
 // called logs the call to the endpoint that carried an entry of the list.
 func (a *Account) called(run *Run, it *item, o *Outcome, retried int) *Message {
 	run.items = append(run.items, it)
-	m := &Message{Role: RoleStep, URL: run.URL, Header: run.Header, Forward: mergeHeader(run.protocol(), run.Forward), Body: it.body,
+	m := &Message{Role: RoleStep, URL: run.URL, Header: run.Header, Forward: mergeHeader(a.runHeader(run), run.Forward), Body: it.body,
 		Options: run.stepOptions(Options{}), CallerIP: run.CallerIP, RunID: run.ID, step: it, cut: len(run.items)}
 	a.attempted(m, o, retried)
 	it.messageID, it.ended = m.ID, m.State

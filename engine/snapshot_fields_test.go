@@ -32,7 +32,7 @@ var kept = map[reflect.Type]string{
 	reflect.TypeFor[minute]():     "at",
 	reflect.TypeFor[Group]():      "",
 	reflect.TypeFor[Options]():    "",
-	reflect.TypeFor[Outcome]():    "",
+	reflect.TypeFor[Outcome]():    "left out: answer",
 	reflect.TypeFor[Step]():       "",
 }
 

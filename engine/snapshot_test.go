@@ -227,7 +227,7 @@ func TestALifeContinuesFromASnapshotAsIfItHadNeverStopped(t *testing.T) {
 			first.settle()
 			second.settle()
 		}
-		if d := cmp.Diff(first.everything(), second.everything(), cmp.Comparer(time.Time.Equal), cmpopts.IgnoreUnexported(engine.Message{}, engine.Run{})); d != "" {
+		if d := cmp.Diff(first.everything(), second.everything(), cmp.Comparer(time.Time.Equal), cmp.AllowUnexported(engine.Outcome{}), cmpopts.IgnoreUnexported(engine.Message{}, engine.Run{})); d != "" {
 			t.Fatalf("never stopped (-), restored (+):\n%s", d)
 		}
 		if x, y := first.document(), second.document(); !bytes.Equal(x, y) {

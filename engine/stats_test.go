@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
 // happening is what the script of a month did, and when.
@@ -122,7 +123,7 @@ func check(t *testing.T, what string, point engine.Point, script []happening, un
 // BenchmarkUsage30d: the longest period with a million messages behind it, some
 // of them in every minute of the month. At most 5 ms.
 func BenchmarkUsage30d(b *testing.B) {
-	a := engine.New(engine.Config{ID: "t", Clock: engine.NewManual(epoch), Deliver: engine.DelivererFunc(nil)})
+	a := engine.New(engine.Config{ID: "t", Clock: engine.NewManual(epoch), Deliver: engine.DelivererFunc(nil), Wire: wire.Format{}})
 	b.Cleanup(func() { _ = a.Close() })
 	const minutes = 31 * 24 * 60
 	for i := range minutes {

@@ -2,13 +2,8 @@ package engine
 
 import (
 	"cmp"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -56,63 +51,6 @@ type item struct {
 	errors    []StepError  // of the attempts to deliver it
 	ended     MessageState // of the call that carried it, once that is over
 	settled   string       // state in the run view of a step whose result is in no list, "" otherwise
-}
-
-// stepTypes are the execution types of the document ("stepInfo").
-var stepTypes = map[string]bool{
-	"Initial": true, "Run": true, "Call": true, "SleepFor": true, "SleepUntil": true, "Wait": true, "Notify": true, "Invoke": true,
-}
-
-// stepJSON is a step on the wire (wire.md, "Steps in a call").
-type stepJSON struct {
-	ID          *int            `json:"stepId"`
-	Name        string          `json:"stepName"`
-	Type        string          `json:"stepType"`
-	Out         json.RawMessage `json:"out"`
-	Concurrent  int             `json:"concurrent"`
-	TargetStep  int             `json:"targetStep"`
-	SleepFor    json.RawMessage `json:"sleepFor"`
-	SleepUntil  float64         `json:"sleepUntil"` // Unix s
-	CallURL     string          `json:"callUrl"`
-	CallMethod  string          `json:"callMethod"`
-	WaitEventID string          `json:"waitEventId"`
-	Timeout     json.RawMessage `json:"timeout"`
-	WaitTimeout *bool           `json:"waitTimeout"`
-}
-
-// parseStep reads a step that an endpoint submits.
-func parseStep(body []byte) (Step, error) {
-	var w stepJSON
-	if err := json.Unmarshal(body, &w); err != nil {
-		return Step{}, fmt.Errorf("step is not the JSON of a step: %w: %w", err, ErrInvalid)
-	}
-	if w.ID == nil || *w.ID < 0 || w.Type == "" || w.Name == "" && w.TargetStep == 0 {
-		return Step{}, fmt.Errorf("step %.80s: stepId (from 0), stepName and stepType are needed: %w", body, ErrInvalid)
-	}
-	if !stepTypes[w.Type] {
-		w.Type = "Run" // clients have further types, such as CreateWebhook; the document has eight
-	}
-	s := Step{
-		ID: *w.ID, Name: w.Name, Type: w.Type, Out: text(w.Out), Concurrent: max(1, w.Concurrent), TargetStep: w.TargetStep,
-		CallURL: w.CallURL, CallMethod: w.CallMethod, WaitEventID: w.WaitEventID, WaitTimedOut: w.WaitTimeout,
-	}
-	if len(w.SleepFor) > 0 {
-		s.SleepFor, _ = ParseDuration(text(w.SleepFor)) // only shown
-	}
-	if w.SleepUntil > 0 {
-		s.SleepUntil = time.UnixMilli(int64(math.Round(w.SleepUntil * 1000)))
-	}
-	s.WaitFor = text(w.Timeout)
-	return s, nil
-}
-
-// text is a JSON string's value, or any other JSON as it stands.
-func text(raw json.RawMessage) string {
-	var s string
-	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
 }
 
 // ParseDuration reads a duration of the interface: numbers with the units s,
@@ -177,7 +115,7 @@ func (a *Account) acceptableStep(c *accepted) (err error) {
 	if c.run, err = a.openRun(w.RunID, w.CreatedAt); err != nil || w.CallType == "toCallback" {
 		return err
 	}
-	step, err := parseStep(c.Body)
+	step, err := a.cfg.Wire.ParseStep(c.Body)
 	if err != nil {
 		return &unreadableStep{c.run, err}
 	}
@@ -260,7 +198,7 @@ func (a *Account) carry(run *Run, it *item, opts *Options, extra ...Header) *Mes
 
 // deliverItem calls the endpoint with the list as it stands.
 func (a *Account) deliverItem(run *Run, it *item, opts *Options, extra ...Header) *Message {
-	forward := run.protocol()
+	forward := a.runHeader(run)
 	for _, h := range extra {
 		forward = mergeHeader(forward, h)
 	}
@@ -281,35 +219,18 @@ func (a *Account) deliverItem(run *Run, it *item, opts *Options, extra ...Header
 	return m
 }
 
-// protocol is what every call to the endpoint of a run carries (wire.md, "Calls to a workflow endpoint").
-func (r *Run) protocol() Header {
-	h := Header{
-		"Svc-Workflow-Runid":     {r.ID},
-		"Svc-Workflow-Url":       {r.URL},
-		"Svc-Workflow-Init":      {"false"},
-		"Svc-Workflow-Createdat": {strconv.FormatInt(r.CreatedAt.UnixMilli(), 10)},
-	}
-	if r.bare {
-		h[unknownSDKHeader] = []string{"true"}
-	}
-	if len(r.Options.Labels) > 0 {
-		h["Svc-Label"] = []string{r.Options.Labels[0]}
-	}
-	if _, ok := r.Forward["Content-Type"]; !ok {
-		h["Content-Type"] = []string{"application/json"}
-	}
-	return h
-}
+// runHeader is what every call to the endpoint of a run carries.
+func (a *Account) runHeader(run *Run) Header { return a.cfg.Wire.RunHeader(run, run.bare) }
 
 // lazyLimit is the size of a step list beyond which an endpoint that can fetch
 // it gets none (wire.md, "Lazy fetch").
 const lazyLimit = 3 << 20
 
-// bodyOf is what an attempt sends.
-func (a *Account) bodyOf(m *Message) []byte {
+// payloadOf is what an attempt sends: a body, or the step list.
+func (a *Account) payloadOf(m *Message) ([]byte, []StepEntry) {
 	run := a.runs[m.RunID]
 	if !m.Role.does().carriesSteps || run == nil || m.step == nil {
-		return m.Body
+		return m.Body, nil
 	}
 	size := 0
 	items := run.items[:min(m.cut, len(run.items))]
@@ -317,27 +238,18 @@ func (a *Account) bodyOf(m *Message) []byte {
 		size += len(it.body)
 	}
 	if size > lazyLimit && run.Options.Workflow.Has("LazyFetch") {
-		return nil
+		return nil, nil
 	}
-	return stepList(items)
+	return nil, stepEntries(items)
 }
 
-// stepList is the JSON array of the entries.
-func stepList(items []*item) []byte {
-	b := []byte{'['}
+// stepEntries is the step list that an endpoint gets.
+func stepEntries(items []*item) []StepEntry {
+	list := make([]StepEntry, len(items))
 	for i, it := range items {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, `{"messageId":`...)
-		b = strconv.AppendQuote(b, it.messageID)
-		b = append(b, `,"body":"`...)
-		b = base64.StdEncoding.AppendEncode(b, it.body)
-		b = append(b, `","callType":`...)
-		b = strconv.AppendQuote(b, it.callType)
-		b = append(b, '}')
+		list[i] = StepEntry{it.messageID, it.callType, it.body}
 	}
-	return append(b, ']')
+	return list
 }
 
 // callOut makes the third-party call of a step (wire.md, "Third-party calls").
@@ -345,7 +257,7 @@ func (a *Account) callOut(c *accepted) Receipt {
 	r, run := &c.PublishRequest, c.run
 	it := &item{body: r.Body, callType: "toCallback"}
 	if r.Options.Callback != nil {
-		it.step = stepOf(r.Options.Callback.Options.Forward)
+		it.step = a.cfg.Wire.ReadStep(r.Options.Callback.Options.Forward)
 	}
 	it.step.Type = "Call"
 	it.step.CallURL, it.step.CallMethod = r.URL, cmp.Or(r.Options.Method, "POST")
@@ -369,13 +281,6 @@ func (a *Account) callOut(c *accepted) Receipt {
 	it.messageID = m.ID
 	a.reweigh(run)
 	return Receipt{MessageID: m.ID, URL: r.URL}
-}
-
-// stepOf reads the step that a callback is for from the headers it forwards.
-func stepOf(h Header) Step {
-	id, _ := strconv.Atoi(h.Get("Svc-Workflow-Stepid"))
-	concurrent, _ := strconv.Atoi(h.Get("Svc-Workflow-Concurrent"))
-	return Step{ID: id, Name: h.Get("Svc-Workflow-Stepname"), Type: h.Get("Svc-Workflow-Steptype"), Concurrent: max(1, concurrent)}
 }
 
 // answered keeps what the run view and the step of a third-party call need of
@@ -411,25 +316,8 @@ type StepError struct {
 // user's headers, but without the mark of a step call (wire.md, "Third-party calls" and "Failure of a run").
 func (a *Account) runReport(run *Run, role Role, own Options) (Options, Header) {
 	opts := own.following(runCallbackFollower, run.Options)
-	h := run.protocol()
-	if role.does().bringsAnswer {
-		h["Svc-Workflow-Callback"] = []string{"true"}
-	}
-	for name, v := range run.Forward {
-		if name != "Svc-Workflow-Sdk-Version" {
-			h[name] = v
-		}
-	}
-	return opts, mergeHeader(own.Forward, h)
+	return opts, mergeHeader(own.Forward, a.cfg.Wire.ReportHeader(run, run.bare, role.does().bringsAnswer))
 }
-
-// The headers by which an endpoint shows that it speaks the protocol, and the
-// one that asks it to start the run itself (wire.md, "Triggers without a client" and "Feature flags").
-const (
-	sdkVersionHeader = "Svc-Workflow-Sdk-Version"
-	sdkHeader        = "Svc-Workflow-Sdk"
-	unknownSDKHeader = "Svc-Workflow-Unknown-Sdk"
-)
 
 // The verdicts on an endpoint, in the words that client libraries expect.
 const (
@@ -445,10 +333,10 @@ func (a *Account) disproved(r *Run, m *Message, o *Outcome) (verdict, help strin
 	}
 	r.proven = true
 	switch {
-	case r.bare && !strings.HasPrefix(o.Header.Get(sdkHeader), "v"):
-		return verdictNoSDK, fmt.Sprintf("%s answered %d without the header %s: v...; trigger it with a client library, or publish to it if it is a plain endpoint", r.URL, o.Status, a.headerName(r.Options, sdkHeader))
-	case !r.bare && r.Options.Workflow.Has("WF_DetectTrigger") && o.Header.Get(sdkVersionHeader) == "" && o.Header.Get(sdkHeader) == "":
-		return verdictNoWorkflow, fmt.Sprintf("%s answered %d without the header %s; publish to it if it is a plain endpoint", r.URL, o.Status, a.headerName(r.Options, sdkVersionHeader))
+	case r.bare && !o.answer.Library:
+		return verdictNoSDK, fmt.Sprintf("%s answered %d without the header %s: v...; trigger it with a client library, or publish to it if it is a plain endpoint", r.URL, o.Status, a.headerName(r.Options, "Workflow-Sdk"))
+	case !r.bare && r.Options.Workflow.Has("WF_DetectTrigger") && !o.answer.Workflow:
+		return verdictNoWorkflow, fmt.Sprintf("%s answered %d without the header %s; publish to it if it is a plain endpoint", r.URL, o.Status, a.headerName(r.Options, "Workflow-Sdk-Version"))
 	}
 	return "", ""
 }

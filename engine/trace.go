@@ -13,7 +13,7 @@ const maxMessagePage = 1000
 func (a *Account) Messages(f Filter) (Page[Message], error) {
 	a.lock()
 	defer a.unlock()
-	return page(a, "message", f, maxMessagePage, a.log.newestCreated, f.created, func(e *event) Message { return e.msg.redacted() })
+	return page(a, "message", f, maxMessagePage, a.log.newestCreated, f.created, func(e *event) Message { return a.redacted(e.msg) })
 }
 
 // created matches the message of a CREATED event by what it is now.
@@ -49,7 +49,7 @@ func (a *Account) Trace(id string) (Trace, error) {
 			continue
 		}
 		m = e.msg
-		t.Events = append(t.Events, e.view())
+		t.Events = append(t.Events, a.viewEvent(e))
 		if e.state == string(Created) {
 			break
 		}
@@ -58,13 +58,13 @@ func (a *Account) Trace(id string) (Trace, error) {
 		return Trace{}, fmt.Errorf("message %q: not one of this account, or older than the log: %w", id, ErrNotFound)
 	}
 	slices.Reverse(t.Events)
-	t.Message = m.redacted()
+	t.Message = a.redacted(m)
 	for _, e := range slices.Backward(a.log.created) {
 		if e.msg == m {
 			break
 		}
 		if e.msg.SourceID == id {
-			t.Reports = append(t.Reports, e.msg.redacted())
+			t.Reports = append(t.Reports, a.redacted(e.msg))
 		}
 	}
 	slices.Reverse(t.Reports)

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,7 +24,7 @@ type WaitRequest struct {
 	TimeoutURL    string
 	TimeoutHeader Header
 	TimeoutBody   []byte
-	Step          json.RawMessage
+	Step          []byte // as its endpoint submits it
 }
 
 // Waiter is a run that waits for an event.
@@ -44,7 +43,7 @@ type waiter struct {
 	Waiter
 	id    string
 	timer timer
-	raw   json.RawMessage
+	raw   []byte
 	item  *item
 	run   *Run
 }
@@ -64,7 +63,7 @@ func (r WaitRequest) apply(a *Account) (nothing, error) {
 	if err != nil {
 		return nothing{}, err
 	}
-	w, err := parseWaitStep(r)
+	w, err := a.parseWaitStep(r)
 	if err != nil {
 		return nothing{}, err
 	}
@@ -79,14 +78,14 @@ type waitStep struct {
 	step  Step
 }
 
-func parseWaitStep(r WaitRequest) (w waitStep, err error) {
+func (a *Account) parseWaitStep(r WaitRequest) (w waitStep, err error) {
 	w = waitStep{WaitRequest: r, limit: DefaultWait}
 	if r.Timeout != "" {
 		if w.limit, err = ParseDuration(r.Timeout); err != nil {
 			return w, fmt.Errorf("wait for %q: timeout: %w", r.EventID, err)
 		}
 	}
-	if w.step, err = parseStep(r.Step); err != nil {
+	if w.step, err = a.cfg.Wire.ParseStep(r.Step); err != nil {
 		return w, fmt.Errorf("wait for %q: %w", r.EventID, err)
 	}
 	return w, nil
@@ -121,46 +120,26 @@ func (a *Account) await(run *Run, r waitStep) {
 // notify wakes a waiter with the data of an event: the step is appended and
 // the endpoint called.
 func (a *Account) notify(w *waiter, data []byte) Notified {
-	fields := map[string]any{"waitEventId": w.EventID, "waitTimeout": false}
 	if len(data) > 0 {
-		fields["out"] = base64.StdEncoding.EncodeToString(data)
+		w.item.step.Out = base64.StdEncoding.EncodeToString(data)
 	}
-	m := a.resumeWaiter(w, fields, false)
+	m := a.resumeWaiter(w, false)
 	return Notified{Waiter: w.Waiter, MessageID: m.ID}
 }
 
 // expire wakes a waiter whose time is over.
 func (a *Account) expire(w *waiter) {
-	a.resumeWaiter(w, map[string]any{"waitEventId": w.EventID, "waitTimeout": true}, true)
+	a.resumeWaiter(w, true)
 }
 
-func (a *Account) resumeWaiter(w *waiter, fields map[string]any, timedOut bool) *Message {
+func (a *Account) resumeWaiter(w *waiter, timedOut bool) *Message {
 	a.dropWaiter(w)
 	it := w.item
 	it.waiter = nil
-	it.body = withFields(w.raw, fields)
 	it.step.WaitTimedOut = &timedOut
-	if out, ok := fields["out"].(string); ok {
-		it.step.Out = out
-	}
+	it.body = a.cfg.Wire.FinishStep(w.raw, &it.step)
 	w.run.close(it)
 	return a.carry(w.run, it, w.run.stepOptions(Options{}), w.TimeoutHeader)
-}
-
-// withFields is the step with some fields set. A result never keeps the
-// targetStep of its plan: it would be taken for a plan.
-func withFields(raw json.RawMessage, fields map[string]any) []byte {
-	all := map[string]any{}
-	if err := json.Unmarshal(raw, &all); err != nil {
-		all = map[string]any{} // parseStep has read it, so it is an object
-	}
-	delete(all, "targetStep")
-	maps.Copy(all, fields)
-	b, err := json.Marshal(all)
-	if err != nil {
-		return raw // strings, numbers and booleans always marshal
-	}
-	return b
 }
 
 // Notification is what came of an event.

@@ -16,6 +16,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/kv"
+	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -72,6 +73,7 @@ func (s *Server) newWorld(a Account) *world {
 		ID:              a.ID,
 		Clock:           s.newClock(s.cfg.Clock),
 		Auto:            s.cfg.Clock == "auto",
+		Wire:            wire.Format{},
 		Deliver:         engine.DelivererFunc(s.delivery.to(w)),
 		Seed:            s.seed(a.ID),
 		Parallel:        s.cfg.Parallel,

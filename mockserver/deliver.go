@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
@@ -61,6 +62,9 @@ func (d *deliverer) deliver(ctx context.Context, w *world, a engine.Attempt) eng
 	m := a.Message
 	dialect := d.server.dialectOf(w, m.Options.Dialect)
 	body := a.Body
+	if a.Steps != nil {
+		body = wire.StepList(a.Steps)
+	}
 	if m.Options.Dialect == "" && (m.Role == engine.RoleCallback || m.Role == engine.RoleFailureCallback) {
 		body = dialect.BrandJSON(body) // JSON that the engine wrote
 	}

@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -30,12 +32,28 @@ func (s *Server) triggerWorkflow(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	r.Trigger = true
+	asTrigger(&r)
 	receipts, err := c.account.Publish(r)
 	if err != nil {
 		return reply{}, err
 	}
 	return reply{body: triggered(receipts.List[0])}, nil
+}
+
+// asTrigger makes a publish start a run. Without a client library it has the
+// failure callback that the library would have asked for.
+func asTrigger(r *engine.PublishRequest) {
+	r.Trigger = true
+	w := r.Options.Workflow
+	if w == nil {
+		w = &engine.Workflow{}
+	}
+	if w.SDKVersion == "" && r.Options.FailureCallback == nil {
+		r.Options.FailureCallback = &engine.Callback{URL: cmp.Or(w.URL, r.URL), Options: engine.Options{
+			Forward:  wire.FailureHeader(),
+			Workflow: &engine.Workflow{CallType: "failureCall"},
+		}}
+	}
 }
 
 func triggered(r engine.Receipt) api.WorkflowTriggered {
@@ -48,7 +66,7 @@ func (s *Server) triggerWorkflows(c *call) (reply, error) {
 		return reply{}, err
 	}
 	for i := range requests {
-		requests[i].Trigger = true
+		asTrigger(&requests[i])
 	}
 	results, err := c.account.PublishBatch(requests)
 	if err != nil {
@@ -64,7 +82,10 @@ func (s *Server) triggerWorkflows(c *call) (reply, error) {
 // getWorkflowSteps is the lazy fetch of an endpoint.
 func (s *Server) getWorkflowSteps(c *call) (reply, error) {
 	steps, err := c.account.Steps(c.vars["workflowRunId"])
-	return reply{body: steps}, err
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{body: wire.StepList(steps)}, nil
 }
 
 // endWorkflowRun finishes a run with its response, or cancels it.

@@ -39,4 +39,5 @@ var allRules = []rule{
 	roomRule,
 	sizeRule,
 	statusRule,
+	wireRule,
 }

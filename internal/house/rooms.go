@@ -2,6 +2,9 @@ package house
 
 import (
 	"fmt"
+	"go/ast"
+	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +17,47 @@ var roomRule = rule{"packages below the engine have no locks", roomProblems, []b
 		"engine/vector/index.go:2: imports sync, but the account that keeps these values has the lock",
 	},
 }}
+
+var wireRule = rule{"names and bytes of the wire are outside of the engine", wireProblems, []breach{
+	{
+		"the engine names no header of the wire",
+		"engine/run.go", "package engine\nconst header = \"Svc-Workflow-Runid\"",
+		"engine/run.go:2: names the header Svc-Workflow-Runid, which is for mockserver/wire",
+	},
+	{
+		"the engine has no bodies of the wire",
+		"engine/callback.go", "package engine\ntype report struct {\n Status int `json:\"status\"`\n}",
+		"engine/callback.go:3: has a JSON name, but bodies of the wire are for mockserver/wire",
+	},
+}}
+
+// wireHeader is a header of the service by its neutral name.
+var wireHeader = regexp.MustCompile(`Svc-[A-Za-z-]*`)
+
+// wireProblems keeps the names and bytes of the wire out of the engine. Snapshots
+// have names of their own.
+func wireProblems(tree []source) []string {
+	var problems []string
+	for _, s := range tree {
+		if path.Dir(s.path) != "engine" || !s.product() || strings.HasPrefix(path.Base(s.path), "snapshot") {
+			continue
+		}
+		ast.Inspect(s.syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.BasicLit:
+				if name := wireHeader.FindString(n.Value); name != "" {
+					problems = append(problems, fmt.Sprintf("%s: names the header %s, which is for mockserver/wire", s.at(n), name))
+				}
+			case *ast.Field:
+				if n.Tag != nil && strings.Contains(n.Tag.Value, "json:") {
+					problems = append(problems, s.at(n)+": has a JSON name, but bodies of the wire are for mockserver/wire")
+				}
+			}
+			return true
+		})
+	}
+	return problems
+}
 
 // roomProblems keeps locks out of the packages below the engine.
 func roomProblems(tree []source) []string {

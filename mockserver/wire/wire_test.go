@@ -1,0 +1,158 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/wire"
+)
+
+var format engine.Wire = wire.Format{}
+
+func TestAFinishedStep(t *testing.T) {
+	t.Parallel()
+	no := false
+	for name, c := range map[string]struct {
+		submitted string
+		step      engine.Step
+		want      string
+	}{
+		"it has its result": {
+			`{"stepId":1,"stepType":"Invoke"}`, engine.Step{Type: "Invoke", Out: `{"isFailed":false}`},
+			`{"out":"{\"isFailed\":false}","stepId":1,"stepType":"Invoke"}`,
+		},
+		"it keeps no target of its plan": {
+			`{"stepId":1,"targetStep":2}`, engine.Step{Type: "Invoke", Out: "x"},
+			`{"out":"x","stepId":1}`,
+		},
+		"a wait names its event": {
+			`{"stepId":1,"stepType":"Wait"}`, engine.Step{Type: "Wait", WaitEventID: "e", WaitTimedOut: &no},
+			`{"stepId":1,"stepType":"Wait","waitEventId":"e","waitTimeout":false}`,
+		},
+		"what the endpoint submitted stays as it was": {
+			`{"stepId":1,"big":12345678901234567890,"out":{"a":1}}`, engine.Step{Type: "Invoke", Out: `{"a":1}`},
+			`{"big":12345678901234567890,"out":{"a":1},"stepId":1}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := string(format.FinishStep([]byte(c.submitted), &c.step)); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAStepThatIsWrittenCanBeRead(t *testing.T) {
+	t.Parallel()
+	want := engine.Step{ID: 3, Name: "charge", Type: "Run", Out: `"paid"`, Concurrent: 1}
+	got, err := format.ParseStep(format.StepBody(&want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("written (-), read (+):\n%s", d)
+	}
+}
+
+func TestStepsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{"", "[]", "{}", `{"stepId":-1,"stepName":"a","stepType":"Run"}`, `{"stepId":1,"stepType":"Run"}`, `{"stepId":1,"stepName":"a"}`} {
+		if _, err := format.ParseStep([]byte(body)); !errors.Is(err, engine.ErrInvalid) {
+			t.Errorf("%q: got %v, want %v", body, err, engine.ErrInvalid)
+		}
+	}
+}
+
+func TestWhatAnAnswerSays(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status int
+		header engine.Header
+		want   engine.Answer
+	}{
+		"489 with its header is final":          {489, engine.Header{"Svc-Nonretryable-Error": {"TRUE"}}, engine.Answer{Final: true}},
+		"489 alone is not":                      {489, nil, engine.Answer{}},
+		"the header alone is not":               {500, engine.Header{"Svc-Nonretryable-Error": {"true"}}, engine.Answer{}},
+		"the step that threw":                   {500, engine.Header{"Svc-Error-Step-Name": {"charge"}}, engine.Answer{Step: "charge"}},
+		"a client library that starts runs":     {200, engine.Header{"Svc-Workflow-Sdk": {"v1.2.3"}}, engine.Answer{Workflow: true, Library: true}},
+		"an endpoint that only speaks protocol": {200, engine.Header{"Svc-Workflow-Sdk-Version": {"1"}}, engine.Answer{Workflow: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := format.ReadAnswer(&engine.Outcome{Status: c.status, Header: c.header}); got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestTheHeadersOfARun(t *testing.T) {
+	t.Parallel()
+	run := &engine.Run{RunRef: engine.RunRef{ID: "wfr_1", URL: "https://app.test/wf", CreatedAt: time.UnixMilli(5)},
+		Options: &engine.Options{Labels: []string{"a", "b"}}, Forward: engine.Header{"Content-Type": {"text/plain"}, "Svc-Workflow-Sdk-Version": {"1"}}}
+	call := engine.Header{"Svc-Workflow-Runid": {"wfr_1"}, "Svc-Workflow-Url": {"https://app.test/wf"}, "Svc-Workflow-Init": {"false"},
+		"Svc-Workflow-Createdat": {"5"}, "Svc-Label": {"a"}}
+	t.Run("a call has the run and its first label", func(t *testing.T) {
+		t.Parallel()
+		if d := cmp.Diff(call, format.RunHeader(run, false)); d != "" {
+			t.Errorf("want (-), got (+):\n%s", d)
+		}
+	})
+	t.Run("a callback has the user's headers without the mark of a call", func(t *testing.T) {
+		t.Parallel()
+		want := engine.Header{"Svc-Workflow-Callback": {"true"}, "Content-Type": {"text/plain"}}
+		for name, v := range call {
+			want[name] = v
+		}
+		if d := cmp.Diff(want, format.ReportHeader(run, false, true)); d != "" {
+			t.Errorf("want (-), got (+):\n%s", d)
+		}
+	})
+	t.Run("the request to start a run can be taken off", func(t *testing.T) {
+		t.Parallel()
+		asks := format.RunHeader(run, true)
+		rest, starts := format.TakeStart(asks)
+		if !starts {
+			t.Error("starts: got false, want true")
+		}
+		if d := cmp.Diff(call, rest); d != "" {
+			t.Errorf("want (-), got (+):\n%s", d)
+		}
+	})
+}
+
+func TestACallbackOfAnEmptyAnswerHasNoNulls(t *testing.T) {
+	t.Parallel()
+	var body map[string]any
+	if err := json.Unmarshal(format.CallbackBody(&engine.Report{Outcome: &engine.Outcome{Status: 204}}), &body); err != nil {
+		t.Fatal(err)
+	}
+	for name, v := range body {
+		if v == nil {
+			t.Errorf("%s: got null", name)
+		}
+	}
+}
+
+func TestAStepListIsJSON(t *testing.T) {
+	t.Parallel()
+	var list []struct {
+		MessageID, CallType string
+		Body                []byte
+	}
+	if err := json.Unmarshal(wire.StepList([]engine.StepEntry{{MessageID: "msg_1", CallType: "step", Body: []byte{0xff, 0}}, {}}), &list); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := len(list), 2; got != want {
+		t.Fatalf("entries: got %d, want %d", got, want)
+	}
+	if got, want := list[0].Body, []byte{0xff, 0}; string(got) != string(want) {
+		t.Errorf("body: got %v, want %v", got, want)
+	}
+}
