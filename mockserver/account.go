@@ -16,6 +16,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/kv"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -284,14 +285,14 @@ func (s *Server) credential(scheme string, c *call) (w *world, given bool, err e
 			return nil, false, nil
 		}
 		if w = s.byToken(token[0]); w == nil || len(token) > 1 {
-			return nil, true, errUnauthorized("Bearer", "query parameter svc_token: not a token of this server; "+whereTokens)
+			return nil, true, response.Unauthorized("Bearer", "query parameter svc_token: not a token of this server; "+whereTokens)
 		}
 	case "basic":
 		if kind == "" {
 			return nil, false, nil
 		}
 		if w = s.byBasic(kind, value); w == nil {
-			return nil, true, errUnauthorized("Basic", "Authorization: wrong user name or password; accepted is "+accepted([]string{scheme})+"; "+whereTokens)
+			return nil, true, response.Unauthorized("Basic", "Authorization: wrong user name or password; accepted is "+accepted([]string{scheme})+"; "+whereTokens)
 		}
 	default:
 		if kind == "" {
@@ -304,7 +305,7 @@ func (s *Server) credential(scheme string, c *call) (w *world, given bool, err e
 			w = s.find(holds)
 		}
 		if !strings.EqualFold(kind, "Bearer") || w == nil {
-			return nil, true, errUnauthorized("Bearer", wrongToken(scheme))
+			return nil, true, response.Unauthorized("Bearer", wrongToken(scheme))
 		}
 	}
 	return w, true, nil
@@ -347,7 +348,7 @@ func unauthorized(op *spec.Operation, text string) error {
 	}
 	if slices.Contains(op.Security, "vectorBearer") {
 		text = wrongToken("vectorBearer")
-		return errUnauthorized(challenge, text)
+		return response.Unauthorized(challenge, text)
 	}
-	return errUnauthorized(challenge, op.ID+": "+text)
+	return response.Unauthorized(challenge, op.ID+": "+text)
 }

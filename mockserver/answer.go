@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"unicode/utf8"
+
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 const (
@@ -31,7 +33,7 @@ func cutAnswer(r *http.Response, kept []byte, limit int64) (body []byte, note st
 	if length == limit && more == "" {
 		return kept, ""
 	}
-	return wholeCharacters(kept), fmt.Sprintf("answer is %s%d bytes long; the limit is %d (%s), and the rest is not kept", more, length, limit, byteSize(limit))
+	return wholeCharacters(kept), fmt.Sprintf("answer is %s%d bytes long; the limit is %d (%s), and the rest is not kept", more, length, limit, response.ByteSize(limit))
 }
 
 // wholeCharacters leaves out the beginning of a character at the end of a text.

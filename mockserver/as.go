@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 var _ = register(map[string]handler{
@@ -22,10 +23,10 @@ var _ = register(map[string]handler{
 // as calls an operation of the interface as an account, by a tester's hand: no
 // credentials are needed, faults leave it alone, and the journal of requests,
 // which is for what clients do, does not see it.
-func (s *Server) as(c *call) (reply, error) {
+func (s *Server) as(c *call) (response.Response, error) {
 	w := s.byID(c.vars["account"])
 	if w == nil {
-		return reply{}, fmt.Errorf("account %q: no such account: %w", c.vars["account"], engine.ErrNotFound)
+		return response.Response{}, fmt.Errorf("account %q: no such account: %w", c.vars["account"], engine.ErrNotFound)
 	}
 	r := c.request.Clone(c.request.Context())
 	r.Header = c.sent.Clone()
@@ -34,17 +35,17 @@ func (s *Server) as(c *call) (reply, error) {
 	u := url.URL{RawPath: "/" + escaped, RawQuery: c.sentQuery}
 	var err error
 	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
-		return reply{}, invalid("path " + shorten(escaped) + ": accepted is the path of an operation, such as v2/dlq")
+		return response.Response{}, response.Invalid("path " + response.Shorten(escaped) + ": accepted is the path of an operation, such as v2/dlq")
 	}
 	r.URL, r.Body, r.ContentLength = &u, io.NopCloser(bytes.NewReader(c.body)), int64(len(c.body))
 	probe := &call{request: r}
 	s.neutralise(probe)
 	found, _, err := s.match(probe.request)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	if found.op.Area == "control_url" {
-		return reply{}, invalid("path " + shorten(u.Path) + ": an operation of the control API; it takes ?account=" + w.ID)
+		return response.Response{}, response.Invalid("path " + response.Shorten(u.Path) + ": an operation of the control API; it takes ?account=" + w.ID)
 	}
 	for name := range r.Header {
 		if strings.HasPrefix(name, "Hx-") || strings.HasPrefix(name, "Sec-") {
@@ -55,8 +56,8 @@ func (s *Server) as(c *call) (reply, error) {
 	inner := &call{request: r, byHand: true}
 	out, err := s.answer(nil, inner, &Exchange{})
 	c.dialect, c.warnings = inner.dialect, inner.warnings
-	if inner.op != nil && out.status == 0 {
-		out.status = inner.op.Success
+	if inner.op != nil && out.Status == 0 {
+		out.Status = inner.op.Success
 	}
 	return out, err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 var _ = register(map[string]handler{"controlAwait": (*Server).controlAwait})
@@ -43,7 +44,7 @@ func (w *Condition) check() error {
 		"status": w.Status != 0, "url": w.URL != "", "workflowRunId": w.RunID != "",
 	} {
 		if given && !slices.Contains(awaitKeys[w.On], key) {
-			return invalid(fmt.Sprintf("body /%s: does not apply to %s; conditions of %s: %s", key, w.On, w.On, strings.Join(awaitKeys[w.On], ", ")))
+			return response.Invalid(fmt.Sprintf("body /%s: does not apply to %s; conditions of %s: %s", key, w.On, w.On, strings.Join(awaitKeys[w.On], ", ")))
 		}
 	}
 	return nil
@@ -51,43 +52,43 @@ func (w *Condition) check() error {
 
 // controlAwait answers as soon as the condition holds, and says what is missing
 // when it does not in time. Nothing polls: each new entry wakes it.
-func (s *Server) controlAwait(c *call) (reply, error) {
+func (s *Server) controlAwait(c *call) (response.Response, error) {
 	var want Condition
 	if err := json.Unmarshal(c.body, &want); err != nil {
-		return reply{}, invalid("body: " + err.Error())
+		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	if err := want.check(); err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	want.Count = max(want.Count, 1)
 	ctx, cancel, err := limited(c.request.Context(), want.Timeout, 5*time.Second)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	defer cancel()
 	left := time.Duration(0)
 	if want.Advance != "" {
-		if left, err = Duration(want.Advance); err != nil || left < 0 {
-			return reply{}, invalid(fmt.Sprintf("body /advance: %q: accepted is a duration such as 24h", want.Advance))
+		if left, err = response.Duration(want.Advance); err != nil || left < 0 {
+			return response.Response{}, response.Invalid(fmt.Sprintf("body /advance: %q: accepted is a duration such as 24h", want.Advance))
 		}
 	}
 	for stride := time.Second; ; stride *= 4 {
 		entries, more := s.matching(c.world, &want)
 		if len(entries) >= want.Count {
-			return reply{body: map[string]any{"count": len(entries), "entries": entries, "now": c.account.Now().UnixMilli()}}, nil
+			return response.Response{Body: map[string]any{"count": len(entries), "entries": entries, "now": c.account.Now().UnixMilli()}}, nil
 		}
 		if left > 0 {
 			if err := s.stride(ctx, c.account, &left, stride); err != nil {
-				return reply{}, err
+				return response.Response{}, err
 			}
 			continue
 		}
 		select {
 		case <-more:
 		case <-s.done:
-			return reply{}, engine.ErrClosed
+			return response.Response{}, engine.ErrClosed
 		case <-ctx.Done():
-			return reply{}, fmt.Errorf("await: %d of %d %s matched in time: %w", len(entries), want.Count, want.On, context.DeadlineExceeded)
+			return response.Response{}, fmt.Errorf("await: %d of %d %s matched in time: %w", len(entries), want.Count, want.On, context.DeadlineExceeded)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -40,19 +41,8 @@ type call struct {
 	dialect   *spec.Dialect
 }
 
-// reply is what a handler returns. Status 0 is the operation's documented
-// success; body is marshalled, bytes are written as they are.
-type reply struct {
-	status int
-	header http.Header
-	body   any
-	stream func(http.ResponseWriter, *http.Request) // instead of a body
-
-	scripted bool // a fault's: not held to the document
-}
-
 // handler reads a call, asks the engine once, and returns.
-type handler func(*Server, *call) (reply, error)
+type handler func(*Server, *call) (response.Response, error)
 
 // list collects the values of a filter: repeated, or separated by commas.
 func (c *call) list(names ...string) []string {
@@ -113,34 +103,6 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 		return s, "", false
 	}
 	return s[:i], s[i+len(sep):], true
-}
-
-// ms is a time on the wire: Unix ms, nothing for the zero time.
-func ms(t time.Time) *int64 {
-	if t.IsZero() {
-		return nil
-	}
-	v := t.UnixMilli()
-	return &v
-}
-
-// some is a value on the wire, nothing for the zero value: absent rather than empty.
-func some[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
-}
-
-func byteSize(n int64) string {
-	switch {
-	case n >= 1<<20 && n%(1<<20) == 0:
-		return strconv.FormatInt(n>>20, 10) + " MiB"
-	case n >= 1<<10 && n%(1<<10) == 0:
-		return strconv.FormatInt(n>>10, 10) + " KiB"
-	}
-	return strconv.FormatInt(n, 10) + " bytes"
 }
 
 // withQuery is the request with the query as it was merged.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
@@ -83,33 +84,33 @@ func (s *Server) chosen(c *call) []*world {
 	return []*world{c.world}
 }
 
-func (s *Server) controlHealth(c *call) (reply, error) {
-	return reply{body: map[string]any{
+func (s *Server) controlHealth(c *call) (response.Response, error) {
+	return response.Response{Body: map[string]any{
 		"status": "ok", "version": Version, "dialect": s.dialectName(), "clock": s.clockBody(c.world),
 		"journal": map[string]int{"limit": journalLimit}, "memory": s.memoryBody(),
 	}}, nil
 }
 
-func (s *Server) controlLivez(*call) (reply, error) {
-	return reply{body: map[string]string{"status": "ok"}}, nil
+func (s *Server) controlLivez(*call) (response.Response, error) {
+	return response.Response{Body: map[string]string{"status": "ok"}}, nil
 }
 
 // NotReady makes the server report that it is not ready, and why, until it is
 // called with "".
 func (s *Server) NotReady(reason string) { s.trouble.Store(&reason) }
 
-func (s *Server) controlReadyz(*call) (reply, error) {
+func (s *Server) controlReadyz(*call) (response.Response, error) {
 	if reason := s.trouble.Load(); reason != nil && *reason != "" {
-		return reply{}, errNotReady(*reason)
+		return response.Response{}, response.NotReady(*reason)
 	}
-	return reply{body: map[string]string{"status": "ok"}}, nil
+	return response.Response{Body: map[string]string{"status": "ok"}}, nil
 }
 
-func (s *Server) controlReset(c *call) (reply, error) {
+func (s *Server) controlReset(c *call) (response.Response, error) {
 	var faults []error
 	for _, w := range s.chosen(c) {
 		if err := s.resetClock(w); err != nil {
-			return reply{}, err
+			return response.Response{}, err
 		}
 		faults = append(faults, w.kv.Reset(c.request.Context()))
 		w.requests.clear()
@@ -119,9 +120,9 @@ func (s *Server) controlReset(c *call) (reply, error) {
 		w.faults.set(nil, s.seed(w.ID))
 	}
 	if err := errors.Join(faults...); err != nil {
-		return reply{}, fmt.Errorf("all is reset but the key-value store: %w: %w", err, engine.ErrClosed)
+		return response.Response{}, fmt.Errorf("all is reset but the key-value store: %w: %w", err, engine.ErrClosed)
 	}
-	return reply{body: map[string]string{"status": "ok"}}, nil
+	return response.Response{Body: map[string]string{"status": "ok"}}, nil
 }
 
 // resetClock forgets the state of an account, and gives it the clock that the
@@ -149,40 +150,40 @@ func (s *Server) clockMode(w *world) string {
 	return w.mode
 }
 
-func (s *Server) controlClock(c *call) (reply, error) {
-	return reply{body: s.clockBody(c.world)}, nil
+func (s *Server) controlClock(c *call) (response.Response, error) {
+	return response.Response{Body: s.clockBody(c.world)}, nil
 }
 
 // controlSetClock changes the mode, moves a manual clock, or both.
-func (s *Server) controlSetClock(c *call) (reply, error) {
+func (s *Server) controlSetClock(c *call) (response.Response, error) {
 	var body struct {
 		Mode string
 		Now  *int64
 	}
 	if err := json.Unmarshal(c.body, &body); err != nil {
-		return reply{}, invalid("body: " + err.Error())
+		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	if body.Mode == "" && body.Now == nil {
-		return reply{}, invalid("body: nothing to set; accepted are mode (real, manual, auto) and now (Unix ms)")
+		return response.Response{}, response.Invalid("body: nothing to set; accepted are mode (real, manual, auto) and now (Unix ms)")
 	}
 	if body.Now != nil && !engine.ValidTime(time.UnixMilli(*body.Now)) { // before the mode is set
-		return reply{}, invalid(fmt.Sprintf("body /now: invalid value %d: must be Unix ms within the years 1970 to 9999", *body.Now))
+		return response.Response{}, response.Invalid(fmt.Sprintf("body /now: invalid value %d: must be Unix ms within the years 1970 to 9999", *body.Now))
 	}
 	ctx, cancel := context.WithTimeout(c.request.Context(), advanceLimit)
 	defer cancel()
 	for _, w := range s.chosen(c) {
 		if body.Mode != "" {
 			if err := s.setMode(w, body.Mode); err != nil {
-				return reply{}, err
+				return response.Response{}, err
 			}
 		}
 		if body.Now != nil {
 			if _, err := w.account.Advance(ctx, time.UnixMilli(*body.Now)); err != nil {
-				return reply{}, err
+				return response.Response{}, err
 			}
 		}
 	}
-	return reply{body: s.clockBody(c.world)}, nil
+	return response.Response{Body: s.clockBody(c.world)}, nil
 }
 
 func (s *Server) setMode(w *world, mode string) error {
@@ -201,20 +202,20 @@ func (s *Server) setMode(w *world, mode string) error {
 }
 
 // controlAdvance moves the clock and waits until all that this causes has settled.
-func (s *Server) controlAdvance(c *call) (reply, error) {
+func (s *Server) controlAdvance(c *call) (response.Response, error) {
 	var body struct {
 		By, Until, Timeout string
 		To                 *int64
 	}
 	if err := json.Unmarshal(c.body, &body); err != nil {
-		return reply{}, invalid("body: " + err.Error())
+		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	if given(body.By != "", body.To != nil, body.Until != "") != 1 {
-		return reply{}, invalid(`body: accepted is either {"by": "24h"}, {"to": Unix ms} or {"until": "next" or "idle"}`)
+		return response.Response{}, response.Invalid(`body: accepted is either {"by": "24h"}, {"to": Unix ms} or {"until": "next" or "idle"}`)
 	}
 	ctx, cancel, err := limited(c.request.Context(), body.Timeout, advanceLimit)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	defer cancel()
 	var sum engine.Progress
@@ -228,11 +229,11 @@ func (s *Server) controlAdvance(c *call) (reply, error) {
 			p, err = w.account.Advance(ctx, to)
 		}
 		if err != nil {
-			return reply{}, err
+			return response.Response{}, err
 		}
 		sum = engine.Progress{Now: p.Now, TimersFired: sum.TimersFired + p.TimersFired, Attempts: sum.Attempts + p.Attempts}
 	}
-	return reply{body: map[string]int64{"now": sum.Now.UnixMilli(), "timersFired": int64(sum.TimersFired), "attempts": int64(sum.Attempts)}}, nil
+	return response.Response{Body: map[string]int64{"now": sum.Now.UnixMilli(), "timersFired": int64(sum.TimersFired), "attempts": int64(sum.Attempts)}}, nil
 }
 
 // given counts what is there.
@@ -249,27 +250,19 @@ func target(w *world, by string, to *int64) (time.Time, error) {
 	if to != nil {
 		return time.UnixMilli(*to), nil
 	}
-	d, err := Duration(by)
+	d, err := response.Duration(by)
 	if err != nil || d < 0 {
-		return time.Time{}, invalid(fmt.Sprintf("body /by %q: accepted is a duration such as 90s, 24h or 7d", by))
+		return time.Time{}, response.Invalid(fmt.Sprintf("body /by %q: accepted is a duration such as 90s, 24h or 7d", by))
 	}
 	return w.account.Now().Add(d), nil
-}
-
-// Duration reads a duration of the interface (1d12h) or of Go (1h30m, 250ms).
-func Duration(s string) (time.Duration, error) {
-	if d, err := engine.ParseDuration(s); err == nil {
-		return d, nil
-	}
-	return time.ParseDuration(s)
 }
 
 func limited(ctx context.Context, text string, usual time.Duration) (context.Context, context.CancelFunc, error) {
 	limit := usual
 	if text != "" {
-		d, err := Duration(text)
+		d, err := response.Duration(text)
 		if err != nil || d <= 0 {
-			return nil, nil, invalid(fmt.Sprintf("body /timeout %q: accepted is a duration such as 5s", text))
+			return nil, nil, response.Invalid(fmt.Sprintf("body /timeout %q: accepted is a duration such as 5s", text))
 		}
 		limit = d
 	}
@@ -277,24 +270,24 @@ func limited(ctx context.Context, text string, usual time.Duration) (context.Con
 	return ctx, cancel, nil
 }
 
-func (s *Server) controlSettle(c *call) (reply, error) {
+func (s *Server) controlSettle(c *call) (response.Response, error) {
 	var body struct{ Timeout string }
 	if len(c.body) > 0 {
 		if err := json.Unmarshal(c.body, &body); err != nil {
-			return reply{}, invalid("body: " + err.Error())
+			return response.Response{}, response.Invalid("body: " + err.Error())
 		}
 	}
 	ctx, cancel, err := limited(c.request.Context(), body.Timeout, 5*time.Second)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	defer cancel()
 	for _, w := range s.chosen(c) {
 		if err := w.account.Settle(ctx); err != nil {
-			return reply{}, err
+			return response.Response{}, err
 		}
 	}
-	return reply{body: s.clockBody(c.world)}, nil
+	return response.Response{Body: s.clockBody(c.world)}, nil
 }
 
 type journalBody[T any] struct {
@@ -303,7 +296,7 @@ type journalBody[T any] struct {
 	Entries []T `json:"entries"`
 }
 
-func (s *Server) controlRequests(c *call) (reply, error) {
+func (s *Server) controlRequests(c *call) (response.Response, error) {
 	id, path, status, most := c.query.Get("operationId"), c.query.Get("path"), c.number("status"), c.number("maxBody")
 	refused, asked := c.flag("refused", false), c.query.Has("refused")
 	fits := func(x *Exchange) bool {
@@ -322,10 +315,10 @@ func (s *Server) controlRequests(c *call) (reply, error) {
 	for i := range entries {
 		entries[i].clip(most)
 	}
-	return reply{body: journalBody[Exchange]{journalLimit, dropped, entries}}, nil
+	return response.Response{Body: journalBody[Exchange]{journalLimit, dropped, entries}}, nil
 }
 
-func (s *Server) controlDeliveries(c *call) (reply, error) {
+func (s *Server) controlDeliveries(c *call) (response.Response, error) {
 	id, url, status, most := c.query.Get("messageId"), c.query.Get("url"), c.number("status"), c.number("maxBody")
 	fits := func(d *Delivery) bool {
 		return (id == "" || d.MessageID == id) && strings.HasPrefix(d.URL, url) && (status == 0 || d.Response.Status == status)
@@ -343,71 +336,73 @@ func (s *Server) controlDeliveries(c *call) (reply, error) {
 	for i := range entries {
 		entries[i].clip(most)
 	}
-	return reply{body: journalBody[Delivery]{journalLimit, dropped, entries}}, nil
+	return response.Response{Body: journalBody[Delivery]{journalLimit, dropped, entries}}, nil
 }
 
-func (s *Server) controlClearRequests(c *call) (reply, error) {
+func (s *Server) controlClearRequests(c *call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
 		w.requests.clear()
 	}
 	return empty, nil
 }
 
-func (s *Server) controlClearDeliveries(c *call) (reply, error) {
+func (s *Server) controlClearDeliveries(c *call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
 		w.deliveries.clear()
 	}
 	return empty, nil
 }
 
-func (s *Server) controlStubs(c *call) (reply, error) { return reply{body: c.world.stubs.get()}, nil }
+func (s *Server) controlStubs(c *call) (response.Response, error) {
+	return response.Response{Body: c.world.stubs.get()}, nil
+}
 
-func (s *Server) controlSetStubs(c *call) (reply, error) {
+func (s *Server) controlSetStubs(c *call) (response.Response, error) {
 	var list []Stub
 	if err := json.Unmarshal(c.body, &list); err != nil {
-		return reply{}, invalid("body: " + err.Error())
+		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	for i := range list {
 		if err := list[i].check(); err != nil {
-			return reply{}, err
+			return response.Response{}, err
 		}
 	}
 	for _, w := range s.chosen(c) {
 		w.stubs.set(list)
 	}
-	return reply{body: c.world.stubs.get()}, nil
+	return response.Response{Body: c.world.stubs.get()}, nil
 }
 
-func (s *Server) controlClearStubs(c *call) (reply, error) {
+func (s *Server) controlClearStubs(c *call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
 		w.stubs.set(nil)
 	}
 	return empty, nil
 }
 
-func (s *Server) controlRewrites(c *call) (reply, error) {
-	return reply{body: c.world.rewrites.get()}, nil
+func (s *Server) controlRewrites(c *call) (response.Response, error) {
+	return response.Response{Body: c.world.rewrites.get()}, nil
 }
 
-func (s *Server) controlSetRewrites(c *call) (reply, error) {
+func (s *Server) controlSetRewrites(c *call) (response.Response, error) {
 	var m map[string]string
 	if err := json.Unmarshal(c.body, &m); err != nil {
-		return reply{}, invalid("body: " + err.Error())
+		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	for from, to := range m {
 		for _, u := range []string{from, to} {
 			if err := checkURL("body", "/"+from, u); err != nil {
-				return reply{}, err
+				return response.Response{}, err
 			}
 		}
 	}
 	for _, w := range s.chosen(c) {
 		w.rewrites.set(m)
 	}
-	return reply{body: c.world.rewrites.get()}, nil
+	return response.Response{Body: c.world.rewrites.get()}, nil
 }
 
-func (s *Server) controlClearRewrites(c *call) (reply, error) {
+func (s *Server) controlClearRewrites(c *call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
 		w.rewrites.set(nil)
 	}
@@ -415,7 +410,7 @@ func (s *Server) controlClearRewrites(c *call) (reply, error) {
 }
 
 // controlEvents streams every log event as it happens.
-func (s *Server) controlEvents(c *call) (reply, error) {
+func (s *Server) controlEvents(c *call) (response.Response, error) {
 	position := uint64(0)
 	return s.stream("log", 0, func() (list []sent, more <-chan struct{}) {
 		events, more := c.account.Follow(position, followed)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 var _ = register(map[string]handler{
@@ -13,25 +14,25 @@ var _ = register(map[string]handler{
 	"controlPutAccount": (*Server).controlPutAccount,
 })
 
-func (s *Server) controlAccounts(*call) (reply, error) {
+func (s *Server) controlAccounts(*call) (response.Response, error) {
 	ids := []string{}
 	for _, w := range s.all() {
 		ids = append(ids, w.ID)
 	}
-	return reply{body: map[string]any{"accounts": ids}}, nil
+	return response.Response{Body: map[string]any{"accounts": ids}}, nil
 }
 
 // controlPutAccount gives a test a world of its own: its token is made from the
 // id. An account that exists is told as it is.
-func (s *Server) controlPutAccount(c *call) (reply, error) {
+func (s *Server) controlPutAccount(c *call) (response.Response, error) {
 	var body struct{ Password string }
 	if len(c.body) > 0 {
 		if err := json.Unmarshal(c.body, &body); err != nil {
-			return reply{}, invalid("body: " + err.Error())
+			return response.Response{}, response.Invalid("body: " + err.Error())
 		}
 	}
 	id := c.vars["id"]
-	return reply{body: s.credentials(s.world(Account{ID: id, Token: derived(id, "token"), Password: body.Password}))}, nil
+	return response.Response{Body: s.credentials(s.world(Account{ID: id, Token: derived(id, "token"), Password: body.Password}))}, nil
 }
 
 func (s *Server) credentials(w *world) map[string]any {
@@ -44,10 +45,10 @@ func (s *Server) credentials(w *world) map[string]any {
 
 // controlAccount tells what a client of the account needs: its credentials, the
 // environment, the prefix of configuration headers.
-func (s *Server) controlAccount(c *call) (reply, error) {
+func (s *Server) controlAccount(c *call) (response.Response, error) {
 	w := s.byID(c.vars["id"])
 	if w == nil {
-		return reply{}, fmt.Errorf("account %q: no such account: %w", c.vars["id"], engine.ErrNotFound)
+		return response.Response{}, fmt.Errorf("account %q: no such account: %w", c.vars["id"], engine.ErrNotFound)
 	}
 	body := s.credentials(w)
 	env := []map[string]string{}
@@ -56,5 +57,5 @@ func (s *Server) controlAccount(c *call) (reply, error) {
 	}
 	body["vectorIndexes"] = w.indexNames()
 	body["env"], body["url"], body["headerPrefix"] = env, s.URL(), s.usual(w).HeaderPrefix
-	return reply{body: body}, nil
+	return response.Response{Body: body}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 // loopbackOrigin reports whether an Origin header names a page of this machine,
@@ -30,7 +32,7 @@ func allowOrigin(h http.Header, r *http.Request) {
 // options answers OPTIONS with the methods of the path, and a preflight of a
 // page of this machine with what it asks for. A preflight of an unknown path
 // passes too, so that the page receives the error of its request.
-func (s *Server) options(c *call) (reply, error) {
+func (s *Server) options(c *call) (response.Response, error) {
 	allowed := s.allowed(c.request)
 	in, out := c.request.Header, http.Header{}
 	method := in.Get("Access-Control-Request-Method")
@@ -45,10 +47,10 @@ func (s *Server) options(c *call) (reply, error) {
 		}
 		out.Set("Access-Control-Max-Age", "600")
 	} else if len(allowed) == 0 {
-		return reply{}, s.errPath(c.request.URL.Path)
+		return response.Response{}, s.errPath(c.request.URL.Path)
 	}
 	if len(allowed) > 0 {
 		out.Set("Allow", strings.Join(allowed, ", "))
 	}
-	return reply{status: http.StatusNoContent, header: out}, nil
+	return response.Response{Status: http.StatusNoContent, Header: out}, nil
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
@@ -266,7 +267,7 @@ func whyNot(ctx context.Context, err error, timeout time.Duration) string {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "connection was closed without an answer"
 	}
-	return oneLine(err.Error())
+	return response.OneLine(err.Error())
 }
 
 // rewrites map URL prefixes of deliveries, the longest first.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -24,7 +25,7 @@ func destination(path, rawQuery string) (urlOrGroup string, err error) {
 	}
 	if !strings.Contains(target, "://") {
 		if target, err = url.PathUnescape(path); err != nil {
-			return "", refused([]spec.Problem{problem("path", "destination", strconv.Quote(shorten(path)), oneLine(err.Error()), "an http(s) URL, raw or percent-encoded as a whole, or the name of a URL group")})
+			return "", response.Refused([]spec.Problem{response.Problem("path", "destination", strconv.Quote(response.Shorten(path)), response.OneLine(err.Error()), "an http(s) URL, raw or percent-encoded as a whole, or the name of a URL group")})
 		}
 	}
 	own := ownQuery(rawQuery)
@@ -76,7 +77,7 @@ func noProvider(target string) string {
 // that of a model provider.
 func aim(r *engine.PublishRequest, in, target string) error {
 	if target == "" {
-		return refused([]spec.Problem{problem(in, "destination", "", "a non-empty destination must be provided: an http(s) URL or the name of a URL group", "")})
+		return response.Refused([]spec.Problem{response.Problem(in, "destination", "", "a non-empty destination must be provided: an http(s) URL or the name of a URL group", "")})
 	}
 	if isProvider(target) {
 		r.URL = target
@@ -87,7 +88,7 @@ func aim(r *engine.PublishRequest, in, target string) error {
 		return checkURL(in, "destination", target)
 	}
 	if !engine.ValidGroupName(target) {
-		return refused([]spec.Problem{problem(in, "destination", strconv.Quote(shorten(target)), "is neither an http(s) URL nor the name of a URL group",
+		return response.Refused([]spec.Problem{response.Problem(in, "destination", strconv.Quote(response.Shorten(target)), "is neither an http(s) URL nor the name of a URL group",
 			"http(s)://host[:port]/path, raw or percent-encoded as a whole, or 1 to 256 letters, digits, _, - and .")})
 	}
 	r.Group = target
@@ -97,7 +98,7 @@ func aim(r *engine.PublishRequest, in, target string) error {
 // aimAt is aim for a publish: a model provider must have a stub.
 func (c *call) aimAt(r *engine.PublishRequest, in, target string) error {
 	if isProvider(target) && !c.world.stubs.standFor(target) {
-		return refused([]spec.Problem{problem(in, "destination", strconv.Quote(target), noProvider(target), "")})
+		return response.Refused([]spec.Problem{response.Problem(in, "destination", strconv.Quote(target), noProvider(target), "")})
 	}
 	return aim(r, in, target)
 }
@@ -109,7 +110,7 @@ func checkURL(in, name, target string) error {
 		return nil
 	}
 	r, _ := err.(refusal) //nolint:errorlint // never wrapped
-	return refused([]spec.Problem{problem(in, name, strconv.Quote(shorten(target)), r.why, r.accepted)})
+	return response.Refused([]spec.Problem{response.Problem(in, name, strconv.Quote(response.Shorten(target)), r.why, r.accepted)})
 }
 
 // urlFault says why a URL cannot be called.
@@ -120,7 +121,7 @@ func urlFault(target string) error {
 		if fault, ok := errors.AsType[*url.Error](err); ok {
 			err = fault.Err
 		}
-		return refusal{oneLine(err.Error()), accepted}
+		return refusal{response.OneLine(err.Error()), accepted}
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":

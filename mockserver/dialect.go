@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -97,10 +98,10 @@ func (s *Server) foreign(c *call) error {
 		return nil
 	}
 	if c.mixed != nil {
-		return errDialect(c.mixed.Error())
+		return response.MixedDialects(c.mixed.Error())
 	}
 	if d := c.named.Dialect; d != nil && !s.auto() && d != s.home() {
-		return errDialect(fmt.Sprintf("%s belongs to the dialect %s: this server speaks %s, where it is %s; --dialect auto accepts both",
+		return response.MixedDialects(fmt.Sprintf("%s belongs to the dialect %s: this server speaks %s, where it is %s; --dialect auto accepts both",
 			c.named, d.Name, s.home().Name, c.named.As(s.home())))
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -26,18 +27,18 @@ type listBody[T any] struct {
 	Messages []T    `json:"messages"`
 }
 
-func (s *Server) listDLQ(c *call) (reply, error) {
+func (s *Server) listDLQ(c *call) (response.Response, error) {
 	p, err := c.account.DLQ(c.filter())
 	out := listBody[api.DLQMessage]{Cursor: p.Cursor, Messages: []api.DLQMessage{}}
 	for i := range p.Items {
 		var e api.DLQMessage
-		copyFields(&e, entryBody(&p.Items[i]))
+		response.CopyFields(&e, entryBody(&p.Items[i]))
 		out.Messages = append(out.Messages, e)
 	}
-	return reply{body: out}, err
+	return response.Response{Body: out}, err
 }
 
-func (s *Server) listWorkflowDLQ(c *call) (reply, error) {
+func (s *Server) listWorkflowDLQ(c *call) (response.Response, error) {
 	f := c.filter()
 	f.WorkflowOnly = true
 	p, err := c.account.DLQ(f)
@@ -45,71 +46,71 @@ func (s *Server) listWorkflowDLQ(c *call) (reply, error) {
 	for i := range p.Items {
 		out.Messages = append(out.Messages, entryBody(&p.Items[i]))
 	}
-	return reply{body: out}, err
+	return response.Response{Body: out}, err
 }
 
-func (s *Server) getDLQMessage(c *call) (reply, error) {
+func (s *Server) getDLQMessage(c *call) (response.Response, error) {
 	e, err := c.account.DLQEntry(c.vars["dlqId"])
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	var out api.DLQMessage
-	copyFields(&out, entryBody(&e))
-	return reply{body: out}, nil
+	response.CopyFields(&out, entryBody(&e))
+	return response.Response{Body: out}, nil
 }
 
-func (s *Server) getWorkflowDLQ(c *call) (reply, error) {
+func (s *Server) getWorkflowDLQ(c *call) (response.Response, error) {
 	e, err := c.account.DLQEntry(c.vars["dlqId"])
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	if e.Run == nil {
-		return reply{}, invalid("DLQ entry " + e.ID + " is a failed message, not a workflow run; GET /v2/dlq/" + e.ID + " shows it")
+		return response.Response{}, response.Invalid("DLQ entry " + e.ID + " is a failed message, not a workflow run; GET /v2/dlq/" + e.ID + " shows it")
 	}
-	return reply{body: entryBody(&e)}, nil
+	return response.Response{Body: entryBody(&e)}, nil
 }
 
-func (s *Server) deleteDLQEntry(c *call) (reply, error) {
+func (s *Server) deleteDLQEntry(c *call) (response.Response, error) {
 	return empty, c.account.DeleteDLQ(c.vars["dlqId"])
 }
 
-func (s *Server) deleteDLQMessages(c *call) (reply, error) {
+func (s *Server) deleteDLQMessages(c *call) (response.Response, error) {
 	return deleteEntries(c, func(*engine.Filter) {})
 }
 
-func (s *Server) deleteWorkflowDLQs(c *call) (reply, error) {
+func (s *Server) deleteWorkflowDLQs(c *call) (response.Response, error) {
 	return deleteEntries(c, func(f *engine.Filter) { f.WorkflowOnly = true })
 }
 
-func deleteEntries(c *call, narrow func(*engine.Filter)) (reply, error) {
+func deleteEntries(c *call, narrow func(*engine.Filter)) (response.Response, error) {
 	if err := c.mergeBody(); err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	f := c.filter()
 	narrow(&f)
 	n, cursor, err := c.account.DeleteDLQs(f)
-	return reply{body: struct {
+	return response.Response{Body: struct {
 		Deleted int    `json:"deleted"`
 		Cursor  string `json:"cursor,omitempty"`
 	}{n, cursor}}, err
 }
 
-func (s *Server) retryDLQMessage(c *call) (reply, error) {
+func (s *Server) retryDLQMessage(c *call) (response.Response, error) {
 	over, err := s.overrides(c)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	receipt, err := c.account.RetryDLQ(c.vars["dlqId"], over)
-	return reply{body: api.PublishReceipt{MessageId: receipt.MessageID}}, err
+	return response.Response{Body: api.PublishReceipt{MessageId: receipt.MessageID}}, err
 }
 
-func (s *Server) retryDLQMessages(c *call) (reply, error) {
+func (s *Server) retryDLQMessages(c *call) (response.Response, error) {
 	if err := c.mergeBody(); err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	over, err := s.overrides(c)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	receipts, cursor, err := c.account.RetryDLQs(c.filter(), over)
 	out := struct {
@@ -119,7 +120,7 @@ func (s *Server) retryDLQMessages(c *call) (reply, error) {
 	for i, r := range receipts {
 		out.Responses[i] = api.PublishReceipt{MessageId: r.MessageID}
 	}
-	return reply{body: out}, err
+	return response.Response{Body: out}, err
 }
 
 // overrides reads the headers that a restart or retry lays over the original
@@ -140,7 +141,7 @@ func (s *Server) overrides(c *call) (engine.Options, error) {
 		problems = value.read(problems, func(v string) error { return flowValue(&over, v) })
 	}
 	if len(problems) > 0 {
-		return over, refused(problems)
+		return over, response.Refused(problems)
 	}
 	if over.Workflow == nil {
 		over.Workflow = &engine.Workflow{}
@@ -161,28 +162,28 @@ var overriding = []string{"Svc-Flow-Control-Key", "Svc-Flow-Control-Value", "Svc
 // entryBody is a DLQ entry on the wire ("DLQ entry"; names decided: 2).
 func entryBody(e *engine.DLQEntry) api.WorkflowDLQEntry {
 	out := api.WorkflowDLQEntry{DlqId: e.ID}
-	copyFields(&out, messageFields(&e.Message))
+	response.CopyFields(&out, messageFields(&e.Message))
 	out.Header = api.HeaderMap(notNil(e.Message.Header))
 	if e.Run == nil {
 		out.Header = api.HeaderMap(notNil(e.Message.Forward))
 	} else {
 		out.WorkflowRunId, out.WorkflowUrl = e.Run.ID, e.Run.URL
 		out.WorkflowCreatedAt = e.Run.CreatedAt.UnixMilli()
-		out.Body, out.BodyBase64 = bodyText(e.Payload)
+		out.Body, out.BodyBase64 = response.BodyText(e.Payload)
 	}
 	// The Python client reads no entry without a status: 0 if nothing answered.
-	out.ResponseStatus, out.ResponseHeader = new(e.Last.Status), headerMap(e.Last.Header)
-	out.ResponseBody, out.ResponseBodyBase64 = bodyText(e.Last.Body)
-	out.ResponseBodyNote = some(e.Last.Note)
+	out.ResponseStatus, out.ResponseHeader = new(e.Last.Status), response.HeaderMap(e.Last.Header)
+	out.ResponseBody, out.ResponseBodyBase64 = response.BodyText(e.Last.Body)
+	out.ResponseBodyNote = response.Optional(e.Last.Note)
 	if e.Last.Status == 0 && e.Last.Err != "" {
-		out.ResponseBody = some(strings.ToValidUTF8(e.Last.Err, "?"))
+		out.ResponseBody = response.Optional(strings.ToValidUTF8(e.Last.Err, "?"))
 	}
 	if cb := e.Callback; cb != nil {
-		info := api.FailureCallbackInfo{ResponseStatus: some(cb.Status), ResponseHeaders: headerMap(cb.Header), RequestHeaders: headerMap(cb.RequestHeader)}
+		info := api.FailureCallbackInfo{ResponseStatus: response.Optional(cb.Status), ResponseHeaders: response.HeaderMap(cb.Header), RequestHeaders: response.HeaderMap(cb.RequestHeader)}
 		state := api.FailureCallbackInfoState(cb.State)
 		info.State = &state
-		info.ResponseBody, _ = bodyText(cb.Body)
-		out.FailureCallbackInfo, out.FailureFunctionState, out.FailureCallbackHeader = &info, some(cb.State), headerMap(cb.RequestHeader)
+		info.ResponseBody, _ = response.BodyText(cb.Body)
+		out.FailureCallbackInfo, out.FailureFunctionState, out.FailureCallbackHeader = &info, response.Optional(cb.State), response.HeaderMap(cb.RequestHeader)
 	}
 	return out
 }

@@ -9,7 +9,7 @@
 // passes, in this order: recover, make the names of the request's dialect neutral, journal,
 // route, authenticate (as the operation's security says), check the request,
 // handler, check the response. A handler reads, calls the engine once, and
-// returns; pipeline.go writes the answer, error.go chooses a failing status.
+// returns; pipeline.go writes the answer, package response chooses a failing status.
 //
 // # A delivery
 //

@@ -9,6 +9,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 // EmbedHash is the value of Config.Embed that turns texts into vectors by
@@ -42,9 +43,9 @@ func (s *Server) embed(c *call, text *string, vectors bool) (vector.Vector, erro
 		return v, fmt.Errorf("Embedding data for this index is not allowed. The index must be created with an embedding model to use it. "+ //nolint:staticcheck // the service's own words
 			"For tests, start the server with --embed hash: %w", engine.ErrUnfit)
 	case vectors:
-		return v, invalid("body: vector and sparseVector are not allowed together with data; the path of vectors has no -data")
+		return v, response.Invalid("body: vector and sparseVector are not allowed together with data; the path of vectors has no -data")
 	case text == nil:
-		return v, invalid("body /data: missing: must be a string")
+		return v, response.Invalid("body /data: missing: must be a string")
 	}
 	info, err := c.account.VectorInfo(c.index)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 var _ = register(map[string]handler{"controlExplain": (*Server).controlExplain})
@@ -16,17 +17,19 @@ type reasonBody struct {
 	Until  *int64 `json:"until,omitempty"` // Unix ms
 }
 
-func reasonOf(r engine.Reason) reasonBody { return reasonBody{r.Kind, r.Text, r.Rule, ms(r.Until)} }
+func reasonOf(r engine.Reason) reasonBody {
+	return reasonBody{r.Kind, r.Text, r.Rule, response.Millis(r.Until)}
+}
 
 // controlExplain says why something has not happened yet. A manual clock is the
 // last reason: nothing waits that it does not hold.
-func (s *Server) controlExplain(c *call) (reply, error) {
+func (s *Server) controlExplain(c *call) (response.Response, error) {
 	x, err := c.account.Explain(c.vars["id"])
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	clock := s.clockBody(c.world)
-	return reply{body: map[string]any{"id": x.ID, "kind": x.Kind, "state": x.State, "dlqId": x.DLQID, "now": clock.Now,
+	return response.Response{Body: map[string]any{"id": x.ID, "kind": x.Kind, "state": x.State, "dlqId": x.DLQID, "now": clock.Now,
 		"reasons": reasons(x.Reasons, clock.Mode), "pages": pagesOf(&x)}}, nil
 }
 

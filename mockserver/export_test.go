@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -78,11 +79,13 @@ func WithHandlers(change func(map[string]string), f func()) {
 	for id, mark := range marks {
 		switch mark {
 		case "panics":
-			handlers[id] = func(*Server, *call) (reply, error) { panic("a bug") }
+			handlers[id] = func(*Server, *call) (response.Response, error) { panic("a bug") }
 		case "wrong":
-			handlers[id] = func(*Server, *call) (reply, error) { return reply{body: map[string]int{"current": 1}}, nil }
+			handlers[id] = func(*Server, *call) (response.Response, error) {
+				return response.Response{Body: map[string]int{"current": 1}}, nil
+			}
 		case "unencodable":
-			handlers[id] = func(*Server, *call) (reply, error) { return reply{body: func() {}}, nil }
+			handlers[id] = func(*Server, *call) (response.Response, error) { return response.Response{Body: func() {}}, nil }
 		default:
 			handlers[id] = saved[id]
 		}
@@ -114,4 +117,4 @@ func NotBuilt() (left []string) {
 }
 
 // CopyFields copies what two response bodies share.
-func CopyFields(to, from any) { copyFields(to, from) }
+func CopyFields(to, from any) { response.CopyFields(to, from) }

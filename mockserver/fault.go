@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 var _ = register(map[string]handler{
@@ -62,7 +63,7 @@ type fault struct {
 // compile refuses a rule that cannot be, and says why.
 func (f *Fault) compile(s *Server) (*fault, error) {
 	refuse := func(key, accepted string) (*fault, error) {
-		return nil, invalid(fmt.Sprintf("fault: %s: accepted is %s", key, accepted))
+		return nil, response.Invalid(fmt.Sprintf("fault: %s: accepted is %s", key, accepted))
 	}
 	out := &fault{Fault: *f, left: f.Times}
 	if f.Preset != "" {
@@ -92,7 +93,7 @@ func (f *Fault) compile(s *Server) (*fault, error) {
 	}
 	var err error
 	if f.Delay != "" {
-		if out.delay, err = Duration(f.Delay); err != nil || out.delay < 0 {
+		if out.delay, err = response.Duration(f.Delay); err != nil || out.delay < 0 {
 			return refuse("delay "+strconv.Quote(f.Delay), "a duration such as 3s")
 		}
 	}
@@ -156,22 +157,22 @@ func (f *faults) due(on, operation, url string, h http.Header) *fault {
 }
 
 // faulty lets a rule answer in place of the operation.
-func (s *Server) faulty(c *call) (reply, bool) {
+func (s *Server) faulty(c *call) (response.Response, bool) {
 	if c.op.Area == "control_url" || c.world == nil {
-		return reply{}, false
+		return response.Response{}, false
 	}
 	rule := c.world.faults.due("api", c.op.ID, c.request.URL.Path, c.header)
 	if rule == nil {
-		return reply{}, false
+		return response.Response{}, false
 	}
 	if rule.delay > 0 {
 		pause(c.request.Context(), rule.delay)
 	}
 	if rule.Drop {
-		return reply{stream: breakOff}, true
+		return response.Response{Stream: breakOff}, true
 	}
 	if rule.Status == 0 {
-		return reply{}, false // only late
+		return response.Response{}, false // only late
 	}
 	h := http.Header{}
 	for name, v := range rule.Headers {
@@ -181,7 +182,7 @@ func (s *Server) faulty(c *call) (reply, bool) {
 	if rule.Body == "" {
 		body, _ = json.Marshal(map[string]string{"error": fmt.Sprintf("fault: a rule answers %s with %d", c.op.ID, rule.Status)})
 	}
-	return reply{status: rule.Status, header: h, body: body, scripted: true}, true
+	return response.Response{Status: rule.Status, Header: h, Body: body, Scripted: true}, true
 }
 
 // breakOff begins an answer and ends the connection in the middle of it.
@@ -239,21 +240,23 @@ func (s *Server) Fault(rule Fault) error {
 	return nil
 }
 
-func (s *Server) controlFaults(c *call) (reply, error) { return reply{body: c.world.faults.get()}, nil }
+func (s *Server) controlFaults(c *call) (response.Response, error) {
+	return response.Response{Body: c.world.faults.get()}, nil
+}
 
-func (s *Server) controlSetFaults(c *call) (reply, error) {
+func (s *Server) controlSetFaults(c *call) (response.Response, error) {
 	var rules []Fault
 	if err := json.Unmarshal(c.body, &rules); err != nil {
-		return reply{}, invalid("body: " + err.Error())
+		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	for _, w := range s.chosen(c) {
 		list, err := s.compileFaults(rules)
 		if err != nil {
-			return reply{}, err
+			return response.Response{}, err
 		}
 		w.faults.set(list, s.seed(w.ID))
 	}
-	return reply{body: c.world.faults.get()}, nil
+	return response.Response{Body: c.world.faults.get()}, nil
 }
 
 func (s *Server) compileFaults(rules []Fault) ([]*fault, error) {
@@ -268,7 +271,7 @@ func (s *Server) compileFaults(rules []Fault) ([]*fault, error) {
 	return list, nil
 }
 
-func (s *Server) controlClearFaults(c *call) (reply, error) {
+func (s *Server) controlClearFaults(c *call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
 		w.faults.set(nil, s.seed(w.ID))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 var _ = register(map[string]handler{
@@ -35,13 +36,13 @@ func (s *Server) Load(f Fixture) error {
 	return err
 }
 
-func (s *Server) controlFixtures(c *call) (reply, error) {
+func (s *Server) controlFixtures(c *call) (response.Response, error) {
 	name := c.query.Get("name")
 	if name == "" {
 		name = "body"
 	}
 	n, err := s.seedAll(c.world, name, c.body)
-	return reply{body: map[string]int{"accounts": n}}, err
+	return response.Response{Body: map[string]int{"accounts": n}}, err
 }
 
 // seeding is what one account gets.
@@ -121,11 +122,11 @@ func (s *Server) mayMake(known *world, a Account, seen map[string]bool) error {
 	s.mu.Unlock()
 	switch {
 	case seen[a.ID] || seen["\x00"+a.Token]:
-		return invalid("account " + strconv.Quote(a.ID) + ": id and token: accepted is each once")
+		return response.Invalid("account " + strconv.Quote(a.ID) + ": id and token: accepted is each once")
 	case known != nil && a.Token != known.Token && a.Token != derived(a.ID, "token"):
-		return invalid("token: the account is there with another")
+		return response.Invalid("token: the account is there with another")
 	case known == nil && owner != nil:
-		return invalid("token: it opens account " + strconv.Quote(owner.ID))
+		return response.Invalid("token: it opens account " + strconv.Quote(owner.ID))
 	}
 	seen[a.ID], seen["\x00"+a.Token] = true, true
 	return nil
@@ -214,7 +215,7 @@ func (r *fixtureReader) time(key string, raw json.RawMessage) (t time.Time) {
 
 // span is a duration that the schema has looked at; 0 when it is not given.
 func span(text string) time.Duration {
-	d, _ := Duration(text)
+	d, _ := response.Duration(text)
 	return d
 }
 
@@ -240,7 +241,7 @@ func (b *fixtureBody) bytes() []byte {
 		raw, _ := base64.StdEncoding.DecodeString(b.Base64) // the schema has looked at it
 		return raw
 	}
-	return bodyBytes(b.Body)
+	return response.BodyBytes(b.Body)
 }
 
 // request is a publish with these headers, read as the server reads them.
@@ -261,7 +262,7 @@ func (r *fixtureReader) message(m *fixtureMessage) engine.PublishRequest {
 	r.fail("/destination", aim(&out, "body", m.Destination))
 	if m.Queue != "" {
 		if err := aName(&out.Options.Queue, m.Queue); err != nil {
-			r.fail("/queue", fmt.Errorf("%q: %w", shorten(m.Queue), err))
+			r.fail("/queue", fmt.Errorf("%q: %w", response.Shorten(m.Queue), err))
 		}
 	}
 	return out
@@ -303,7 +304,7 @@ func (r *fixtureReader) callback(cb *fixtureCallback) *engine.CallbackInfo {
 	if cb == nil {
 		return nil
 	}
-	return &engine.CallbackInfo{State: cb.State, Status: cb.Status, Header: engine.Header(r.headers(cb.Headers).header), Body: bodyBytes(cb.Body)}
+	return &engine.CallbackInfo{State: cb.State, Status: cb.Status, Header: engine.Header(r.headers(cb.Headers).header), Body: response.BodyBytes(cb.Body)}
 }
 
 // retriesOf is how many retries were made: all, unless the fixture says.
@@ -329,7 +330,7 @@ func (r *fixtureReader) failure(e *fixtureEntry) engine.Failure {
 
 func (r *fixtureReader) run(x *fixtureRun) engine.PastRun {
 	out := engine.PastRun{ID: x.ID, State: engine.RunState(x.State), CreatedAt: r.time("createdAt", x.CreatedAt), EndedAt: r.time("endedAt", x.EndedAt),
-		NextAt: r.time("nextAt", x.NextAt), Request: r.request(x.Headers, x.bytes()), Result: bodyBytes(x.Result)}
+		NextAt: r.time("nextAt", x.NextAt), Request: r.request(x.Headers, x.bytes()), Result: response.BodyBytes(x.Result)}
 	r.fail("/url", aim(&out.Request, "body", x.URL))
 	if out.CreatedAt.IsZero() {
 		out.CreatedAt = r.now
@@ -339,7 +340,7 @@ func (r *fixtureReader) run(x *fixtureRun) engine.PastRun {
 	}
 	out.Request.CallerIP = cmp.Or(x.CallerIP, out.Request.CallerIP)
 	for _, s := range x.Steps {
-		out.Steps = append(out.Steps, engine.Step{Name: s.Name, Type: cmp.Or(s.Type, "Run"), Out: string(bodyBytes(s.Out))})
+		out.Steps = append(out.Steps, engine.Step{Name: s.Name, Type: cmp.Or(s.Type, "Run"), Out: string(response.BodyBytes(s.Out))})
 	}
 	for _, w := range x.Waits {
 		out.Waits = append(out.Waits, engine.WaitRequest{EventID: w.Event, Timeout: w.Timeout})

@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 	"gopkg.in/yaml.v3"
 
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -34,7 +35,7 @@ func (f *fixtureFile) fault(pointer, text string) error {
 	if pointer != "" {
 		where += pointer + ": "
 	}
-	return invalid(where + text)
+	return response.Invalid(where + text)
 }
 
 // at makes an error one at a place of the file. Errors of the engine begin with
@@ -74,7 +75,7 @@ func readFixture(name string, text []byte) (*fixtureFile, []byte, error) {
 		if m := atLine.FindStringSubmatch(said); m != nil {
 			where, said = name+":"+m[1]+": ", m[2]
 		}
-		return nil, nil, invalid(where + strings.Join(strings.Fields(said), " "))
+		return nil, nil, response.Invalid(where + strings.Join(strings.Fields(said), " "))
 	}
 	plain, err := json.Marshal(value)
 	if err != nil {
@@ -102,7 +103,7 @@ func (f *fixtureFile) check(plain []byte) error {
 	breach = f.first(breach)
 	pointer, text := breach.InstanceLocation, breach.Message
 	if node := nodeAt(f.root, pointer); node.Kind == yaml.ScalarNode {
-		text = strconv.Quote(shorten(node.Value)) + ": " + text
+		text = strconv.Quote(response.Shorten(node.Value)) + ": " + text
 	}
 	return f.fault(pointer, accepts(text, breach.AbsoluteKeywordLocation))
 }
@@ -150,7 +151,7 @@ var fixtureSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	c.Draft = jsonschema.Draft2020
 	c.AssertFormat, c.AssertContent = true, true
 	c.Formats["moment"] = textual(func(s string) error { _, err := moment(s, time.Time{}); return err })
-	c.Formats["span"] = textual(func(s string) error { _, err := Duration(s); return err })
+	c.Formats["span"] = textual(func(s string) error { _, err := response.Duration(s); return err })
 	if err := c.AddResource("mem://fixture.schema.json", bytes.NewReader(spec.FixtureSchema)); err != nil {
 		return nil, err
 	}
@@ -171,9 +172,9 @@ func moment(s string, now time.Time) (time.Time, error) {
 		return t, nil
 	}
 	back := strings.HasPrefix(s, "-")
-	d, err := Duration(strings.TrimPrefix(strings.TrimPrefix(s, "-"), "+"))
+	d, err := response.Duration(strings.TrimPrefix(strings.TrimPrefix(s, "-"), "+"))
 	if err != nil || d < 0 {
-		return time.Time{}, fmt.Errorf("time %q: accepted are Unix ms, a time such as 2026-01-01T00:00:00Z, or a distance from now such as -2h", shorten(s))
+		return time.Time{}, fmt.Errorf("time %q: accepted are Unix ms, a time such as 2026-01-01T00:00:00Z, or a distance from now such as -2h", response.Shorten(s))
 	}
 	if back {
 		d = -d

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -21,31 +22,31 @@ var _ = register(map[string]handler{
 	"unpinFlowControlKey":  (*Server).unpinFlowControlKey,
 })
 
-func (s *Server) resumeFlowControlKey(c *call) (reply, error) {
+func (s *Server) resumeFlowControlKey(c *call) (response.Response, error) {
 	return empty, c.account.ResumeFlow(c.vars["flowControlKey"])
 }
 
-func (s *Server) pauseFlowControlKey(c *call) (reply, error) {
+func (s *Server) pauseFlowControlKey(c *call) (response.Response, error) {
 	key, err := flowKeyIn(c)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	return empty, c.account.PauseFlow(key)
 }
 
-func (s *Server) pinFlowControlKey(c *call) (reply, error) {
+func (s *Server) pinFlowControlKey(c *call) (response.Response, error) {
 	f := engine.FlowControl{Parallelism: c.number("parallelism"), Rate: c.number("rate")}
 	if period := c.query.Get("period"); period != "" {
 		if err := parseDuration(&f.Period, period); err != nil || f.Period <= 0 {
-			return reply{}, invalid("query period: accepted is a duration from 1s up, such as 30s or 1m, or seconds")
+			return response.Response{}, response.Invalid("query period: accepted is a duration from 1s up, such as 30s or 1m, or seconds")
 		}
 	}
 	if f == (engine.FlowControl{}) {
-		return reply{}, invalid("pin: nothing to pin; accepted are parallelism, rate and period")
+		return response.Response{}, response.Invalid("pin: nothing to pin; accepted are parallelism, rate and period")
 	}
 	key, err := flowKeyIn(c)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	return empty, c.account.PinFlow(key, f)
 }
@@ -63,40 +64,40 @@ func aFlowKey(to *string, v string) error {
 // flowKeyIn is the key of the path: one segment, escaped.
 func flowKeyIn(c *call) (key string, err error) {
 	if err := aFlowKey(&key, c.vars["flowControlKey"]); err != nil {
-		return "", invalid("flow-control key " + shorten(c.vars["flowControlKey"]) + ": " + err.Error())
+		return "", response.Invalid("flow-control key " + response.Shorten(c.vars["flowControlKey"]) + ": " + err.Error())
 	}
 	return key, nil
 }
 
-func (s *Server) unpinFlowControlKey(c *call) (reply, error) {
+func (s *Server) unpinFlowControlKey(c *call) (response.Response, error) {
 	parallelism, rate := c.flag("parallelism", false), c.flag("rate", false)
 	if !parallelism && !rate {
-		return reply{}, invalid("unpin: nothing to unpin; accepted are parallelism=true and rate=true")
+		return response.Response{}, response.Invalid("unpin: nothing to unpin; accepted are parallelism=true and rate=true")
 	}
 	return empty, c.account.UnpinFlow(c.vars["flowControlKey"], parallelism, rate)
 }
 
-func (s *Server) resetFlowControlRate(c *call) (reply, error) {
+func (s *Server) resetFlowControlRate(c *call) (response.Response, error) {
 	return empty, c.account.ResetFlow(c.vars["flowControlKey"])
 }
 
-func (s *Server) getFlowControlKey(c *call) (reply, error) {
+func (s *Server) getFlowControlKey(c *call) (response.Response, error) {
 	k, err := c.account.FlowKey(c.vars["flowControlKey"])
-	return reply{body: flowBody(k)}, err
+	return response.Response{Body: flowBody(k)}, err
 }
 
-func (s *Server) listFlowControlKeys(c *call) (reply, error) {
+func (s *Server) listFlowControlKeys(c *call) (response.Response, error) {
 	keys := c.account.FlowKeys()
 	list := make([]api.FlowControlKey, len(keys))
 	for i, k := range keys {
 		list[i] = flowBody(k)
 	}
-	return reply{body: list}, nil
+	return response.Response{Body: list}, nil
 }
 
-func (s *Server) getGlobalParallelism(c *call) (reply, error) {
+func (s *Server) getGlobalParallelism(c *call) (response.Response, error) {
 	limit, running := c.account.GlobalParallelism()
-	return reply{body: api.GlobalParallelism{ParallelismMax: limit, ParallelismCount: running}}, nil
+	return response.Response{Body: api.GlobalParallelism{ParallelismMax: limit, ParallelismCount: running}}, nil
 }
 
 func flowBody(k engine.FlowKey) api.FlowControlKey {
@@ -104,7 +105,7 @@ func flowBody(k engine.FlowKey) api.FlowControlKey {
 		FlowControlKey:      k.Key,
 		WaitListSize:        k.Waiting,
 		ParallelismCount:    k.InFlight,
-		ParallelismMax:      some(k.Parallelism),
+		ParallelismMax:      response.Optional(k.Parallelism),
 		IsPaused:            k.Paused,
 		IsPinnedParallelism: &k.PinnedParallelism,
 		IsPinnedRate:        &k.PinnedRate,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -19,45 +20,45 @@ var _ = register(map[string]handler{
 
 // updateURLGroup sets default headers. Configuration among them is read by the
 // same table as that of a publish; the others go on every request to the group.
-func (s *Server) updateURLGroup(c *call) (reply, error) {
+func (s *Server) updateURLGroup(c *call) (response.Response, error) {
 	var body struct {
 		Headers map[string]json.RawMessage `json:"headers"`
 	}
 	if err := json.Unmarshal(c.body, &body); err != nil {
-		return reply{}, invalid("body: " + err.Error())
+		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	headers, err := readHeaders(body.Headers)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	r := engine.PublishRequest{}
 	if err := s.configure(c, &r, headerSettings(headers)); err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	r.Options.Hops = 0 // the defaults of a group are for the publishes of all
 	g, err := c.account.UpdateGroup(c.vars["urlGroupName"], engine.Header(headers), defaults(headers), r.Options)
-	return reply{body: groupBody(g)}, err
+	return response.Response{Body: groupBody(g)}, err
 }
 
-func (s *Server) addURLGroupEndpoints(c *call) (reply, error) {
+func (s *Server) addURLGroupEndpoints(c *call) (response.Response, error) {
 	endpoints, err := endpoints(c, true)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	g, err := c.account.AddEndpoints(c.vars["urlGroupName"], endpoints)
-	return reply{body: groupBody(g)}, err
+	return response.Response{Body: groupBody(g)}, err
 }
 
-func (s *Server) removeURLGroupEndpoints(c *call) (reply, error) {
+func (s *Server) removeURLGroupEndpoints(c *call) (response.Response, error) {
 	endpoints, err := endpoints(c, false)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	return empty, c.account.RemoveEndpoints(c.vars["urlGroupName"], endpoints)
 }
 
 // empty is the answer of an operation that has nothing to say.
-var empty = reply{body: struct{}{}}
+var empty = response.Response{Body: struct{}{}}
 
 // endpoints reads the endpoints of the body; new ones need a URL.
 func endpoints(c *call, needURL bool) ([]engine.Endpoint, error) {
@@ -65,7 +66,7 @@ func endpoints(c *call, needURL bool) ([]engine.Endpoint, error) {
 		Endpoints []engine.Endpoint `json:"endpoints"`
 	}
 	if err := json.Unmarshal(c.body, &body); err != nil {
-		return nil, invalid("body: " + err.Error())
+		return nil, response.Invalid("body: " + err.Error())
 	}
 	for i, e := range body.Endpoints {
 		if needURL {
@@ -73,49 +74,42 @@ func endpoints(c *call, needURL bool) ([]engine.Endpoint, error) {
 				return nil, err
 			}
 		} else if e.URL == "" && e.Name == "" {
-			return nil, invalid(fmt.Sprintf("body /endpoints/%d: neither name nor url; accepted is either", i))
+			return nil, response.Invalid(fmt.Sprintf("body /endpoints/%d: neither name nor url; accepted is either", i))
 		}
 	}
 	return body.Endpoints, nil
 }
 
-func (s *Server) listURLGroups(c *call) (reply, error) {
+func (s *Server) listURLGroups(c *call) (response.Response, error) {
 	groups := c.account.Groups()
 	list := make([]api.URLGroup, len(groups))
 	for i, g := range groups {
 		list[i] = groupBody(g)
 	}
-	return reply{body: list}, nil
+	return response.Response{Body: list}, nil
 }
 
-func (s *Server) getURLGroup(c *call) (reply, error) {
+func (s *Server) getURLGroup(c *call) (response.Response, error) {
 	g, err := c.account.Group(c.vars["urlGroupName"])
-	return reply{body: groupBody(g)}, err
+	return response.Response{Body: groupBody(g)}, err
 }
 
-func (s *Server) deleteURLGroup(c *call) (reply, error) {
+func (s *Server) deleteURLGroup(c *call) (response.Response, error) {
 	return empty, c.account.DeleteGroup(c.vars["urlGroupName"])
 }
 
 func groupBody(g engine.Group) api.URLGroup {
 	endpoints := make([]api.Endpoint, len(g.Endpoints))
 	for i, e := range g.Endpoints {
-		endpoints[i] = api.Endpoint{Name: some(e.Name), Url: some(e.URL)}
+		endpoints[i] = api.Endpoint{Name: response.Optional(e.Name), Url: response.Optional(e.URL)}
 	}
 	return api.URLGroup{
 		Name:      g.Name,
 		CreatedAt: g.CreatedAt.UnixMilli(),
 		UpdatedAt: g.UpdatedAt.UnixMilli(),
 		Endpoints: endpoints,
-		Headers:   headerMap(g.Headers),
+		Headers:   response.HeaderMap(g.Headers),
 	}
 }
 
 // headerMap is a header on the wire, absent when empty.
-func headerMap(h engine.Header) *api.HeaderMap {
-	if len(h) == 0 {
-		return nil
-	}
-	m := api.HeaderMap(h)
-	return &m
-}

@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 // hopsHeader counts the deliveries of this server to itself that led to a
@@ -31,10 +33,10 @@ func (s *Server) admitDelivery(c *call) error {
 	if c.op.Area == "control_url" && c.op.Tag != "sink" {
 		const advice = "a delivery must not call the control API; deliver to a sink, such as /_understudy/sink/status/200, or call the control API "
 		if s.delivery.connections.made(c.request) {
-			return errForbidden(advice + "directly")
+			return response.Forbidden(advice + "directly")
 		}
 		if name := s.deliveryHeader(c.header); name != "" {
-			return errForbidden("header " + name + ": " + advice + "without this header")
+			return response.Forbidden("header " + name + ": " + advice + "without this header")
 		}
 		return nil
 	}
@@ -45,8 +47,8 @@ func (s *Server) admitDelivery(c *call) error {
 	c.hops, _ = strconv.Atoi(carried)
 	if c.hops > maxHops {
 		id := c.header.Get(configPrefix + "Message-Id")
-		s.cfg.Log.Warn("loop cut: messages are delivered to this server and create others without end", "message", id, "path", shorten(c.request.URL.Path), "hops", c.hops, "limit", maxHops)
-		return errLoop(fmt.Sprintf("loop: message %s is the end of a chain of %d messages, each created by the delivery of the one before to this server; the limit is %d", id, c.hops, maxHops))
+		s.cfg.Log.Warn("loop cut: messages are delivered to this server and create others without end", "message", id, "path", response.Shorten(c.request.URL.Path), "hops", c.hops, "limit", maxHops)
+		return response.Loop(fmt.Sprintf("loop: message %s is the end of a chain of %d messages, each created by the delivery of the one before to this server; the limit is %d", id, c.hops, maxHops))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
@@ -296,7 +297,7 @@ func (j *journal[T, E]) since(position int) (entries []T, end int, more <-chan s
 
 // follow streams the entries of a journal as they come. shown is nil for those
 // that nobody asked for.
-func follow[T any, E entry[T]](s *Server, j *journal[T, E], shown func(T) any) reply {
+func follow[T any, E entry[T]](s *Server, j *journal[T, E], shown func(T) any) response.Response {
 	position := j.end()
 	return s.stream("entry", 0, func() (events []sent, more <-chan struct{}) {
 		entries, now, more := j.since(position)

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 var _ = register(map[string]handler{
@@ -44,7 +46,7 @@ func (s *Server) greetStore() {
 
 // kvCall lets the account's store answer: it has its own rules for tokens,
 // statuses and bodies.
-func (s *Server) kvCall(c *call) (reply, error) {
+func (s *Server) kvCall(c *call) (response.Response, error) {
 	path := "/" + strings.TrimPrefix(strings.TrimPrefix(c.op.Path, kvPath), "/")
 	if command, ok := c.vars["command"]; ok {
 		path = "/" + command
@@ -52,7 +54,7 @@ func (s *Server) kvCall(c *call) (reply, error) {
 	r, u := *c.request, url.URL{RawPath: path, RawQuery: c.raw}
 	var err error
 	if u.Path, err = url.PathUnescape(path); err != nil {
-		return reply{}, invalid("path: " + err.Error())
+		return response.Response{}, response.Invalid("path: " + err.Error())
 	}
 	r.URL, r.Header, r.Body = &u, c.header, io.NopCloser(bytes.NewReader(c.body))
 	answer := captured{header: http.Header{}}
@@ -60,7 +62,7 @@ func (s *Server) kvCall(c *call) (reply, error) {
 	if mode := s.clockMode(c.world); mode != "real" {
 		answer.header.Set(clockHeader, mode)
 	}
-	return reply{status: answer.status, header: answer.header, body: answer.body.Bytes()}, nil
+	return response.Response{Status: answer.status, Header: answer.header, Body: answer.body.Bytes()}, nil
 }
 
 // kvWorld is the account whose store a request opens. Its token stands in the

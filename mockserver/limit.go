@@ -10,6 +10,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/ratelimit"
 	"github.com/understudy-mock/understudy/mockserver/kv"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 var _ = register(map[string]handler{
@@ -31,12 +32,12 @@ type limitBody struct {
 // controlLimits lists what rate limiters count in the account's key-value store,
 // the latest first. The store knows counters only, so the limits are those that
 // a limiter last told; one that has told none is not listed.
-func (s *Server) controlLimits(c *call) (reply, error) {
+func (s *Server) controlLimits(c *call) (response.Response, error) {
 	list, err := s.limits(c.request.Context(), c.world)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
-	return reply{body: map[string]any{"limits": list}}, nil
+	return response.Response{Body: map[string]any{"limits": list}}, nil
 }
 
 // maxLimits is how many keys are listed.
@@ -194,10 +195,10 @@ func pair(reply any) (first, second int64, there bool) {
 }
 
 // controlClearLimits gives back what limiters have taken, of one key or of all.
-func (s *Server) controlClearLimits(c *call) (reply, error) {
+func (s *Server) controlClearLimits(c *call) (response.Response, error) {
 	list, err := s.limits(c.request.Context(), c.world)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	wanted := c.query["key"]
 	for _, l := range list {
@@ -205,7 +206,7 @@ func (s *Server) controlClearLimits(c *call) (reply, error) {
 			continue
 		}
 		if _, err := c.world.kv.Do(c.request.Context(), append([]string{"DEL"}, l.store...)); err != nil {
-			return reply{}, fmt.Errorf("key-value store: %w", err)
+			return response.Response{}, fmt.Errorf("key-value store: %w", err)
 		}
 	}
 	return empty, nil

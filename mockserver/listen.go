@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 // Run starts a stand-in and listens. Close stops it.
@@ -119,6 +120,9 @@ func (s *Server) url(i int) string {
 	}
 	return "http://" + Reachable(s.listeners[i].Addr())
 }
+
+// Duration reads a duration of the interface (1d12h) or of Go (1h30m, 250ms).
+func Duration(s string) (time.Duration, error) { return response.Duration(s) }
 
 // Reachable is an address that a client on this machine can use: a listener on
 // all interfaces has none of its own, but takes those of IPv4 loopback, since

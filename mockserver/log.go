@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -37,25 +38,25 @@ func (c *call) logFilter(states []string) (engine.Filter, error) {
 		case slices.Contains(states, state):
 			wanted = append(wanted, state)
 		default:
-			return f, invalid(fmt.Sprintf("query state %q: accepted are %s", state, strings.Join(states, ", ")),
-				problem("query", "state", fmt.Sprintf("%q", state), "is not a state", strings.Join(states, ", ")))
+			return f, response.Invalid(fmt.Sprintf("query state %q: accepted are %s", state, strings.Join(states, ", ")),
+				response.Problem("query", "state", fmt.Sprintf("%q", state), "is not a state", strings.Join(states, ", ")))
 		}
 	}
 	f.States = wanted
 	return f, nil
 }
 
-func (s *Server) listLogs(c *call) (reply, error) {
+func (s *Server) listLogs(c *call) (response.Response, error) {
 	cursor, events, err := messageLog(c)
-	return reply{body: struct {
+	return response.Response{Body: struct {
 		Cursor string         `json:"cursor,omitempty"`
 		Logs   []api.LogEvent `json:"logs"`
 	}{cursor, events}}, err
 }
 
-func (s *Server) listEvents(c *call) (reply, error) {
+func (s *Server) listEvents(c *call) (response.Response, error) {
 	cursor, events, err := messageLog(c)
-	return reply{body: struct {
+	return response.Response{Body: struct {
 		Cursor string         `json:"cursor,omitempty"`
 		Events []api.LogEvent `json:"events"`
 	}{cursor, events}}, err
@@ -71,7 +72,7 @@ func messageLog(c *call) (cursor string, events []api.LogEvent, err error) {
 	events = make([]api.LogEvent, len(p.Items))
 	for i := range p.Items {
 		events[i] = logBody(&p.Items[i])
-		events[i].Body, events[i].BodyBase64 = some(base64.StdEncoding.EncodeToString(p.Items[i].Message.Body)), nil // clients decode it
+		events[i].Body, events[i].BodyBase64 = response.Optional(base64.StdEncoding.EncodeToString(p.Items[i].Message.Body)), nil // clients decode it
 	}
 	return p.Cursor, events, err
 }
@@ -80,16 +81,16 @@ func messageLog(c *call) (cursor string, events []api.LogEvent, err error) {
 func logBody(e *engine.Event) api.LogEvent {
 	m := e.Message
 	var out api.LogEvent
-	copyFields(&out, messageFields(m))
+	response.CopyFields(&out, messageFields(m))
 	out.Time = e.Time.UnixMilli()
 	out.State = api.MessageState(e.State)
-	out.NextDeliveryTime = ms(e.NextAt)
+	out.NextDeliveryTime = response.Millis(e.NextAt)
 	out.RetryDelayExpr = out.RetryDelayExpression // clients differ in the name
-	out.Error, out.DlqId, out.RetryRule = some(e.Error), some(e.DLQID), some(e.Rule)
+	out.Error, out.DlqId, out.RetryRule = response.Optional(e.Error), response.Optional(e.DLQID), response.Optional(e.Rule)
 	if e.Outcome != nil {
-		out.ResponseStatus, out.ResponseHeaders = some(e.Outcome.Status), headerMap(e.Outcome.Header)
-		out.ResponseBody, _ = bodyText(e.Outcome.Body)
-		out.ResponseBodyNote = some(e.Outcome.Note)
+		out.ResponseStatus, out.ResponseHeaders = response.Optional(e.Outcome.Status), response.HeaderMap(e.Outcome.Header)
+		out.ResponseBody, _ = response.BodyText(e.Outcome.Body)
+		out.ResponseBodyNote = response.Optional(e.Outcome.Note)
 	}
 	if m.Dropped > 0 || e.Outcome != nil && e.Outcome.Dropped > 0 {
 		out.BodyDropped = new(true)
@@ -97,10 +98,10 @@ func logBody(e *engine.Event) api.LogEvent {
 	return out
 }
 
-func (s *Server) listWorkflowMessageLogs(c *call) (reply, error) {
+func (s *Server) listWorkflowMessageLogs(c *call) (response.Response, error) {
 	f, err := c.logFilter(append(slices.Clone(messageStates), runStates...))
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	f.WorkflowOnly = true
 	p, err := c.account.Events(f)
@@ -108,7 +109,7 @@ func (s *Server) listWorkflowMessageLogs(c *call) (reply, error) {
 	for i := range p.Items {
 		events[i] = eventBody(&p.Items[i])
 	}
-	return reply{body: struct {
+	return response.Response{Body: struct {
 		Cursor string              `json:"cursor,omitempty"`
 		Events []api.WorkflowEvent `json:"events"`
 	}{p.Cursor, events}}, err
@@ -123,8 +124,8 @@ func eventBody(e *engine.Event) api.WorkflowEvent {
 		WorkflowRunId:     e.Run.ID,
 		WorkflowUrl:       e.Run.URL,
 		WorkflowCreatedAt: e.Run.CreatedAt.UnixMilli(),
-		NextDeliveryTime:  ms(e.NextAt),
-		DlqId:             some(e.DLQID),
+		NextDeliveryTime:  response.Millis(e.NextAt),
+		DlqId:             response.Optional(e.DLQID),
 	}
 	if e.Step != nil {
 		step := stepBody(e.Step)
@@ -132,21 +133,21 @@ func eventBody(e *engine.Event) api.WorkflowEvent {
 	}
 	if e.Message != nil {
 		showOptions(e.Message.Options, &out)
-		out.CallerIp = some(e.Message.CallerIP)
+		out.CallerIp = response.Optional(e.Message.CallerIP)
 	}
 	switch e.State {
 	case string(engine.Errored):
-		out.Error = some(e.Error)
-		out.Headers = headerMap(e.Message.Forward)
+		out.Error = response.Optional(e.Error)
+		out.Headers = response.HeaderMap(e.Message.Forward)
 		if o := e.Outcome; o != nil {
-			out.ResponseStatus, out.ResponseHeaders = some(o.Status), headerMap(o.Header)
-			out.ResponseBody, _ = bodyText(o.Body)
-			out.ResponseBodyNote = some(o.Note)
+			out.ResponseStatus, out.ResponseHeaders = response.Optional(o.Status), response.HeaderMap(o.Header)
+			out.ResponseBody, _ = response.BodyText(o.Body)
+			out.ResponseBodyNote = response.Optional(o.Note)
 		}
 	case string(engine.RunStarted):
 		if e.Invoker != nil {
-			out.InvokerWorkflowRunId, out.InvokerWorkflowUrl = some(e.Invoker.ID), some(e.Invoker.URL)
-			out.InvokerWorkflowCreatedAt = ms(e.Invoker.CreatedAt)
+			out.InvokerWorkflowRunId, out.InvokerWorkflowUrl = response.Optional(e.Invoker.ID), response.Optional(e.Invoker.URL)
+			out.InvokerWorkflowCreatedAt = response.Millis(e.Invoker.CreatedAt)
 		}
 	case string(engine.RunSuccess):
 		response := string(e.Result)
@@ -158,25 +159,25 @@ func eventBody(e *engine.Event) api.WorkflowEvent {
 // stepBody is stepInfo on the wire (names decided: 4).
 func stepBody(s *engine.Step) api.StepInfo {
 	out := api.StepInfo{
-		StepId:              some(s.ID),
-		StepName:            some(s.Name),
-		CallType:            some(s.CallType),
-		MessageId:           some(s.MessageID),
-		Out:                 some(s.Out),
-		Concurrent:          some(s.Concurrent),
-		TargetStep:          some(s.TargetStep),
-		CreatedAt:           ms(s.CreatedAt),
-		SleepUntil:          ms(s.SleepUntil),
-		CallUrl:             some(s.CallURL),
-		CallMethod:          some(s.CallMethod),
-		CallHeaders:         headerMap(s.CallHeader),
-		CallBody:            some(s.CallBody),
-		CallResponseStatus:  some(s.CallStatus),
-		CallResponseBody:    some(s.CallResponseBody),
-		CallResponseHeaders: headerMap(s.CallResponseHeader),
-		WaitEventId:         some(s.WaitEventID),
-		WaitTimeoutDeadline: ms(s.WaitDeadline),
-		WaitTimeoutDuration: some(s.WaitFor),
+		StepId:              response.Optional(s.ID),
+		StepName:            response.Optional(s.Name),
+		CallType:            response.Optional(s.CallType),
+		MessageId:           response.Optional(s.MessageID),
+		Out:                 response.Optional(s.Out),
+		Concurrent:          response.Optional(s.Concurrent),
+		TargetStep:          response.Optional(s.TargetStep),
+		CreatedAt:           response.Millis(s.CreatedAt),
+		SleepUntil:          response.Millis(s.SleepUntil),
+		CallUrl:             response.Optional(s.CallURL),
+		CallMethod:          response.Optional(s.CallMethod),
+		CallHeaders:         response.HeaderMap(s.CallHeader),
+		CallBody:            response.Optional(s.CallBody),
+		CallResponseStatus:  response.Optional(s.CallStatus),
+		CallResponseBody:    response.Optional(s.CallResponseBody),
+		CallResponseHeaders: response.HeaderMap(s.CallResponseHeader),
+		WaitEventId:         response.Optional(s.WaitEventID),
+		WaitTimeoutDeadline: response.Millis(s.WaitDeadline),
+		WaitTimeoutDuration: response.Optional(s.WaitFor),
 		WaitTimeout:         s.WaitTimedOut,
 	}
 	if s.Type != "" {
@@ -188,9 +189,9 @@ func stepBody(s *engine.Step) api.StepInfo {
 		out.SleepFor = &millis
 	}
 	if s.Invoked != nil {
-		out.InvokedWorkflowRunId, out.InvokedWorkflowUrl = some(s.Invoked.ID), some(s.Invoked.URL)
-		out.InvokedWorkflowCreatedAt = ms(s.Invoked.CreatedAt)
-		out.InvokedWorkflowRunBody, out.InvokedWorkflowRunHeaders = some(s.InvokedBody), headerMap(s.InvokedHeader)
+		out.InvokedWorkflowRunId, out.InvokedWorkflowUrl = response.Optional(s.Invoked.ID), response.Optional(s.Invoked.URL)
+		out.InvokedWorkflowCreatedAt = response.Millis(s.Invoked.CreatedAt)
+		out.InvokedWorkflowRunBody, out.InvokedWorkflowRunHeaders = response.Optional(s.InvokedBody), response.HeaderMap(s.InvokedHeader)
 	}
 	return out
 }

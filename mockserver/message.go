@@ -1,16 +1,14 @@
 package mockserver
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"net/url"
-	"reflect"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -23,41 +21,41 @@ var _ = register(map[string]handler{
 	"rotateSigningKeys": (*Server).rotateSigningKeys,
 })
 
-func (s *Server) getMessage(c *call) (reply, error) {
+func (s *Server) getMessage(c *call) (response.Response, error) {
 	m, err := c.account.Message(c.vars["messageId"])
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	state := api.MessageState(m.State)
-	out := api.Message{State: &state, Retried: some(m.Retried), NextDeliveryTime: ms(m.NextAt)}
-	copyFields(&out, messageFields(&m))
-	return reply{body: out}, nil
+	out := api.Message{State: &state, Retried: response.Optional(m.Retried), NextDeliveryTime: response.Millis(m.NextAt)}
+	response.CopyFields(&out, messageFields(&m))
+	return response.Response{Body: out}, nil
 }
 
-func (s *Server) cancelMessage(c *call) (reply, error) {
-	return reply{body: map[string]int{"cancelled": 1}}, c.account.Cancel(c.vars["messageId"])
+func (s *Server) cancelMessage(c *call) (response.Response, error) {
+	return response.Response{Body: map[string]int{"cancelled": 1}}, c.account.Cancel(c.vars["messageId"])
 }
 
-func (s *Server) cancelMessages(c *call) (reply, error) {
+func (s *Server) cancelMessages(c *call) (response.Response, error) {
 	if err := c.mergeBody(); err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	n, err := c.account.CancelMessages(c.filter())
-	return reply{body: map[string]int{"cancelled": n}}, err
+	return response.Response{Body: map[string]int{"cancelled": n}}, err
 }
 
-func (s *Server) getSigningKeys(c *call) (reply, error) {
+func (s *Server) getSigningKeys(c *call) (response.Response, error) {
 	current, next := c.account.Keys()
 	return signingKeys(c, current, next), nil
 }
 
-func (s *Server) rotateSigningKeys(c *call) (reply, error) {
+func (s *Server) rotateSigningKeys(c *call) (response.Response, error) {
 	current, next, err := c.account.RotateKeys()
 	return signingKeys(c, current, next), err
 }
 
-func signingKeys(c *call, current, next string) reply {
-	return reply{body: api.SigningKeys{Current: c.dialect.SigningKey(current), Next: c.dialect.SigningKey(next)}}
+func signingKeys(c *call, current, next string) response.Response {
+	return response.Response{Body: api.SigningKeys{Current: c.dialect.SigningKey(current), Next: c.dialect.SigningKey(next)}}
 }
 
 // filter reads the filters that lists and bulk operations share. Both
@@ -106,7 +104,7 @@ func (c *call) mergeBody() error {
 	}
 	var fields map[string]any
 	if err := json.Unmarshal(c.body, &fields); err != nil {
-		return invalid("body: " + err.Error())
+		return response.Invalid("body: " + err.Error())
 	}
 	merged := url.Values{}
 	maps.Copy(merged, c.query)
@@ -137,7 +135,7 @@ func (c *call) mergeBody() error {
 		}
 	}
 	if len(problems) > 0 {
-		return refused(problems)
+		return response.Refused(problems)
 	}
 	return nil
 }
@@ -155,53 +153,16 @@ func plain(v any) (text string, ok bool) {
 	return "", false
 }
 
-// copyFields copies the fields of one response body into another by name, so
-// that what messages, DLQ entries and logs share is mapped once. A field may be
-// optional in one of the two; what only one has stays as it is.
-func copyFields(to, from any) {
-	source, target := reflect.ValueOf(from), reflect.ValueOf(to).Elem()
-	for i := range source.NumField() {
-		value := source.Field(i)
-		optional := value.Kind() == reflect.Pointer
-		if optional && value.IsNil() {
-			continue
-		}
-		field := target.FieldByName(source.Type().Field(i).Name)
-		switch {
-		case !field.IsValid():
-		case value.CanConvert(field.Type()):
-			field.Set(value.Convert(field.Type()))
-		case optional:
-			field.Set(value.Elem().Convert(field.Type()))
-		default:
-			pointer := reflect.New(field.Type().Elem())
-			pointer.Elem().Set(value.Convert(field.Type().Elem()))
-			field.Set(pointer)
-		}
-	}
-}
-
 // messageFields is what every view of a message shows: absent rather than empty.
 func messageFields(m *engine.Message) api.Message {
 	var out api.Message
 	showOptions(m.Options, &out)
-	out.MessageId, out.Url, out.Method, out.Header = m.ID, m.URL, m.Method, headerMap(m.Forward)
-	out.MaxRetries, out.NotBefore, out.CreatedAt = &m.MaxRetries, ms(m.NotBefore), m.CreatedAt.UnixMilli()
-	out.TopicName, out.EndpointName, out.ScheduleId = some(m.Group), some(m.EndpointName), some(m.ScheduleID)
-	out.CallerIP, out.WorkflowRunId = some(m.CallerIP), some(m.RunID)
-	out.Body, out.BodyBase64 = bodyText(m.Body)
+	out.MessageId, out.Url, out.Method, out.Header = m.ID, m.URL, m.Method, response.HeaderMap(m.Forward)
+	out.MaxRetries, out.NotBefore, out.CreatedAt = &m.MaxRetries, response.Millis(m.NotBefore), m.CreatedAt.UnixMilli()
+	out.TopicName, out.EndpointName, out.ScheduleId = response.Optional(m.Group), response.Optional(m.EndpointName), response.Optional(m.ScheduleID)
+	out.CallerIP, out.WorkflowRunId = response.Optional(m.CallerIP), response.Optional(m.RunID)
+	out.Body, out.BodyBase64 = response.BodyText(m.Body)
 	return out
-}
-
-// bodyText is a body as text, or as base64 when it is not UTF-8.
-func bodyText(b []byte) (text, encoded *string) {
-	if len(b) == 0 {
-		return nil, nil
-	}
-	if utf8.Valid(b) {
-		return some(string(b)), nil
-	}
-	return nil, some(base64.StdEncoding.EncodeToString(b))
 }
 
 // merged lays one header over another.

@@ -4,6 +4,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 var _ = register(map[string]handler{"controlMetrics": (*Server).controlMetrics})
@@ -50,7 +52,7 @@ var gauges = []gauge{
 
 // controlMetrics is the server's figures in the text format of Prometheus, with
 // those of the Go runtime and of the process.
-func (s *Server) controlMetrics(*call) (reply, error) {
+func (s *Server) controlMetrics(*call) (response.Response, error) {
 	registry := prometheus.NewRegistry()
 	all := []prometheus.Collector{collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
 	for _, g := range gauges {
@@ -58,8 +60,8 @@ func (s *Server) controlMetrics(*call) (reply, error) {
 	}
 	for _, c := range all {
 		if err := registry.Register(c); err != nil {
-			return reply{}, err
+			return response.Response{}, err
 		}
 	}
-	return reply{stream: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP}, nil
+	return response.Response{Stream: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP}, nil
 }

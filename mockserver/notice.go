@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
@@ -58,7 +59,7 @@ func outcomeText(o *engine.Outcome) string {
 	text := strings.TrimSpace(strconv.Itoa(o.Status) + " " + http.StatusText(o.Status))
 	line, _, _ := strings.Cut(strings.TrimSpace(string(o.Body[:min(len(o.Body), 1<<10)])), "\n")
 	if line = strings.ToValidUTF8(line, "?"); line != "" {
-		text += ": " + shorten(line)
+		text += ": " + response.Shorten(line)
 	}
 	return text
 }
@@ -76,9 +77,9 @@ func (s *Server) pageURL(w *world, view string) string {
 func (s *Server) tellRequest(c *call, x *Exchange, err error) {
 	text, reason, status := "request accepted with a warning", c.warning(), 0
 	if err != nil {
-		e := branded(c.dialect, failure(err))
-		text, reason, status = "request refused", e.text, e.status
-		if !e.refusal() {
+		e := response.Branded(c.dialect, response.Failure(err))
+		text, reason, status = "request refused", e.Text, e.Status
+		if !e.Refusal() {
 			return // the server's own are logged as such
 		}
 	}
@@ -86,7 +87,7 @@ func (s *Server) tellRequest(c *call, x *Exchange, err error) {
 	if reason == "" || !log.Enabled(context.Background(), slog.LevelWarn) {
 		return
 	}
-	attrs := []slog.Attr{slog.String("reason", reason), slog.String("method", x.Method), slog.String("path", shorten(x.Path))}
+	attrs := []slog.Attr{slog.String("reason", reason), slog.String("method", x.Method), slog.String("path", response.Shorten(x.Path))}
 	if status > 0 {
 		attrs = append(attrs, slog.Int("status", status))
 	}

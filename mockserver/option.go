@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 // option is one configuration value on the wire. What the engine does with it is
@@ -33,7 +34,9 @@ var options = []option{
 	{"Deduplication-Id", func(o *engine.Options, v string) error { return text(&o.DedupID, v, 1024) }, nil},
 	{
 		"Delay", func(o *engine.Options, v string) error { return parseDuration(&o.Delay, v) },
-		func(o *engine.Options) any { return struct{ Delay *int }{some(int(o.Delay / time.Second))} },
+		func(o *engine.Options) any {
+			return struct{ Delay *int }{response.Optional(int(o.Delay / time.Second))}
+		},
 	},
 	{
 		"Failure-Callback", func(o *engine.Options, v string) error { return callbackURL(&o.FailureCallback, v) },
@@ -47,14 +50,16 @@ var options = []option{
 	{"Not-Before", notBefore, nil}, // answers show the time that follows from it and the delay
 	{
 		"Queue-Name", func(o *engine.Options, v string) error { return aName(&o.Queue, v) },
-		func(o *engine.Options) any { return struct{ QueueName *string }{some(o.Queue)} },
+		func(o *engine.Options) any { return struct{ QueueName *string }{response.Optional(o.Queue)} },
 	},
 	{"Redact-Fields", redactFields, nil},
 	{"Retries", retries, showRetries},
 	{"Retry-Delay", retryDelay, showRetryDelay},
 	{
 		"Timeout", parseTimeout,
-		func(o *engine.Options) any { return struct{ Timeout *int }{some(int(o.Timeout / time.Second))} },
+		func(o *engine.Options) any {
+			return struct{ Timeout *int }{response.Optional(int(o.Timeout / time.Second))}
+		},
 	},
 }
 
@@ -62,7 +67,7 @@ var options = []option{
 func showOptions(o *engine.Options, answer any) {
 	for i := range options {
 		if show := options[i].show; show != nil {
-			copyFields(answer, show(o))
+			response.CopyFields(answer, show(o))
 		}
 	}
 }
@@ -126,7 +131,7 @@ func callbackOf(c *engine.Callback) *string {
 	if c == nil {
 		return nil
 	}
-	return some(c.URL)
+	return response.Optional(c.URL)
 }
 
 func callbackURL(to **engine.Callback, v string) error {
@@ -170,7 +175,7 @@ func showRetryDelay(o *engine.Options) any {
 	if o.RetryDelay == nil {
 		return struct{}{}
 	}
-	return struct{ RetryDelayExpression *string }{some(o.RetryDelay.String())}
+	return struct{ RetryDelayExpression *string }{response.Optional(o.RetryDelay.String())}
 }
 
 var unixSeconds = regexp.MustCompile(`^\d{1,11}(\.\d+)?$`)
@@ -273,10 +278,10 @@ func flowValue(o *engine.Options, v string) error {
 		case "rate":
 			f.Rate, err = wholeNumber(value, 1, most)
 		default:
-			return refusal{fmt.Sprintf("names %q", shorten(name)), accepted}
+			return refusal{fmt.Sprintf("names %q", response.Shorten(name)), accepted}
 		}
 		if err != nil {
-			return refusal{fmt.Sprintf("has a %s of %q", name, shorten(value)), accepted}
+			return refusal{fmt.Sprintf("has a %s of %q", name, response.Shorten(value)), accepted}
 		}
 	}
 	if f.Rate == 0 && f.Parallelism == 0 {
@@ -289,7 +294,7 @@ func showFlowKey(o *engine.Options) any {
 	if o.Flow == nil {
 		return struct{}{}
 	}
-	return struct{ FlowControlKey *string }{some(o.Flow.Key)}
+	return struct{ FlowControlKey *string }{response.Optional(o.Flow.Key)}
 }
 
 // showFlowValue shows the parts; the period is 1 s when not given.
@@ -297,8 +302,8 @@ func showFlowValue(o *engine.Options) any {
 	if o.Flow == nil {
 		return struct{}{}
 	}
-	rate, period := some(o.Flow.Rate), int(max(o.Flow.Period, time.Second)/time.Second)
-	return struct{ Rate, RatePerSecond, Parallelism, Period *int }{rate, rate, some(o.Flow.Parallelism), &period}
+	rate, period := response.Optional(o.Flow.Rate), int(max(o.Flow.Period, time.Second)/time.Second)
+	return struct{ Rate, RatePerSecond, Parallelism, Period *int }{rate, rate, response.Optional(o.Flow.Parallelism), &period}
 }
 
 func redactFields(o *engine.Options, v string) error {
@@ -314,7 +319,7 @@ func redactFields(o *engine.Options, v string) error {
 		case isHeader && strings.HasSuffix(name, "]") && len(name) > 1:
 			o.Redact.Names = append(o.Redact.Names, textproto.CanonicalMIMEHeaderKey(strings.TrimSuffix(name, "]")))
 		default:
-			return refusal{fmt.Sprintf("names %q", shorten(field)), "body, header and header[NAME], separated by commas"}
+			return refusal{fmt.Sprintf("names %q", response.Shorten(field)), "body, header and header[NAME], separated by commas"}
 		}
 	}
 	return nil

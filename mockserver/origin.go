@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -95,7 +96,7 @@ func crossSite(c *call) error {
 	h := c.request.Header
 	for _, origin := range h.Values("Origin") {
 		if !welcomeOrigin(origin, c.request.Host) {
-			return errForbidden("header Origin: invalid value " + strconv.Quote(shorten(origin)) + ": must be an origin on loopback or that of the server; a page of another site must not call this")
+			return response.Forbidden("header Origin: invalid value " + strconv.Quote(response.Shorten(origin)) + ": must be an origin on loopback or that of the server; a page of another site must not call this")
 		}
 	}
 	if len(h.Values("Origin")) > 0 || c.visit() {
@@ -103,12 +104,12 @@ func crossSite(c *call) error {
 	}
 	if from := h.Get("Referer"); from != "" {
 		if u, err := url.Parse(from); err != nil || !welcomeOrigin(u.Scheme+"://"+u.Host, c.request.Host) {
-			return errForbidden("header Referer: must be a page on loopback or of the server; a page of another site must not call this")
+			return response.Forbidden("header Referer: must be a page on loopback or of the server; a page of another site must not call this")
 		}
 		return nil
 	}
 	if from := h.Get("Sec-Fetch-Site"); from != "" && from != "none" && from != "same-origin" {
-		return errForbidden("header Sec-Fetch-Site: invalid value " + strconv.Quote(shorten(from)) + ": must be none or same-origin; a page of another site must not call this")
+		return response.Forbidden("header Sec-Fetch-Site: invalid value " + strconv.Quote(response.Shorten(from)) + ": must be none or same-origin; a page of another site must not call this")
 	}
 	return nil
 }
@@ -123,7 +124,7 @@ func (c *call) visit() bool {
 // send it.
 func (s *Server) admitPublic(c *call) error {
 	if localAddr(c.request.RemoteAddr) && !s.knownHost(c.request.Host) {
-		return errForbidden("header Host: invalid value " + strconv.Quote(shorten(c.request.Host)) + ": must be a name of this machine, such as localhost, with a public token; --account gives the account a token of its own")
+		return response.Forbidden("header Host: invalid value " + strconv.Quote(response.Shorten(c.request.Host)) + ": must be a name of this machine, such as localhost, with a public token; --account gives the account a token of its own")
 	}
 	return crossSite(c)
 }
@@ -141,5 +142,5 @@ func (s *Server) admitSink(c *call) error {
 	if c.op.Tag != "sink" || localAddr(c.request.RemoteAddr) || s.delivery.connections.made(c.request) || s.mayControl(c) || s.byToken(bearer(c.header)) != nil {
 		return nil
 	}
-	return errUnauthorized("Bearer", c.op.ID+": off loopback, a sink is open to deliveries of this server, and to others with Authorization: Bearer and a token of an account")
+	return response.Unauthorized("Bearer", c.op.ID+": off loopback, a sink is open to deliveries of this server, and to others with Authorization: Bearer and a token of an account")
 }

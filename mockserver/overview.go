@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 var _ = register(map[string]handler{"controlOverview": (*Server).controlOverview})
@@ -66,7 +67,7 @@ func (s *Server) overview(w *world) (overviewBody, <-chan struct{}) {
 	clock := s.clockBody(w)
 	wall := s.wall.Now()
 	return overviewBody{
-		Account: w.ID, Clock: clockBody{clock.Mode, o.Now.UnixMilli()}, Real: wall.UnixMilli(), NextDue: ms(o.NextDue),
+		Account: w.ID, Clock: clockBody{clock.Mode, o.Now.UnixMilli()}, Real: wall.UnixMilli(), NextDue: response.Millis(o.NextDue),
 		Messages: o.Messages, Runs: o.Runs, Attempts: o.Attempts, PerSecond: w.meter.read(wall, o.Attempts),
 		InFlight: o.InFlight, Parallel: o.Parallel, DLQ: o.DLQ, FlowKeys: o.FlowKeys, Paused: o.Paused,
 		Groups: o.Groups, Queues: o.Queues, Schedules: o.Schedules, Waiters: o.Waiters,
@@ -77,10 +78,10 @@ func (s *Server) overview(w *world) (overviewBody, <-chan struct{}) {
 // controlOverview tells how an account stands, once or whenever that changes: at
 // once after a rest, and not more often than overviewEvery, so that looking on
 // costs the same whatever the traffic.
-func (s *Server) controlOverview(c *call) (reply, error) {
+func (s *Server) controlOverview(c *call) (response.Response, error) {
 	if !c.flag("follow", false) {
 		body, _ := s.overview(c.world)
-		return reply{body: body}, nil
+		return response.Response{Body: body}, nil
 	}
 	return s.stream("overview", overviewEvery, func() ([]sent, <-chan struct{}) {
 		body, more := s.overview(c.world)

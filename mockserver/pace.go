@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 // pace is how long a client may keep a connection busy.
@@ -109,8 +110,8 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 		b.extend()
 	case err == io.EOF: //nolint:errorlint // as io.Reader has it
 		_ = b.connection.SetReadDeadline(time.Time{}) // an answer may take its time
-	case isTimeout(err):
-		err = errSlowBody(b.pace)
+	case response.IsTimeout(err):
+		err = response.SlowBody(b.pace.rate, b.pace.grace)
 	}
 	return n, err
 }

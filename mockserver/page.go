@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 var _ = register(map[string]handler{
@@ -17,8 +19,8 @@ var _ = register(map[string]handler{
 })
 
 // showPage hands a call to the web page, which is a client of the control API.
-func (s *Server) showPage(c *call) (reply, error) {
+func (s *Server) showPage(c *call) (response.Response, error) {
 	r := c.request.Clone(c.request.Context())
 	r.Body = io.NopCloser(bytes.NewReader(c.body))
-	return reply{stream: func(w http.ResponseWriter, _ *http.Request) { s.page.ServeHTTP(w, r) }}, nil
+	return response.Response{Stream: func(w http.ResponseWriter, _ *http.Request) { s.page.ServeHTTP(w, r) }}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
@@ -48,11 +49,11 @@ func (s *Server) touch(c *call) {
 }
 
 // answer finds the operation and runs its handler.
-func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out reply, err error) {
+func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out response.Response, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			s.cfg.Log.Error("handler panicked", "operation", x.OperationID, "panic", fault, "stack", string(debug.Stack()))
-			out, err = reply{}, fmt.Errorf("panic: %v", fault)
+			out, err = response.Response{}, fmt.Errorf("panic: %v", fault)
 		}
 	}()
 	s.neutralise(c)
@@ -61,7 +62,7 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out reply,
 	}
 	found, vars, err := s.match(c.request)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	c.op, c.vars = found.op, vars
 	if c.request.Method == http.MethodHead { // its body is dropped by net/http
@@ -71,14 +72,14 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out reply,
 	}
 	x.OperationID = c.op.ID
 	if err := s.admitDelivery(c); err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	admitted := s.admit(c)
 	if err := s.foreign(c); err != nil { // first: the credential may have a name of another dialect
-		return reply{}, err
+		return response.Response{}, err
 	}
 	if admitted != nil {
-		return reply{}, admitted
+		return response.Response{}, admitted
 	}
 	s.speak(c)
 	if !c.byHand {
@@ -92,23 +93,23 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out reply,
 		limit = max(limit, maxDocument)
 	}
 	if c.body, err = s.read(w, c, limit); err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	c.sentBody = c.body
 	if err := s.neutraliseBody(c); err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	if c.op.BodyJSON {
 		c.body = c.op.WithoutNulls(c.body)
 	}
 	if problems := c.op.CheckRequest(c.request, c.vars, c.body); len(problems) > 0 {
-		return reply{}, refused(problems)
+		return response.Response{}, response.Refused(problems)
 	}
 	for _, p := range c.op.IgnoredFilters(c.query) {
-		c.warnings = append(c.warnings, brandNames(c.dialect).Replace(p.String()))
+		c.warnings = append(c.warnings, response.BrandNames(c.dialect).Replace(p.String()))
 	}
 	if err := s.takeTurn(c); err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	return found.handler(s, c)
 }
@@ -165,16 +166,16 @@ func (s *Server) read(w http.ResponseWriter, c *call, limit int64) ([]byte, erro
 	}
 	body, err := readAll(from, length)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, errTooLarge(limit)
+		return nil, response.TooLarge(limit)
 	}
 	if errors.Is(err, engine.ErrFull) {
 		return nil, err
 	}
-	if known, ok := errors.AsType[*apiError](err); ok {
+	if known, ok := errors.AsType[*response.Error](err); ok {
 		return nil, known
 	}
 	if err != nil {
-		return nil, invalid("body: could not be read: " + err.Error())
+		return nil, response.Invalid("body: could not be read: " + err.Error())
 	}
 	return body, nil
 }
@@ -201,23 +202,23 @@ func readAll(r io.Reader, length int64) ([]byte, error) {
 }
 
 // failed makes the answer to an error.
-func (s *Server) failed(c *call, err error, x *Exchange) reply {
-	e := failure(err)
-	if e.internal() {
+func (s *Server) failed(c *call, err error, x *Exchange) response.Response {
+	e := response.Failure(err)
+	if e.Internal() {
 		s.cfg.Log.Error("request failed", "operation", x.OperationID, "error", err)
 	}
-	for _, p := range e.problems {
+	for _, p := range e.Problems {
 		x.Problems = append(x.Problems, p.String())
 	}
 	if len(x.Problems) == 0 {
-		x.Problems = []string{e.text}
+		x.Problems = []string{e.Text}
 	}
-	return branded(c.dialect, e).reply(c.request, c.asked != "" || c.op != nil && c.op.Area == "vector_url")
+	return response.Branded(c.dialect, e).Response(c.request, c.asked != "" || c.op != nil && c.op.Area == "vector_url")
 }
 
 // write sends the answer, in the dialect's names, after holding it to the document.
-func (s *Server) write(w http.ResponseWriter, c *call, out reply, x *Exchange) {
-	if out.stream != nil {
+func (s *Server) write(w http.ResponseWriter, c *call, out response.Response, x *Exchange) {
+	if out.Stream != nil {
 		s.endTurn(c)
 		x.Response.Status = http.StatusOK
 		ctx, cancel := context.WithCancel(c.request.Context())
@@ -225,30 +226,30 @@ func (s *Server) write(w http.ResponseWriter, c *call, out reply, x *Exchange) {
 		if c.head {
 			cancel() // a stream that follows something ends after its headers
 		}
-		out.stream(w, c.request.WithContext(ctx))
+		out.Stream(w, c.request.WithContext(ctx))
 		return
 	}
-	if out.status == 0 && c.op != nil {
-		out.status = c.op.Success
+	if out.Status == 0 && c.op != nil {
+		out.Status = c.op.Success
 	}
-	out.status = cmp.Or(out.status, http.StatusOK) // the document names none
-	body, err := encode(out.body)
+	out.Status = cmp.Or(out.Status, http.StatusOK) // the document names none
+	body, err := response.Encode(out.Body)
 	if err != nil {
 		s.cfg.Log.Error("answer cannot be encoded", "operation", x.OperationID, "error", err)
-		out.status, body = unencodable()
+		out.Status, body = response.Unencodable()
 	}
 	h := w.Header()
-	maps.Copy(h, c.dialect.BrandHeader(out.header))
+	maps.Copy(h, c.dialect.BrandHeader(out.Header))
 	if h.Get("Content-Type") == "" && len(body) > 0 {
 		h.Set("Content-Type", "application/json")
 	}
 	if len(c.warnings) > 0 {
 		h.Set(c.dialect.HeaderPrefix+"Warning", c.warning())
 	}
-	if c.op != nil && !s.cfg.SkipResponseCheck && !out.scripted {
-		problems := c.op.CheckResponse(out.status, h, body)
-		if !c.op.Declares(out.status) && !internal(out.status) {
-			problems = append(problems, spec.Problem{In: "response", Rule: "status", Message: fmt.Sprintf("status %d is not declared", out.status)})
+	if c.op != nil && !s.cfg.SkipResponseCheck && !out.Scripted {
+		problems := c.op.CheckResponse(out.Status, h, body)
+		if !c.op.Declares(out.Status) && !response.Internal(out.Status) {
+			problems = append(problems, spec.Problem{In: "response", Rule: "status", Message: fmt.Sprintf("status %d is not declared", out.Status)})
 		}
 		if len(problems) > 0 {
 			s.violation(c.op.ID, problems)
@@ -263,8 +264,8 @@ func (s *Server) write(w http.ResponseWriter, c *call, out reply, x *Exchange) {
 	if len(body) <= smallBody {
 		s.endTurn(c)
 	}
-	x.Response = Message{Status: out.status, Header: h, Body: body}
-	w.WriteHeader(out.status)
+	x.Response = Message{Status: out.Status, Header: h, Body: body}
+	w.WriteHeader(out.Status)
 	_, _ = w.Write(body) // the client may be gone
 }
 
@@ -300,9 +301,4 @@ func (s *Server) record(c *call, x *Exchange) {
 		x.documents[0] = op != nil && op.BodyJSON
 	}
 	world.requests.add(*x)
-}
-
-// problem is a violation that a handler found itself.
-func problem(in, name, received, message, accepted string) spec.Problem {
-	return spec.Problem{In: in, Name: name, Rule: "value", Message: message, Received: received, Accepted: accepted}
 }

@@ -1,7 +1,6 @@
 package mockserver
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -25,29 +25,29 @@ var _ = register(map[string]handler{
 	"publishMessagePut":    (*Server).publishMessage,
 })
 
-func (s *Server) publishMessage(c *call) (reply, error) {
+func (s *Server) publishMessage(c *call) (response.Response, error) {
 	r, err := s.publishRequest(c, "destination")
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	receipts, err := c.account.Publish(r)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	return receiptReply(receipts), nil
 }
 
-func (s *Server) enqueueMessage(c *call) (reply, error) {
+func (s *Server) enqueueMessage(c *call) (response.Response, error) {
 	r, err := s.publishRequest(c, "destination")
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	if err := aName(&r.Options.Queue, c.vars["queue"]); err != nil {
-		return reply{}, refused([]spec.Problem{setting{"path", "queue", []string{c.vars["queue"]}}.problem(err)})
+		return response.Response{}, response.Refused([]spec.Problem{setting{"path", "queue", []string{c.vars["queue"]}}.problem(err)})
 	}
 	receipts, err := c.account.Publish(r)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	return receiptReply(receipts), nil
 }
@@ -64,7 +64,7 @@ func (s *Server) publishRequest(c *call, variable string) (engine.PublishRequest
 	if err == nil {
 		err = c.aimAt(&r, "path", target)
 	}
-	err = both(err, s.configure(c, &r, headerSettings(c.header).withQuery(c.query)))
+	err = response.JoinRefused(err, s.configure(c, &r, headerSettings(c.header).withQuery(c.query)))
 	if r.Options.HeaderForward || r.Group != "" { // a group may ask for it by default
 		r.All = forwardable(c.header)
 	}
@@ -76,7 +76,7 @@ func (s *Server) publishRequest(c *call, variable string) (engine.PublishRequest
 func (s *Server) configure(c *call, r *engine.PublishRequest, set settings) error {
 	opts, unknown, problems := set.parse()
 	if problems = append(problems, s.unknownOptions(c, unknown)...); len(problems) > 0 {
-		return refused(problems)
+		return response.Refused(problems)
 	}
 	if opts.Workflow != nil && opts.Workflow.Invoke {
 		r.Body = c.dialect.NeutralJSON(r.Body) // the envelope of an invocation holds headers
@@ -137,13 +137,13 @@ func kept(h http.Header) engine.Header {
 }
 
 // receiptReply is the answer to a publish: 202 when nothing new was created.
-func receiptReply(rs engine.Receipts) reply {
-	out := reply{body: receiptBody(rs)}
+func receiptReply(rs engine.Receipts) response.Response {
+	out := response.Response{Body: receiptBody(rs)}
 	if len(rs.List) > 0 && !slices.ContainsFunc(rs.List, func(r engine.Receipt) bool { return !r.Deduplicated }) {
-		out.status = http.StatusAccepted
+		out.Status = http.StatusAccepted
 	}
 	if len(rs.List) > 0 && rs.List[0].RunID != "" {
-		out.status = http.StatusOK
+		out.Status = http.StatusOK
 	}
 	return out
 }
@@ -162,9 +162,9 @@ func receiptBody(rs engine.Receipts) any {
 }
 
 func oneReceipt(r *engine.Receipt) api.PublishReceipt {
-	out := api.PublishReceipt{MessageId: r.MessageID, Deduplicated: some(r.Deduplicated)}
+	out := api.PublishReceipt{MessageId: r.MessageID, Deduplicated: response.Optional(r.Deduplicated)}
 	if r.RunID != "" {
-		out.WorkflowRunId, out.WorkflowCreatedAt = &r.RunID, ms(r.RunCreatedAt)
+		out.WorkflowRunId, out.WorkflowCreatedAt = &r.RunID, response.Millis(r.RunCreatedAt)
 	}
 	return out
 }
@@ -177,39 +177,39 @@ type batchItem struct {
 	Queue       string                     `json:"queue"`
 }
 
-func (s *Server) publishBatch(c *call) (reply, error) {
+func (s *Server) publishBatch(c *call) (response.Response, error) {
 	requests, err := s.batch(c)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	results, err := c.account.PublishBatch(requests)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	body := make([]any, len(results))
 	for i, rs := range results {
 		body[i] = receiptBody(rs)
 	}
-	return reply{body: body}, nil
+	return response.Response{Body: body}, nil
 }
 
 // batch reads all items, or says which one is wrong.
 func (s *Server) batch(c *call) ([]engine.PublishRequest, error) {
 	var items []batchItem
 	if err := json.Unmarshal(c.body, &items); err != nil {
-		return nil, invalid("body: " + strings.TrimPrefix(err.Error(), "json: "))
+		return nil, response.Invalid("body: " + strings.TrimPrefix(err.Error(), "json: "))
 	}
 	requests := make([]engine.PublishRequest, len(items))
 	for i, item := range items {
 		warned := len(c.warnings)
 		r, err := s.item(c, item)
 		if err != nil {
-			e := failure(err)
-			problems := slices.Clone(e.problems)
+			e := response.Failure(err)
+			problems := slices.Clone(e.Problems)
 			for k := range problems {
 				problems[k].Name = fmt.Sprintf("item %d %s", i, problems[k].Name)
 			}
-			return nil, &apiError{status: e.status, text: fmt.Sprintf("item %d: %s", i, e.text), problems: problems}
+			return nil, &response.Error{Status: e.Status, Text: fmt.Sprintf("item %d: %s", i, e.Text), Problems: problems}
 		}
 		for k := range c.warnings[warned:] {
 			c.warnings[warned+k] = fmt.Sprintf("item %d %s", i, c.warnings[warned+k])
@@ -224,13 +224,13 @@ func (s *Server) item(c *call, item batchItem) (engine.PublishRequest, error) {
 	if err != nil {
 		return engine.PublishRequest{}, err
 	}
-	r := engine.PublishRequest{Header: kept(h), Forward: content(h), All: defaults(h), Body: bodyBytes(item.Body), CallerIP: c.callerIP()}
-	if err := both(c.aimAt(&r, "body", item.Destination), s.configure(c, &r, headerSettings(h))); err != nil {
+	r := engine.PublishRequest{Header: kept(h), Forward: content(h), All: defaults(h), Body: response.BodyBytes(item.Body), CallerIP: c.callerIP()}
+	if err := response.JoinRefused(c.aimAt(&r, "body", item.Destination), s.configure(c, &r, headerSettings(h))); err != nil {
 		return r, err
 	}
 	if item.Queue != "" {
 		if err := aName(&r.Options.Queue, item.Queue); err != nil {
-			return r, refused([]spec.Problem{setting{"body", "/queue", []string{item.Queue}}.problem(err)})
+			return r, response.Refused([]spec.Problem{setting{"body", "/queue", []string{item.Queue}}.problem(err)})
 		}
 	}
 	return r, nil
@@ -244,11 +244,11 @@ func readHeaders(fields map[string]json.RawMessage) (http.Header, error) {
 		values, err := stringOrList(raw)
 		switch {
 		case err != nil:
-			problems = append(problems, problem("body", "/headers/"+name, shorten(string(raw)), "is no header value", "a string or a list of strings"))
+			problems = append(problems, response.Problem("body", "/headers/"+name, response.Shorten(string(raw)), "is no header value", "a string or a list of strings"))
 		case !headerName.MatchString(name):
-			problems = append(problems, problem("body", "/headers", strconv.Quote(shorten(name)), "is no header name", "letters, digits, - and the other signs of HTTP"))
+			problems = append(problems, response.Problem("body", "/headers", strconv.Quote(response.Shorten(name)), "is no header name", "letters, digits, - and the other signs of HTTP"))
 		case slices.ContainsFunc(values, func(v string) bool { return headerControl.MatchString(v) }):
-			problems = append(problems, problem("body", "/headers/"+name, "", "holds a control character", "text on one line"))
+			problems = append(problems, response.Problem("body", "/headers/"+name, "", "holds a control character", "text on one line"))
 		}
 		for _, v := range values {
 			h.Add(name, v)
@@ -256,7 +256,7 @@ func readHeaders(fields map[string]json.RawMessage) (http.Header, error) {
 	}
 	if len(problems) > 0 {
 		slices.SortFunc(problems, func(a, b spec.Problem) int { return strings.Compare(a.String(), b.String()) })
-		return nil, refused(problems)
+		return nil, response.Refused(problems)
 	}
 	return h, nil
 }
@@ -278,16 +278,4 @@ func stringOrList(raw json.RawMessage) ([]string, error) {
 		return many, nil
 	}
 	return nil, fmt.Errorf("%.80s: accepted is a string or a list of strings", raw)
-}
-
-// bodyBytes is the body of a batch item: a string's text, else the JSON itself.
-func bodyBytes(raw json.RawMessage) []byte {
-	var one string
-	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
-		return nil
-	}
-	if json.Unmarshal(raw, &one) == nil {
-		return []byte(one)
-	}
-	return raw
 }

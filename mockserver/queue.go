@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -16,38 +17,38 @@ var _ = register(map[string]handler{
 	"upsertQueue": (*Server).upsertQueue,
 })
 
-func (s *Server) upsertQueue(c *call) (reply, error) {
+func (s *Server) upsertQueue(c *call) (response.Response, error) {
 	var body api.QueueUpsert
 	if err := json.Unmarshal(c.body, &body); err != nil {
-		return reply{}, invalid("body: " + err.Error())
+		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	q, err := c.account.UpsertQueue(body.QueueName, engine.QueueSettings{Parallelism: body.Parallelism, Paused: body.Paused})
-	return reply{body: queueBody(q)}, err
+	return response.Response{Body: queueBody(q)}, err
 }
 
-func (s *Server) listQueues(c *call) (reply, error) {
+func (s *Server) listQueues(c *call) (response.Response, error) {
 	queues := c.account.Queues()
 	list := make([]api.Queue, len(queues))
 	for i, q := range queues {
 		list[i] = queueBody(q)
 	}
-	return reply{body: list}, nil
+	return response.Response{Body: list}, nil
 }
 
-func (s *Server) getQueue(c *call) (reply, error) {
+func (s *Server) getQueue(c *call) (response.Response, error) {
 	q, err := c.account.Queue(c.vars["queueName"])
-	return reply{body: queueBody(q)}, err
+	return response.Response{Body: queueBody(q)}, err
 }
 
-func (s *Server) deleteQueue(c *call) (reply, error) {
+func (s *Server) deleteQueue(c *call) (response.Response, error) {
 	return empty, c.account.DeleteQueue(c.vars["queueName"])
 }
 
-func (s *Server) pauseQueue(c *call) (reply, error) {
+func (s *Server) pauseQueue(c *call) (response.Response, error) {
 	return empty, c.account.PauseQueue(c.vars["queueName"])
 }
 
-func (s *Server) resumeQueue(c *call) (reply, error) {
+func (s *Server) resumeQueue(c *call) (response.Response, error) {
 	return empty, c.account.ResumeQueue(c.vars["queueName"])
 }
 

@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -16,53 +17,55 @@ var _ = register(map[string]handler{
 	"resumeWorkflowRuns":      (*Server).resumeWorkflowRuns,
 })
 
-func (s *Server) restartWorkflowRun(c *call) (reply, error) {
+func (s *Server) restartWorkflowRun(c *call) (response.Response, error) {
 	over, err := s.overrides(c)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	run, err := c.account.Restart(c.vars["dlqId"], over)
-	return reply{body: created(run)}, err
+	return response.Response{Body: created(run)}, err
 }
 
-func (s *Server) resumeWorkflowRun(c *call) (reply, error) {
+func (s *Server) resumeWorkflowRun(c *call) (response.Response, error) {
 	over, err := s.overrides(c)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	run, err := c.account.Resume(c.vars["dlqId"], over)
-	return reply{body: created(run)}, err
+	return response.Response{Body: created(run)}, err
 }
 
-func (s *Server) restartWorkflowRuns(c *call) (reply, error) { return s.restartAll(c, false) }
+func (s *Server) restartWorkflowRuns(c *call) (response.Response, error) {
+	return s.restartAll(c, false)
+}
 
-func (s *Server) resumeWorkflowRuns(c *call) (reply, error) { return s.restartAll(c, true) }
+func (s *Server) resumeWorkflowRuns(c *call) (response.Response, error) { return s.restartAll(c, true) }
 
-func (s *Server) restartAll(c *call, resume bool) (reply, error) {
+func (s *Server) restartAll(c *call, resume bool) (response.Response, error) {
 	if err := c.mergeBody(); err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	over, err := s.overrides(c)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	runs, cursor, err := c.account.RestartAll(c.filter(), over, resume)
-	out := api.WorkflowRunsCreated{Cursor: some(cursor), WorkflowRuns: make([]api.WorkflowRunCreated, len(runs))}
+	out := api.WorkflowRunsCreated{Cursor: response.Optional(cursor), WorkflowRuns: make([]api.WorkflowRunCreated, len(runs))}
 	for i, run := range runs {
 		out.WorkflowRuns[i] = created(run)
 	}
-	return reply{body: out}, err
+	return response.Response{Body: out}, err
 }
 
 func created(run engine.RunRef) api.WorkflowRunCreated {
 	return api.WorkflowRunCreated{WorkflowRunId: run.ID, WorkflowCreatedAt: run.CreatedAt.UnixMilli()}
 }
 
-func (s *Server) repeatFailureCallback(c *call) (reply, error) {
+func (s *Server) repeatFailureCallback(c *call) (response.Response, error) {
 	run, err := c.account.RepeatCallback(c.vars["dlqId"])
-	return reply{body: created(run)}, err
+	return response.Response{Body: created(run)}, err
 }
 
-func (s *Server) cancelFailureCallback(c *call) (reply, error) {
+func (s *Server) cancelFailureCallback(c *call) (response.Response, error) {
 	return empty, c.account.CancelCallback(c.vars["dlqId"])
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 // Bounds of maxIdle in seconds.
@@ -13,28 +14,28 @@ const (
 	longestMaxIdle = 86400 * 365
 )
 
-func (s *Server) startResumableQuery(c *call) (reply, error) {
+func (s *Server) startResumableQuery(c *call) (response.Response, error) {
 	var q selection
 	if err := unmarshal(c.body, &q); err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	query, err := s.vectorQuery(c, &q)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	idle := float64(defaultMaxIdle)
 	if q.MaxIdle != nil {
 		idle = *q.MaxIdle
 	}
 	if idle <= 0 || idle > longestMaxIdle {
-		return reply{}, invalid(fmt.Sprintf("body /maxIdle: invalid value %g: must be a number of seconds above 0, at most %d", idle, longestMaxIdle))
+		return response.Response{}, response.Invalid(fmt.Sprintf("body /maxIdle: invalid value %g: must be a number of seconds above 0, at most %d", idle, longestMaxIdle))
 	}
 	id, found, err := c.account.StartResumable(c.index, c.namespace(), vector.ResumableQuery{
 		Query: query, MaxIdle: time.Duration(idle * float64(time.Second)),
 		Parts: vector.Parts{Vector: q.IncludeVectors, Metadata: q.IncludeMetadata, Data: q.IncludeData},
 	})
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	return result(map[string]any{"uuid": id, "scores": q.scored(found)}), nil
 }
@@ -45,23 +46,23 @@ type resumption struct {
 	AdditionalK *int   `json:"additionalK"`
 }
 
-func (s *Server) nextResumableQuery(c *call) (reply, error) {
+func (s *Server) nextResumableQuery(c *call) (response.Response, error) {
 	var body resumption
 	if err := unmarshal(c.body, &body); err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	if body.AdditionalK == nil || *body.AdditionalK < 1 {
-		return reply{}, invalid("body /additionalK: must be an integer from 1")
+		return response.Response{}, response.Invalid("body /additionalK: must be an integer from 1")
 	}
 	found, parts, err := c.account.NextResumable(c.index, body.UUID, *body.AdditionalK)
 	q := selection{IncludeVectors: parts.Vector, IncludeMetadata: parts.Metadata, IncludeData: parts.Data}
 	return result(q.scored(found)), err
 }
 
-func (s *Server) endResumableQuery(c *call) (reply, error) {
+func (s *Server) endResumableQuery(c *call) (response.Response, error) {
 	var body resumption
 	if err := unmarshal(c.body, &body); err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	return result("Success"), c.account.EndResumable(c.index, body.UUID)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -104,7 +105,7 @@ func (s *Server) match(r *http.Request) (route, map[string]string, error) {
 		return found, vars, nil
 	}
 	if allowed := s.allowed(r); len(allowed) > 0 {
-		return route{}, nil, errMethod(r.Method, r.URL.Path, allowed)
+		return route{}, nil, response.WrongMethod(r.Method, r.URL.Path, allowed)
 	}
 	return route{}, nil, s.errPath(r.URL.Path)
 }
@@ -166,7 +167,7 @@ func (s *Server) allowed(r *http.Request) []string {
 
 // errPath refuses a path that no operation has, with the nearest one that has.
 func (s *Server) errPath(path string) error {
-	return errPath(path, s.nearestPath(path))
+	return response.UnknownPath(path, s.nearestPath(path))
 }
 
 // firstSegments are in front of the paths of the messaging and the control API,

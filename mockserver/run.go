@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -27,17 +28,17 @@ var _ = register(map[string]handler{
 	"triggerWorkflows":    (*Server).triggerWorkflows,
 })
 
-func (s *Server) triggerWorkflow(c *call) (reply, error) {
+func (s *Server) triggerWorkflow(c *call) (response.Response, error) {
 	r, err := s.publishRequest(c, "workflowUrl")
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	asTrigger(&r)
 	receipts, err := c.account.Publish(r)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
-	return reply{body: triggered(receipts.List[0])}, nil
+	return response.Response{Body: triggered(receipts.List[0])}, nil
 }
 
 // asTrigger makes a publish start a run. Without a client library it has the
@@ -57,39 +58,39 @@ func asTrigger(r *engine.PublishRequest) {
 }
 
 func triggered(r engine.Receipt) api.WorkflowTriggered {
-	return api.WorkflowTriggered{WorkflowRunId: r.RunID, WorkflowCreatedAt: r.RunCreatedAt.UnixMilli(), Deduplicated: some(r.Deduplicated)}
+	return api.WorkflowTriggered{WorkflowRunId: r.RunID, WorkflowCreatedAt: r.RunCreatedAt.UnixMilli(), Deduplicated: response.Optional(r.Deduplicated)}
 }
 
-func (s *Server) triggerWorkflows(c *call) (reply, error) {
+func (s *Server) triggerWorkflows(c *call) (response.Response, error) {
 	requests, err := s.batch(c)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	for i := range requests {
 		asTrigger(&requests[i])
 	}
 	results, err := c.account.PublishBatch(requests)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	list := make([]api.WorkflowTriggered, len(results))
 	for i, rs := range results {
 		list[i] = triggered(rs.List[0])
 	}
-	return reply{body: list}, nil
+	return response.Response{Body: list}, nil
 }
 
 // getWorkflowSteps is the lazy fetch of an endpoint.
-func (s *Server) getWorkflowSteps(c *call) (reply, error) {
+func (s *Server) getWorkflowSteps(c *call) (response.Response, error) {
 	steps, err := c.account.Steps(c.vars["workflowRunId"])
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
-	return reply{body: wire.StepList(steps)}, nil
+	return response.Response{Body: wire.StepList(steps)}, nil
 }
 
 // endWorkflowRun finishes a run with its response, or cancels it.
-func (s *Server) endWorkflowRun(c *call) (reply, error) {
+func (s *Server) endWorkflowRun(c *call) (response.Response, error) {
 	id := c.vars["workflowRunId"]
 	if c.flag("cancel", true) {
 		return empty, c.account.CancelRun(id)
@@ -97,44 +98,44 @@ func (s *Server) endWorkflowRun(c *call) (reply, error) {
 	var createdAt time.Time
 	if v := c.header.Get("Svc-Workflow-Createdat"); v != "" {
 		if err := unixMilli(&createdAt, v); err != nil {
-			return reply{}, invalid("header Svc-Workflow-CreatedAt: " + err.Error())
+			return response.Response{}, response.Invalid("header Svc-Workflow-CreatedAt: " + err.Error())
 		}
 	}
 	return empty, c.account.FinishRun(id, c.body, createdAt)
 }
 
-func (s *Server) cancelWorkflowRuns(c *call) (reply, error) {
+func (s *Server) cancelWorkflowRuns(c *call) (response.Response, error) {
 	if err := c.mergeBody(); err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	f, err := c.logFilter(runStates)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	f.URLPrefix = !c.flag("workflowUrlExactMatch", false)
 	n, err := c.account.CancelRuns(f)
-	return reply{body: map[string]int{"cancelled": n}}, err
+	return response.Response{Body: map[string]int{"cancelled": n}}, err
 }
 
 // listWorkflowEvents is the flat log, or the run view when grouped.
-func (s *Server) listWorkflowEvents(c *call) (reply, error) {
+func (s *Server) listWorkflowEvents(c *call) (response.Response, error) {
 	if c.query.Get("groupBy") == "" {
 		return s.listWorkflowMessageLogs(c)
 	}
 	return s.listWorkflowRuns(c)
 }
 
-func (s *Server) listWorkflowRuns(c *call) (reply, error) {
+func (s *Server) listWorkflowRuns(c *call) (response.Response, error) {
 	f, err := c.logFilter(runStates)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	p, err := c.account.Runs(f)
 	runs := make([]api.WorkflowRun, len(p.Items))
 	for i := range p.Items {
 		runs[i] = runBody(&p.Items[i])
 	}
-	return reply{body: struct {
+	return response.Response{Body: struct {
 		Cursor string            `json:"cursor,omitempty"`
 		Runs   []api.WorkflowRun `json:"runs"`
 	}{p.Cursor, runs}}, err
@@ -146,9 +147,9 @@ func runBody(v *engine.RunView) api.WorkflowRun {
 		WorkflowUrl:            v.URL,
 		WorkflowState:          api.WorkflowRunWorkflowState(v.State),
 		WorkflowRunCreatedAt:   v.CreatedAt.UnixMilli(),
-		WorkflowRunCompletedAt: ms(v.EndedAt),
-		WorkflowRunCallerIp:    some(v.CallerIP),
-		DlqId:                  some(v.DLQID),
+		WorkflowRunCompletedAt: response.Millis(v.EndedAt),
+		WorkflowRunCallerIp:    response.Optional(v.CallerIP),
+		DlqId:                  response.Optional(v.DLQID),
 		Steps:                  make([]api.RunStepGroup, len(v.Groups)),
 	}
 	if v.State == engine.RunSuccess {
@@ -157,7 +158,7 @@ func runBody(v *engine.RunView) api.WorkflowRun {
 	}
 	showOptions(v.Options, &out)
 	if v.Invoker != nil {
-		out.Invoker = &api.RunRef{WorkflowRunId: some(v.Invoker.ID), WorkflowUrl: some(v.Invoker.URL), WorkflowRunCreatedAt: ms(v.Invoker.CreatedAt)}
+		out.Invoker = &api.RunRef{WorkflowRunId: response.Optional(v.Invoker.ID), WorkflowUrl: response.Optional(v.Invoker.URL), WorkflowRunCreatedAt: response.Millis(v.Invoker.CreatedAt)}
 	}
 	for i, g := range v.Groups {
 		out.Steps[i] = api.RunStepGroup{Type: api.RunStepGroupType(g.Type), Steps: make([]api.RunStep, len(g.Steps))}
@@ -167,29 +168,29 @@ func runBody(v *engine.RunView) api.WorkflowRun {
 	}
 	if f := v.Failure; f != nil {
 		out.FailureFunction = &api.FailureFunction{
-			MessageId: some(f.MessageID), Url: some(f.URL), State: some(f.State), DlqId: some(f.DLQID),
-			FailStatus: some(f.Failed.Status), FailHeaders: headerMap(f.Failed.Header),
-			ResponseStatus: some(f.Status), ResponseHeaders: headerMap(f.Header),
+			MessageId: response.Optional(f.MessageID), Url: response.Optional(f.URL), State: response.Optional(f.State), DlqId: response.Optional(f.DLQID),
+			FailStatus: response.Optional(f.Failed.Status), FailHeaders: response.HeaderMap(f.Failed.Header),
+			ResponseStatus: response.Optional(f.Status), ResponseHeaders: response.HeaderMap(f.Header),
 		}
-		out.FailureFunction.FailResponse, _ = bodyText(f.Failed.Body)
-		out.FailureFunction.ResponseBody, _ = bodyText(f.Body)
+		out.FailureFunction.FailResponse, _ = response.BodyText(f.Failed.Body)
+		out.FailureFunction.ResponseBody, _ = response.BodyText(f.Body)
 	}
 	return out
 }
 
 func runStepBody(v *engine.StepView) api.RunStep {
 	var out api.RunStep
-	copyFields(&out, stepBody(&v.Step))
-	out.State = some(v.State)
-	out.Headers = headerMap(v.Header)
+	response.CopyFields(&out, stepBody(&v.Step))
+	out.State = response.Optional(v.State)
+	out.Headers = response.HeaderMap(v.Header)
 	out.Retries = &v.Retries
-	out.RetryDelay = some(v.RetryDelay)
-	out.NextDeliveryTime = ms(v.NextAt)
+	out.RetryDelay = response.Optional(v.RetryDelay)
+	out.NextDeliveryTime = response.Millis(v.NextAt)
 	if len(v.Errors) > 0 {
 		list := make([]api.StepError, len(v.Errors))
 		for i, e := range v.Errors {
-			list[i] = api.StepError{Error: some(e.Error), Headers: headerMap(e.Header), Status: some(e.Status), Time: ms(e.Time)}
-			list[i].Body, _ = bodyText([]byte(e.Body))
+			list[i] = api.StepError{Error: response.Optional(e.Error), Headers: response.HeaderMap(e.Header), Status: response.Optional(e.Status), Time: response.Millis(e.Time)}
+			list[i].Body, _ = response.BodyText([]byte(e.Body))
 		}
 		out.Errors = &list
 	}
@@ -209,7 +210,7 @@ var _ = register(map[string]handler{
 })
 
 // waitForEvent registers a waiter (wire.md, "Waits, events and hooks").
-func (s *Server) waitForEvent(c *call) (reply, error) {
+func (s *Server) waitForEvent(c *call) (response.Response, error) {
 	var body struct {
 		URL            string              `json:"url"`
 		Timeout        any                 `json:"timeout"`
@@ -219,7 +220,7 @@ func (s *Server) waitForEvent(c *call) (reply, error) {
 		Step           json.RawMessage     `json:"step"`
 	}
 	if err := json.Unmarshal(c.body, &body); err != nil {
-		return reply{}, invalid("body: " + err.Error())
+		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	timeout := ""
 	switch t := body.Timeout.(type) {
@@ -235,7 +236,7 @@ func (s *Server) waitForEvent(c *call) (reply, error) {
 	}
 	return empty, c.account.Wait(engine.WaitRequest{
 		RunID: id, EventID: c.vars["eventId"], URL: body.URL, Timeout: timeout,
-		TimeoutURL: body.TimeoutURL, TimeoutHeader: headers, TimeoutBody: bodyBytes(body.TimeoutBody), Step: body.Step,
+		TimeoutURL: body.TimeoutURL, TimeoutHeader: headers, TimeoutBody: response.BodyBytes(body.TimeoutBody), Step: body.Step,
 	})
 }
 
@@ -247,44 +248,44 @@ func canonical(m map[string][]string) engine.Header {
 	return h
 }
 
-func (s *Server) notifyEvent(c *call) (reply, error) {
+func (s *Server) notifyEvent(c *call) (response.Response, error) {
 	return c.notified(c.account.Notify(c.vars["eventId"], c.body))
 }
 
-func (s *Server) notifyRun(c *call) (reply, error) {
+func (s *Server) notifyRun(c *call) (response.Response, error) {
 	return c.notified(c.account.NotifyRun(c.vars["workflowRunId"], c.vars["eventId"], c.body))
 }
 
 // notified answers with the runs that were woken. If there are none, a warning
 // names the events that runs wait for: the id may be misspelt.
-func (c *call) notified(n engine.Notification, err error) (reply, error) {
+func (c *call) notified(n engine.Notification, err error) (response.Response, error) {
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	out := make([]api.Notified, len(n.Woken))
 	for i, w := range n.Woken {
-		out[i] = api.Notified{Waiter: waiterBody(&w.Waiter), MessageId: w.MessageID, WorkflowRunId: some(w.Waiter.ID), WorkflowCreatedAt: ms(w.Waiter.CreatedAt)}
+		out[i] = api.Notified{Waiter: waiterBody(&w.Waiter), MessageId: w.MessageID, WorkflowRunId: response.Optional(w.Waiter.ID), WorkflowCreatedAt: response.Millis(w.Waiter.CreatedAt)}
 	}
 	if len(out) == 0 {
 		c.warnings = append(c.warnings, unawaited(c.vars["workflowRunId"], c.vars["eventId"], n))
 	}
-	return reply{body: out}, nil
+	return response.Response{Body: out}, nil
 }
 
 func unawaited(runID, eventID string, n engine.Notification) string {
-	text := "event " + strconv.QuoteToASCII(shorten(eventID)) + ": no run waits for it"
+	text := "event " + strconv.QuoteToASCII(response.Shorten(eventID)) + ": no run waits for it"
 	switch {
 	case n.Kept:
-		text = "event " + strconv.QuoteToASCII(shorten(eventID)) + ": the run does not wait for it; it is kept for a later wait"
+		text = "event " + strconv.QuoteToASCII(response.Shorten(eventID)) + ": the run does not wait for it; it is kept for a later wait"
 	case runID != "":
-		text += ", and run " + strconv.QuoteToASCII(shorten(runID)) + " has ended or is unknown"
+		text += ", and run " + strconv.QuoteToASCII(response.Shorten(runID)) + " has ended or is unknown"
 	}
 	if len(n.Waited) == 0 {
 		return text + "; no run waits for any event"
 	}
 	names := make([]string, len(n.Waited))
 	for i, name := range n.Waited {
-		names[i] = strconv.QuoteToASCII(shorten(name))
+		names[i] = strconv.QuoteToASCII(response.Shorten(name))
 	}
 	return text + "; events that runs wait for: " + strings.Join(names, ", ")
 }
@@ -292,28 +293,28 @@ func unawaited(runID, eventID string, n engine.Notification) string {
 func waiterBody(w *engine.Waiter) api.Waiter {
 	deadline := w.Deadline.Unix()
 	headers := merged(w.Header, engine.Header{"Svc-Workflow-Runid": {w.ID}})
-	out := api.Waiter{Url: some(w.URL), Headers: headerMap(headers), Deadline: &deadline, TimeoutUrl: some(w.TimeoutURL), TimeoutHeaders: headerMap(w.TimeoutHeader)}
+	out := api.Waiter{Url: response.Optional(w.URL), Headers: response.HeaderMap(headers), Deadline: &deadline, TimeoutUrl: response.Optional(w.TimeoutURL), TimeoutHeaders: response.HeaderMap(w.TimeoutHeader)}
 	if len(w.TimeoutBody) > 0 {
-		out.TimeoutBody = some(base64.StdEncoding.EncodeToString(w.TimeoutBody))
+		out.TimeoutBody = response.Optional(base64.StdEncoding.EncodeToString(w.TimeoutBody))
 	}
 	return out
 }
 
-func (s *Server) listWaiters(c *call) (reply, error) {
+func (s *Server) listWaiters(c *call) (response.Response, error) {
 	waiters := c.account.Waiters(c.vars["eventId"])
 	out := make([]api.Waiter, len(waiters))
 	for i := range waiters {
 		out[i] = waiterBody(&waiters[i])
 	}
-	return reply{body: out}, nil
+	return response.Response{Body: out}, nil
 }
 
 // callHook turns the call of a third party into an event (wire.md, "Waits,
 // events and hooks"). The user in the path says whose run it is.
-func (s *Server) callHook(c *call) (reply, error) {
+func (s *Server) callHook(c *call) (response.Response, error) {
 	w := s.byID(c.vars["userId"])
 	if w == nil {
-		return reply{}, fmt.Errorf("user %q: no such user: %w", c.vars["userId"], engine.ErrNotFound)
+		return response.Response{}, fmt.Errorf("user %q: no such user: %w", c.vars["userId"], engine.ErrNotFound)
 	}
 	c.world = w
 	event, err := json.Marshal(map[string]any{
@@ -325,7 +326,7 @@ func (s *Server) callHook(c *call) (reply, error) {
 		"url":    c.request.URL.RequestURI(),
 	})
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	_, err = w.account.NotifyRun(c.vars["workflowRunId"], c.vars["eventId"], event)
 	return empty, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -19,10 +20,10 @@ var _ = register(map[string]handler{
 	"resumeSchedulePatch": (*Server).resumeSchedule,
 })
 
-func (s *Server) createSchedule(c *call) (reply, error) {
+func (s *Server) createSchedule(c *call) (response.Response, error) {
 	r, err := s.publishRequest(c, "destinationOrId")
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	set := headerSettings(c.header).withQuery(c.query)
 	var problems []spec.Problem
@@ -36,35 +37,35 @@ func (s *Server) createSchedule(c *call) (reply, error) {
 		problems = given.read(problems, func(v string) error { return text(&id, v, 256) })
 	}
 	if len(problems) > 0 {
-		return reply{}, refused(problems)
+		return response.Response{}, response.Refused(problems)
 	}
 	schedule, err := c.account.PutSchedule(id, cron, r)
-	return reply{body: map[string]string{"scheduleId": schedule.ID}}, err
+	return response.Response{Body: map[string]string{"scheduleId": schedule.ID}}, err
 }
 
-func (s *Server) listSchedules(c *call) (reply, error) {
+func (s *Server) listSchedules(c *call) (response.Response, error) {
 	schedules := c.account.Schedules()
 	list := make([]api.Schedule, len(schedules))
 	for i, one := range schedules {
 		list[i] = scheduleBody(one)
 	}
-	return reply{body: list}, nil
+	return response.Response{Body: list}, nil
 }
 
-func (s *Server) getSchedule(c *call) (reply, error) {
+func (s *Server) getSchedule(c *call) (response.Response, error) {
 	schedule, err := c.account.Schedule(c.vars["destinationOrId"])
-	return reply{body: scheduleBody(schedule)}, err
+	return response.Response{Body: scheduleBody(schedule)}, err
 }
 
-func (s *Server) deleteSchedule(c *call) (reply, error) {
+func (s *Server) deleteSchedule(c *call) (response.Response, error) {
 	return empty, c.account.DeleteSchedule(c.vars["destinationOrId"])
 }
 
-func (s *Server) pauseSchedule(c *call) (reply, error) {
+func (s *Server) pauseSchedule(c *call) (response.Response, error) {
 	return empty, c.account.PauseSchedule(c.vars["scheduleId"])
 }
 
-func (s *Server) resumeSchedule(c *call) (reply, error) {
+func (s *Server) resumeSchedule(c *call) (response.Response, error) {
 	return empty, c.account.ResumeSchedule(c.vars["scheduleId"])
 }
 
@@ -75,14 +76,14 @@ func scheduleBody(s engine.Schedule) api.Schedule {
 		Cron:             s.Cron,
 		Destination:      cmp.Or(r.URL, r.Group),
 		CreatedAt:        s.CreatedAt.UnixMilli(),
-		Header:           headerMap(merged(r.Forward, r.Options.Forward)),
-		CallerIP:         some(r.CallerIP),
+		Header:           response.HeaderMap(merged(r.Forward, r.Options.Forward)),
+		CallerIP:         response.Optional(r.CallerIP),
 		IsPaused:         s.Paused,
-		NextScheduleTime: ms(s.Next),
-		LastScheduleTime: ms(s.Last),
+		NextScheduleTime: response.Millis(s.Next),
+		LastScheduleTime: response.Millis(s.Last),
 	}
 	showOptions(&r.Options, &out)
-	out.Body, out.BodyBase64 = bodyText(r.Body)
+	out.Body, out.BodyBase64 = response.BodyText(r.Body)
 	if len(s.LastStates) > 0 {
 		out.LastScheduleStates = &s.LastStates
 	}

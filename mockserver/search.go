@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -17,44 +18,44 @@ var _ = register(map[string]handler{
 })
 
 // done is the answer of the management API: the JSON string "OK" (decided: 11).
-var done = reply{body: "OK"}
+var done = response.Response{Body: "OK"}
 
-func (s *Server) createSearchIndex(c *call) (reply, error) {
+func (s *Server) createSearchIndex(c *call) (response.Response, error) {
 	var body api.SearchIndexCreate
 	if err := json.Unmarshal(c.body, &body); err != nil {
-		return reply{}, invalid("body: " + err.Error())
+		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	index, err := c.account.CreateSearchIndex(search.Index{Name: body.Name, Region: string(body.Region), Type: string(body.Type)})
-	return reply{body: s.searchBody(c, index)}, err
+	return response.Response{Body: s.searchBody(c, index)}, err
 }
 
-func (s *Server) listSearchIndexes(c *call) (reply, error) {
+func (s *Server) listSearchIndexes(c *call) (response.Response, error) {
 	indexes := c.account.SearchIndexes()
 	list := make([]api.SearchIndex, len(indexes))
 	for i, index := range indexes {
 		list[i] = s.searchBody(c, index)
 	}
-	return reply{body: list}, nil
+	return response.Response{Body: list}, nil
 }
 
-func (s *Server) getSearchIndex(c *call) (reply, error) {
+func (s *Server) getSearchIndex(c *call) (response.Response, error) {
 	index, err := c.account.SearchIndex(c.vars["id"])
-	return reply{body: s.searchBody(c, index)}, err
+	return response.Response{Body: s.searchBody(c, index)}, err
 }
 
-func (s *Server) renameSearchIndex(c *call) (reply, error) {
+func (s *Server) renameSearchIndex(c *call) (response.Response, error) {
 	var body struct{ Name string }
 	if err := json.Unmarshal(c.body, &body); err != nil {
-		return reply{}, invalid("body: " + err.Error())
+		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	return done, c.account.RenameSearchIndex(c.vars["id"], body.Name)
 }
 
-func (s *Server) resetSearchIndexTokens(c *call) (reply, error) {
+func (s *Server) resetSearchIndexTokens(c *call) (response.Response, error) {
 	return done, c.account.ResetSearchIndexTokens(c.vars["id"])
 }
 
-func (s *Server) deleteSearchIndex(c *call) (reply, error) {
+func (s *Server) deleteSearchIndex(c *call) (response.Response, error) {
 	return done, c.account.DeleteSearchIndex(c.vars["id"])
 }
 
@@ -63,7 +64,7 @@ func (s *Server) searchBody(c *call, i search.Index) api.SearchIndex {
 	customer := c.world.username()
 	return api.SearchIndex{
 		Id: i.ID, Name: i.Name, Region: i.Region, Type: i.Type,
-		CreatedAt: ms(i.CreatedAt), CreationTime: &created, CustomerId: &customer,
-		Token: some(i.Token), ReadOnlyToken: some(i.ReadOnlyToken),
+		CreatedAt: response.Millis(i.CreatedAt), CreationTime: &created, CustomerId: &customer,
+		Token: response.Optional(i.Token), ReadOnlyToken: response.Optional(i.ReadOnlyToken),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -170,13 +171,13 @@ func (s setting) problem(err error) spec.Problem {
 	if !ok {
 		r = split(err, s.values[0])
 	}
-	return problem(s.in, s.name, strconv.Quote(shorten(s.values[0])), r.why, r.accepted)
+	return response.Problem(s.in, s.name, strconv.Quote(response.Shorten(s.values[0])), r.why, r.accepted)
 }
 
 // split takes an error of the engine apart: without the value, which the
 // problem shows anyway.
 func split(err error, value string) refusal {
-	text := oneLine(strings.TrimSuffix(err.Error(), ": "+engine.ErrInvalid.Error()))
+	text := response.OneLine(strings.TrimSuffix(err.Error(), ": "+engine.ErrInvalid.Error()))
 	if i := strings.Index(text, strconv.Quote(value)); i >= 0 {
 		text = strings.TrimLeft(text[i+len(strconv.Quote(value)):], ": ")
 	}
@@ -186,13 +187,6 @@ func split(err error, value string) refusal {
 		}
 	}
 	return refusal{text, ""}
-}
-
-func shorten(s string) string {
-	if len(s) > 80 {
-		return strings.ToValidUTF8(s[:80], "") + "..."
-	}
-	return s
 }
 
 // paired refuses a flow-control key without value and a value without key.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 var _ = register(map[string]handler{
@@ -41,24 +42,24 @@ func (s *sinks) count(id string) int {
 }
 
 // sinkStatus answers with the status asked for.
-func (s *Server) sinkStatus(c *call) (reply, error) {
+func (s *Server) sinkStatus(c *call) (response.Response, error) {
 	status, _ := strconv.Atoi(c.vars["code"]) // checked by the document
 	return sunk(status, map[string]int{"status": status}), nil
 }
 
 // sunk is the answer of a sink; some statuses cannot carry a body.
-func sunk(status int, body any) reply {
+func sunk(status int, body any) response.Response {
 	if status == http.StatusNoContent || status == http.StatusNotModified {
 		body = nil
 	}
-	return reply{status: status, body: body}
+	return response.Response{Status: status, Body: body}
 }
 
 // sinkSlow answers after a while of real time.
-func (s *Server) sinkSlow(c *call) (reply, error) {
+func (s *Server) sinkSlow(c *call) (response.Response, error) {
 	d, err := time.ParseDuration(c.vars["duration"])
 	if err != nil || d < 0 || d > time.Hour {
-		return reply{}, invalid("path duration " + strconv.Quote(shorten(c.vars["duration"])) + ": accepted is a duration such as 3s, at most 1h")
+		return response.Response{}, response.Invalid("path duration " + strconv.Quote(response.Shorten(c.vars["duration"])) + ": accepted is a duration such as 3s, at most 1h")
 	}
 	woken := make(chan struct{})
 	clock := engine.NewReal()
@@ -73,7 +74,7 @@ func (s *Server) sinkSlow(c *call) (reply, error) {
 }
 
 // sinkFlaky fails that many attempts of a message, then accepts.
-func (s *Server) sinkFlaky(c *call) (reply, error) {
+func (s *Server) sinkFlaky(c *call) (response.Response, error) {
 	failures, _ := strconv.Atoi(c.vars["failures"]) // checked by the document
 	attempt := s.sinks.count(s.deliveredID(c))
 	if attempt <= failures {

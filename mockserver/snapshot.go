@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 var _ = register(map[string]handler{
@@ -208,36 +209,36 @@ func (s *Server) restore(in *snapshot) (Restored, error) {
 
 // controlSnapshot writes the document past the checks of answers: it is large,
 // and no dialect may rename what is in it.
-func (s *Server) controlSnapshot(c *call) (reply, error) {
+func (s *Server) controlSnapshot(c *call) (response.Response, error) {
 	worlds := s.all()
 	if id := c.query.Get("account"); id != "" && id != "*" {
 		worlds = []*world{c.world}
 	}
 	text, err := s.save(worlds)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
-	return reply{stream: func(w http.ResponseWriter, _ *http.Request) {
+	return response.Response{Stream: func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(append(text, '\n')) // the client may be gone
 	}}, nil
 }
 
 // controlRestore loads a document; with an account, one for that account.
-func (s *Server) controlRestore(c *call) (reply, error) {
+func (s *Server) controlRestore(c *call) (response.Response, error) {
 	in, err := s.readSnapshot(c.body)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	if id := c.query.Get("account"); id != "" && id != "*" {
 		if in.Accounts = only(in.Accounts, id); in.Accounts == nil {
-			return reply{}, invalid(fmt.Sprintf("snapshot has no account %q, and more than one; accepted is one account, or this one among others", id))
+			return response.Response{}, response.Invalid(fmt.Sprintf("snapshot has no account %q, and more than one; accepted is one account, or this one among others", id))
 		}
 		in.Accounts[0].ID, in.Accounts[0].Token, in.Accounts[0].Password = id, c.world.Token, c.world.password
 	}
 	out, err := s.restore(in)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	type account struct {
 		RestoredAccount
@@ -247,7 +248,7 @@ func (s *Server) controlRestore(c *call) (reply, error) {
 	for i, a := range out.Accounts {
 		list[i] = account{a, a.Now.UnixMilli()}
 	}
-	return reply{body: map[string]any{"savedAt": in.SavedAt, "accounts": list}}, nil
+	return response.Response{Body: map[string]any{"savedAt": in.SavedAt, "accounts": list}}, nil
 }
 
 // only is the account with that id, or the only one.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -16,12 +17,12 @@ var _ = register(map[string]handler{
 // fractional-second part ("Time-series shapes").
 const statsTime = "2006-01-02 15:04:05.000000000 +0000 UTC"
 
-func (s *Server) getUsageStatistics(c *call) (reply, error) {
+func (s *Server) getUsageStatistics(c *call) (response.Response, error) {
 	if id := c.vars["id"]; id != c.world.ID {
-		return reply{}, fmt.Errorf("messaging user %q: no such user; accepted is the id of the account that the credentials belong to: %w", id, engine.ErrNotFound)
+		return response.Response{}, fmt.Errorf("messaging user %q: no such user; accepted is the id of the account that the credentials belong to: %w", id, engine.ErrNotFound)
 	}
 	u, err := c.account.Usage(c.query.Get("period"))
-	return reply{body: usageBody(&u)}, err
+	return response.Response{Body: usageBody(&u)}, err
 }
 
 // usageBody is the table "Usage statistics".

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 // sent is one server-sent event; id 0 is not sent. What it shows is made when
@@ -20,8 +22,8 @@ const followed = 8
 
 // stream sends what next gives, and asks again whenever there is more, until the
 // client or the server goes. Nothing polls. Two answers are so far apart at least.
-func (s *Server) stream(name string, apart time.Duration, next func() (events []sent, more <-chan struct{})) reply {
-	return reply{stream: func(w http.ResponseWriter, r *http.Request) {
+func (s *Server) stream(name string, apart time.Duration, next func() (events []sent, more <-chan struct{})) response.Response {
+	return response.Response{Stream: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("Cache-Control", "no-store")
 		out := http.NewResponseController(w)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 // Stub is a scripted destination: what a delivery to a matching URL gets
@@ -92,21 +93,21 @@ func (s *Stub) compile() (*stub, error) {
 	}
 	expression, err := regexp.Compile(pattern)
 	if err != nil || s.URL == "" {
-		return nil, invalid(fmt.Sprintf("stub URL %q: accepted is a URL in which * stands for anything, or a regular expression between slashes", s.URL))
+		return nil, response.Invalid(fmt.Sprintf("stub URL %q: accepted is a URL in which * stands for anything, or a regular expression between slashes", s.URL))
 	}
 	out := &stub{Stub: *s, url: expression}
 	for _, a := range s.Answers {
 		delay := time.Duration(0)
 		if a.Delay != "" && !strings.Contains(a.Delay, "$") {
-			if delay, err = Duration(a.Delay); err != nil || delay < 0 {
-				return nil, invalid(fmt.Sprintf("stub %q: delay %q: accepted is a duration such as 3s", s.URL, a.Delay))
+			if delay, err = response.Duration(a.Delay); err != nil || delay < 0 {
+				return nil, response.Invalid(fmt.Sprintf("stub %q: delay %q: accepted is a duration such as 3s", s.URL, a.Delay))
 			}
 		}
 		if n, err := strconv.Atoi(string(a.Status)); a.Status != "" && !strings.Contains(string(a.Status), "$") && (err != nil || n < 100 || n > 999) {
-			return nil, invalid(fmt.Sprintf("stub %q: status %q: accepted is 100 to 999, or a capture such as $1", s.URL, a.Status))
+			return nil, response.Invalid(fmt.Sprintf("stub %q: status %q: accepted is 100 to 999, or a capture such as $1", s.URL, a.Status))
 		}
 		if a.Fail != "" && failures[a.Fail] == "" {
-			return nil, invalid(fmt.Sprintf("stub %q: fail %q: accepted are refused, reset, timeout and tls", s.URL, a.Fail))
+			return nil, response.Invalid(fmt.Sprintf("stub %q: fail %q: accepted are refused, reset, timeout and tls", s.URL, a.Fail))
 		}
 		out.delays = append(out.delays, delay)
 	}
@@ -297,7 +298,7 @@ func (s *stub) next(d *delivered, captures []int, limit time.Duration) engine.Ou
 		status, _ = strconv.Atoi(fill(string(a.Status))) // what is no number is no answer
 	}
 	if strings.Contains(a.Delay, "$") {
-		after, _ = Duration(fill(a.Delay)) // what is no duration takes no time
+		after, _ = response.Duration(fill(a.Delay)) // what is no duration takes no time
 	}
 	h := engine.Header{}
 	for name, v := range a.Headers {
@@ -366,7 +367,7 @@ func asJSON(v any) string {
 func ParseStub(text string) (Stub, error) {
 	m := stubText.FindStringSubmatch(text)
 	if m == nil {
-		return Stub{}, invalid(fmt.Sprintf("%q: accepted is URL=STATUS or URL=STATUS:BODY, such as https://app.test/*=503", text))
+		return Stub{}, response.Invalid(fmt.Sprintf("%q: accepted is URL=STATUS or URL=STATUS:BODY, such as https://app.test/*=503", text))
 	}
 	s := Stub{URL: m[1], Answers: []Answer{{Status: StubStatus(m[2]), Body: m[4]}}}
 	return s, s.check()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -56,13 +57,13 @@ func rowOf(m *engine.Message) messageRow {
 		Asleep: m.Asleep(), Cause: m.Cause(),
 	}
 	if m.State == engine.Created || m.State == engine.Retry {
-		row.NextAt = ms(m.NextAt)
+		row.NextAt = response.Millis(m.NextAt)
 	}
 	return row
 }
 
 // rows makes a page of an account into one on the wire.
-func rows[T, R any](p engine.Page[T], name string, row func(*T) R) reply {
+func rows[T, R any](p engine.Page[T], name string, row func(*T) R) response.Response {
 	list := make([]R, len(p.Items))
 	for i := range p.Items {
 		list[i] = row(&p.Items[i])
@@ -71,14 +72,14 @@ func rows[T, R any](p engine.Page[T], name string, row func(*T) R) reply {
 	if p.Cursor != "" {
 		body["cursor"] = p.Cursor
 	}
-	return reply{body: body}
+	return response.Response{Body: body}
 }
 
 // controlMessages lists messages in the state that they are in, ended ones too.
-func (s *Server) controlMessages(c *call) (reply, error) {
+func (s *Server) controlMessages(c *call) (response.Response, error) {
 	f, err := c.logFilter(messageStates)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	f.URLPrefix = true
 	p, err := c.account.Messages(f)
@@ -87,11 +88,11 @@ func (s *Server) controlMessages(c *call) (reply, error) {
 
 // controlMessage tells all that is known of a message: the log's events, the
 // attempts as they went over the wire, its callbacks, and why it is as it is.
-func (s *Server) controlMessage(c *call) (reply, error) {
+func (s *Server) controlMessage(c *call) (response.Response, error) {
 	id := c.vars["messageId"]
 	t, err := c.account.Trace(id)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	type eventRow struct {
 		api.LogEvent
@@ -116,22 +117,22 @@ func (s *Server) controlMessage(c *call) (reply, error) {
 	}
 	clock := s.clockBody(c.world)
 	state := api.MessageState(t.Message.State)
-	m := api.Message{State: &state, Retried: &t.Message.Retried, NextDeliveryTime: ms(t.Message.NextAt)}
+	m := api.Message{State: &state, Retried: &t.Message.Retried, NextDeliveryTime: response.Millis(t.Message.NextAt)}
 	content := Message{Body: t.Message.Body}
 	content.clip(most)
 	row := rowOf(&t.Message)
 	t.Message.Body = content.Body
-	copyFields(&m, messageFields(&t.Message))
-	m.NextDeliveryTime = ms(t.Message.NextAt)
+	response.CopyFields(&m, messageFields(&t.Message))
+	m.NextDeliveryTime = response.Millis(t.Message.NextAt)
 	d := s.dialectOf(c.world, t.Message.Options.Dialect)
-	return reply{body: map[string]any{
-		"message": inDialect(d, m), "row": row, "published": headerMap(brandHeader(d, t.Message.Header)), "events": inDialect(d, events), "deliveries": deliveries,
+	return response.Response{Body: map[string]any{
+		"message": inDialect(d, m), "row": row, "published": response.HeaderMap(brandHeader(d, t.Message.Header)), "events": inDialect(d, events), "deliveries": deliveries,
 		"callbacks": reports, "reasons": reasons(t.Reasons, clock.Mode), "dlqId": t.DLQID, "now": clock.Now,
 	}}, nil
 }
 
 // controlHurry makes the next attempt of a message due now.
-func (s *Server) controlHurry(c *call) (reply, error) {
+func (s *Server) controlHurry(c *call) (response.Response, error) {
 	return empty, c.account.Hurry(c.vars["messageId"])
 }
 
@@ -171,7 +172,7 @@ func runSummaryOf(r *engine.RunSummary) runRow {
 }
 
 func runRowOf(r *engine.Run) runRow {
-	row := runRow{ID: r.ID, URL: r.URL, State: r.State, CreatedAt: r.CreatedAt.UnixMilli(), EndedAt: ms(r.EndedAt), Labels: r.Options.Labels, DLQID: r.DLQID,
+	row := runRow{ID: r.ID, URL: r.URL, State: r.State, CreatedAt: r.CreatedAt.UnixMilli(), EndedAt: response.Millis(r.EndedAt), Labels: r.Options.Labels, DLQID: r.DLQID,
 		RestartOf: relationOf(r.Predecessor), Restarted: relationOf(r.Successor)}
 	if r.Options.Flow != nil {
 		row.FlowKey = r.Options.Flow.Key
@@ -182,10 +183,10 @@ func runRowOf(r *engine.Run) runRow {
 	return row
 }
 
-func (s *Server) controlRuns(c *call) (reply, error) {
+func (s *Server) controlRuns(c *call) (response.Response, error) {
 	f, err := c.logFilter(runStates)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	f.URLPrefix = true
 	p, err := c.account.RunList(f)
@@ -211,22 +212,22 @@ type partBody struct {
 }
 
 func spanOf(s *engine.Span) spanBody {
-	out := spanBody{Step: stepBody(&s.Step), Type: s.Step.Type, Message: s.Message, From: s.From.UnixMilli(), To: ms(s.To), Kept: s.Kept, Parts: []partBody{}}
+	out := spanBody{Step: stepBody(&s.Step), Type: s.Step.Type, Message: s.Message, From: s.From.UnixMilli(), To: response.Millis(s.To), Kept: s.Kept, Parts: []partBody{}}
 	if s.Step.Invoked != nil {
 		out.Invoked = s.Step.Invoked.ID
 	}
 	for _, p := range s.Parts {
-		out.Parts = append(out.Parts, partBody{p.Kind, p.From.UnixMilli(), ms(p.To)})
+		out.Parts = append(out.Parts, partBody{p.Kind, p.From.UnixMilli(), response.Millis(p.To)})
 	}
 	return out
 }
 
 // controlRun tells all that is known of a run: its steps, when each of them ran,
 // the log's events, what it waits for.
-func (s *Server) controlRun(c *call) (reply, error) {
+func (s *Server) controlRun(c *call) (response.Response, error) {
 	t, err := c.account.RunTrace(c.vars["workflowRunId"])
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	spans := make([]spanBody, len(t.Spans))
 	for i := range t.Spans {
@@ -255,10 +256,10 @@ func (s *Server) controlRun(c *call) (reply, error) {
 	}
 	run, clock := t.Run.Run, s.clockBody(c.world)
 	row := runSummaryOf(&engine.RunSummary{Run: run, Why: t.Why[0]})
-	payload, payloadBase64 := bodyText(run.Payload)
+	payload, payloadBase64 := response.BodyText(run.Payload)
 	d := s.dialectOf(c.world, run.Options.Dialect)
-	return reply{body: map[string]any{
-		"run": inDialect(d, runBody(&t.Run)), "row": row, "payload": payload, "payloadBase64": payloadBase64, "headers": headerMap(brandHeader(d, run.Header)),
+	return response.Response{Body: map[string]any{
+		"run": inDialect(d, runBody(&t.Run)), "row": row, "payload": payload, "payloadBase64": payloadBase64, "headers": response.HeaderMap(brandHeader(d, run.Header)),
 		"spans": inDialect(d, spans), "events": inDialect(d, events), "waiters": waits, "reasons": reasons(t.Why, clock.Mode), "now": clock.Now,
 	}}, nil
 }
@@ -273,7 +274,7 @@ type waitBody struct {
 func waitOf(w *engine.Waiter) waitBody { return waitBody{w.EventID, w.ID, w.Deadline.UnixMilli()} }
 
 // controlWaiters lists what waits for whatever event.
-func (s *Server) controlWaiters(c *call) (reply, error) {
+func (s *Server) controlWaiters(c *call) (response.Response, error) {
 	return rows(engine.Page[engine.Waiter]{Items: c.account.AllWaiters()}, "waiters", waitOf), nil
 }
 
@@ -310,12 +311,12 @@ func dlqRowOf(e *engine.DLQEntry) dlqRow {
 }
 
 // controlDLQ lists the DLQ without bodies and headers.
-func (s *Server) controlDLQ(c *call) (reply, error) {
+func (s *Server) controlDLQ(c *call) (response.Response, error) {
 	f := c.filter()
 	f.URLPrefix = true
 	p, err := c.account.DLQ(f)
 	out := rows(p, "entries", dlqRowOf)
-	out.body.(map[string]any)["all"] = c.account.CountDLQ(f)
+	out.Body.(map[string]any)["all"] = c.account.CountDLQ(f)
 	return out, err
 }
 
@@ -336,7 +337,7 @@ type logRow struct {
 }
 
 func logRowOf(e *engine.Event) logRow {
-	row := logRow{Seq: e.Seq, At: e.Time.UnixMilli(), State: e.State, Error: strings.ToValidUTF8(e.Error[:min(len(e.Error), answerShown)], "?"), NextAt: ms(e.NextAt)}
+	row := logRow{Seq: e.Seq, At: e.Time.UnixMilli(), State: e.State, Error: strings.ToValidUTF8(e.Error[:min(len(e.Error), answerShown)], "?"), NextAt: response.Millis(e.NextAt)}
 	if e.Message != nil {
 		row.Message, row.URL = e.Message.ID, e.Message.URL
 	}
@@ -356,10 +357,10 @@ func logRowOf(e *engine.Event) logRow {
 }
 
 // controlLog lists the events of messages and runs without bodies and headers.
-func (s *Server) controlLog(c *call) (reply, error) {
+func (s *Server) controlLog(c *call) (response.Response, error) {
 	f, err := c.logFilter(append(slices.Clone(messageStates), runStates...))
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	f.URLPrefix = true
 	p, err := c.account.Events(f)
@@ -381,7 +382,7 @@ type scheduleRow struct {
 }
 
 func scheduleRowOf(s *engine.Schedule) scheduleRow {
-	row := scheduleRow{ID: s.ID, Cron: s.Cron, Destination: cmp.Or(s.Request.URL, s.Request.Group), Paused: s.Paused, NextTimes: []int64{}, LastAt: ms(s.Last), LastStates: s.LastStates}
+	row := scheduleRow{ID: s.ID, Cron: s.Cron, Destination: cmp.Or(s.Request.URL, s.Request.Group), Paused: s.Paused, NextTimes: []int64{}, LastAt: response.Millis(s.Last), LastStates: s.LastStates}
 	for _, t := range s.NextTimes(scheduleTimes) {
 		row.NextTimes = append(row.NextTimes, t.UnixMilli())
 	}
@@ -389,7 +390,7 @@ func scheduleRowOf(s *engine.Schedule) scheduleRow {
 }
 
 // controlSchedules lists the schedules with their next times.
-func (s *Server) controlSchedules(c *call) (reply, error) {
+func (s *Server) controlSchedules(c *call) (response.Response, error) {
 	return rows(engine.Page[engine.Schedule]{Items: c.account.Schedules()}, "schedules", scheduleRowOf), nil
 }
 
@@ -399,7 +400,7 @@ const maxFlowKeys = 200
 
 // controlFlowKeys lists flow-control keys, those that hold something back first:
 // the paused ones, then by what waits. The interface lists all of them always.
-func (s *Server) controlFlowKeys(c *call) (reply, error) {
+func (s *Server) controlFlowKeys(c *call) (response.Response, error) {
 	part := c.query.Get("key")
 	keys := slices.DeleteFunc(c.account.FlowKeys(), func(k engine.FlowKey) bool { return !strings.Contains(k.Key, part) })
 	all := len(keys)
@@ -414,7 +415,7 @@ func (s *Server) controlFlowKeys(c *call) (reply, error) {
 	for i, k := range keys {
 		list[i] = flowBody(k)
 	}
-	return reply{body: map[string]any{"keys": list, "all": all}}, nil
+	return response.Response{Body: map[string]any{"keys": list, "all": all}}, nil
 }
 
 func one(yes bool) int {

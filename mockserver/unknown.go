@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -15,7 +16,7 @@ func (s *Server) unknownOptions(c *call, unknown []setting) (problems []spec.Pro
 		if c.hops > 0 && slices.Contains(addedHeaders, u.name) {
 			continue // the server's own
 		}
-		p := spec.Problem{In: u.in, Name: shorten(u.name), Rule: "known", Message: "unknown option"}
+		p := spec.Problem{In: u.in, Name: response.Shorten(u.name), Rule: "known", Message: "unknown option"}
 		if near := nearest(u.name); near != "" {
 			p.Message += "; did you mean " + near + "?"
 		}
@@ -25,7 +26,7 @@ func (s *Server) unknownOptions(c *call, unknown []setting) (problems []spec.Pro
 		return problems
 	}
 	for _, p := range problems {
-		c.warnings = append(c.warnings, brandNames(c.dialect).Replace(p.String()))
+		c.warnings = append(c.warnings, response.BrandNames(c.dialect).Replace(p.String()))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 var _ = register(vectorHandlers())
@@ -54,12 +55,12 @@ func vectorHandlers() map[string]handler {
 }
 
 // result is the envelope of every answer of the vector host.
-func result(v any) reply { return reply{body: map[string]any{"result": v}} }
+func result(v any) response.Response { return response.Response{Body: map[string]any{"result": v}} }
 
-func (s *Server) getVectorInfo(c *call) (reply, error) {
+func (s *Server) getVectorInfo(c *call) (response.Response, error) {
 	info, err := c.account.VectorInfo(c.index)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	return result(infoBody(&info)), nil
 }
@@ -83,13 +84,13 @@ func infoBody(v *vector.Info) map[string]any {
 	return out
 }
 
-func (s *Server) upsertVectors(c *call) (reply, error) {
+func (s *Server) upsertVectors(c *call) (response.Response, error) {
 	list, err := oneOrMany[vectorJSON](c.body)
 	if err == nil {
 		err = missingID(list)
 	}
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	vectors := make([]vector.Vector, len(list))
 	for i := range list {
@@ -99,19 +100,19 @@ func (s *Server) upsertVectors(c *call) (reply, error) {
 }
 
 // upsertVectorData stores texts with the vectors that are made of them.
-func (s *Server) upsertVectorData(c *call) (reply, error) {
+func (s *Server) upsertVectorData(c *call) (response.Response, error) {
 	list, err := oneOrMany[vectorJSON](c.body)
 	if err == nil {
 		err = missingID(list)
 	}
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	vectors := make([]vector.Vector, len(list))
 	for i := range list {
 		embedded, err := s.embed(c, list[i].Data, list[i].Vector != nil || list[i].Sparse != nil)
 		if err != nil {
-			return reply{}, err
+			return response.Response{}, err
 		}
 		vectors[i] = list[i].vector()
 		vectors[i].Values, vectors[i].Sparse = embedded.Values, embedded.Sparse
@@ -119,23 +120,23 @@ func (s *Server) upsertVectorData(c *call) (reply, error) {
 	return result("Success"), c.account.UpsertVectors(c.index, c.namespace(), vectors)
 }
 
-func (s *Server) updateVector(c *call) (reply, error) {
+func (s *Server) updateVector(c *call) (response.Response, error) {
 	var body vectorJSON
 	err := unmarshal(c.body, &body)
 	if err == nil {
 		err = missingID([]vectorJSON{body})
 	}
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	if err := oneOf("metadataUpdateMode", body.Mode, []string{"OVERWRITE", "PATCH"}); err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	vector := body.vector()
 	if s.cfg.Embed != "" && body.Data != nil && vector.Values == nil && vector.Sparse == nil { // an index with a model makes the vector of the new text
 		embedded, err := s.embed(c, body.Data, false)
 		if err != nil {
-			return reply{}, err
+			return response.Response{}, err
 		}
 		vector.Values, vector.Sparse = embedded.Values, embedded.Sparse
 	}
@@ -197,7 +198,7 @@ func (q *selection) shown(v *vector.Vector) map[string]any {
 
 // deleteVectors takes its three forms: an object, a list of ids, the bare text
 // of one id (wire.md, "Vector indexes").
-func (s *Server) deleteVectors(c *call) (reply, error) {
+func (s *Server) deleteVectors(c *call) (response.Response, error) {
 	var q selection
 	body := bytes.TrimSpace(c.body)
 	var err error
@@ -209,7 +210,7 @@ func (s *Server) deleteVectors(c *call) (reply, error) {
 	case len(body) > 0:
 		id := vectorID(body)
 		if !utf8.Valid(body) {
-			return reply{}, invalid("body: must be UTF-8")
+			return response.Response{}, response.Invalid("body: must be UTF-8")
 		}
 		if json.Valid(body) {
 			err = unmarshal(body, &id)
@@ -223,15 +224,15 @@ func (s *Server) deleteVectors(c *call) (reply, error) {
 		}
 	}
 	if err == nil && given != 1 {
-		err = invalid("Only and only one of the ids, prefix, or filter must be provided.")
+		err = response.Invalid("Only and only one of the ids, prefix, or filter must be provided.")
 	}
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	if q.Filter != "" {
 		filter, err := vector.ParseFilter(q.Filter)
 		if err != nil {
-			return reply{}, err
+			return response.Response{}, err
 		}
 		n, err := c.account.DeleteVectorsWhere(c.index, c.namespace(), filter)
 		return result(map[string]int{"deleted": n}), err
@@ -243,13 +244,13 @@ func (s *Server) deleteVectors(c *call) (reply, error) {
 // maxPrefix is how many vectors a prefix fetches at most.
 const maxPrefix = 1000
 
-func (s *Server) fetchVectors(c *call) (reply, error) {
+func (s *Server) fetchVectors(c *call) (response.Response, error) {
 	var q selection
 	if err := unmarshal(c.body, &q); err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	if len(q.IDs) > 0 && q.Prefix != "" {
-		return reply{}, invalid("Only one of ids or prefix must be provided.")
+		return response.Response{}, response.Invalid("Only one of ids or prefix must be provided.")
 	}
 	found, err := c.account.FetchVectors(c.index, c.namespace(), q.ids(), q.Prefix)
 	list := make([]any, 0, len(found))
@@ -272,7 +273,7 @@ func (q *selection) askable() error {
 		q.TopK = new(defaultTopK)
 	}
 	if *q.TopK < 1 {
-		return invalid(fmt.Sprintf("body /topK: received %d; accepted is a whole number from 1 up", *q.TopK))
+		return response.Invalid(fmt.Sprintf("body /topK: received %d; accepted is a whole number from 1 up", *q.TopK))
 	}
 	if err := oneOf("weightingStrategy", q.Weighting, []string{"IDF"}); err != nil {
 		return err
@@ -286,20 +287,20 @@ func (q *selection) askable() error {
 	return nil
 }
 
-func (s *Server) queryVectors(c *call) (reply, error) {
+func (s *Server) queryVectors(c *call) (response.Response, error) {
 	queries, err := oneOrMany[selection](c.body)
 	if err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	all := make([]any, len(queries))
 	for i := range queries {
 		query, err := s.vectorQuery(c, &queries[i])
 		if err != nil {
-			return reply{}, err
+			return response.Response{}, err
 		}
 		found, err := c.account.QueryVectors(c.index, c.namespace(), query)
 		if err != nil {
-			return reply{}, err
+			return response.Response{}, err
 		}
 		all[i] = queries[i].scored(found)
 	}
@@ -322,7 +323,7 @@ func (s *Server) vectorQuery(c *call, q *selection) (vector.Query, error) {
 	query = vector.Query{Values: q.Vector, Sparse: q.Sparse.vector(), TopK: *q.TopK, Mode: q.Mode, Fusion: q.Fusion, IDF: q.Weighting == "IDF", Filter: filter}
 	if !takesData(c) {
 		if q.Data != nil {
-			return query, invalid("body /data: not allowed in a query by vector; the path of a query by text ends with -data")
+			return query, response.Invalid("body /data: not allowed in a query by vector; the path of a query by text ends with -data")
 		}
 		return query, nil
 	}
@@ -342,23 +343,23 @@ func (q *selection) scored(found []vector.Scored) []any {
 	return list
 }
 
-func (s *Server) rangeVectors(c *call) (reply, error) {
+func (s *Server) rangeVectors(c *call) (response.Response, error) {
 	var q selection
 	if len(bytes.TrimSpace(c.body)) > 0 {
 		if err := unmarshal(c.body, &q); err != nil {
-			return reply{}, err
+			return response.Response{}, err
 		}
 	}
 	from := 0
 	if cursor := idText(q.Cursor); cursor != "" {
 		n, err := strconv.Atoi(cursor)
 		if err != nil || n < 0 {
-			return reply{}, invalid(fmt.Sprintf("cursor %.40q: accepted is the nextCursor of an earlier range, or 0", cursor))
+			return response.Response{}, response.Invalid(fmt.Sprintf("cursor %.40q: accepted is the nextCursor of an earlier range, or 0", cursor))
 		}
 		from = n
 	}
 	if q.Limit < 0 {
-		return reply{}, invalid(fmt.Sprintf("body /limit: received %d; accepted is a whole number from 1 up", q.Limit))
+		return response.Response{}, response.Invalid(fmt.Sprintf("body /limit: received %d; accepted is a whole number from 1 up", q.Limit))
 	}
 	if q.Limit == 0 {
 		q.Limit = maxPrefix
@@ -375,7 +376,7 @@ func (s *Server) rangeVectors(c *call) (reply, error) {
 	return result(map[string]any{"nextCursor": cursor, "vectors": list}), err
 }
 
-func (s *Server) randomVector(c *call) (reply, error) {
+func (s *Server) randomVector(c *call) (response.Response, error) {
 	page, _, err := c.account.RangeVectors(c.index, c.namespace(), "", 0, 1)
 	if err != nil || len(page) == 0 {
 		return result(nil), err
@@ -384,27 +385,27 @@ func (s *Server) randomVector(c *call) (reply, error) {
 	return result(q.shown(page[0])), nil
 }
 
-func (s *Server) resetVectors(c *call) (reply, error) {
+func (s *Server) resetVectors(c *call) (response.Response, error) {
 	return result("Success"), c.account.ResetVectors(c.index, c.namespace(), c.flag("all", false))
 }
 
-func (s *Server) listVectorNamespaces(c *call) (reply, error) {
+func (s *Server) listVectorNamespaces(c *call) (response.Response, error) {
 	names, err := c.account.VectorNamespaces(c.index)
 	return result(names), err
 }
 
-func (s *Server) deleteVectorNamespace(c *call) (reply, error) {
+func (s *Server) deleteVectorNamespace(c *call) (response.Response, error) {
 	return result("Success"), c.account.DeleteVectorNamespace(c.index, c.namespace())
 }
 
-func (s *Server) renameVectorNamespace(c *call) (reply, error) {
+func (s *Server) renameVectorNamespace(c *call) (response.Response, error) {
 	var body struct {
 		Namespace      string `json:"namespace"`
 		NewNamespace   string `json:"newNamespace"`
 		DeleteExisting bool   `json:"deleteExisting"`
 	}
 	if err := unmarshal(c.body, &body); err != nil {
-		return reply{}, err
+		return response.Response{}, err
 	}
 	renamed, err := c.account.RenameVectorNamespace(c.index, body.Namespace, body.NewNamespace, body.DeleteExisting)
 	return result(map[string]bool{"renamed": renamed}), err

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 // numbers are components on the wire. A null, which is how JavaScript writes
@@ -71,7 +72,7 @@ type vectorID string
 func (id *vectorID) UnmarshalJSON(raw []byte) error {
 	*id = vectorID(idText(raw))
 	if *id == "" || !strings.ContainsAny(string(raw[:1]), `"-0123456789`) {
-		return fmt.Errorf("id %s: invalid value: must be a non-empty string or a number", shorten(string(raw)))
+		return fmt.Errorf("id %s: invalid value: must be a non-empty string or a number", response.Shorten(string(raw)))
 	}
 	return nil
 }
@@ -80,7 +81,7 @@ func (id *vectorID) UnmarshalJSON(raw []byte) error {
 func missingID(list []vectorJSON) error {
 	for i := range list {
 		if list[i].ID == "" {
-			return invalid("body /id: missing: must be a non-empty string or a number")
+			return response.Invalid("body /id: missing: must be a non-empty string or a number")
 		}
 	}
 	return nil
@@ -100,7 +101,7 @@ func oneOf(name, value string, accepted []string) error {
 	if value == "" || slices.Contains(accepted, value) {
 		return nil
 	}
-	return invalid(fmt.Sprintf("body /%s: received %q; accepted are %s", name, shorten(value), strings.Join(accepted, ", ")))
+	return response.Invalid(fmt.Sprintf("body /%s: received %q; accepted are %s", name, response.Shorten(value), strings.Join(accepted, ", ")))
 }
 
 // oneOrMany reads one object, or a list of them.
@@ -111,7 +112,7 @@ func oneOrMany[T any](body []byte) ([]T, error) {
 		list := make([]T, len(items))
 		for i, item := range items {
 			if item == nil {
-				return nil, invalid(fmt.Sprintf("body /%d: invalid value null: must be an object", i))
+				return nil, response.Invalid(fmt.Sprintf("body /%d: invalid value null: must be an object", i))
 			}
 			list[i] = *item
 		}
@@ -125,19 +126,19 @@ func oneOrMany[T any](body []byte) ([]T, error) {
 // unmarshal reads JSON and says where it breaks.
 func unmarshal(body []byte, to any) error {
 	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
-		return invalid("body: invalid value null: must be an object, or what else the operation takes")
+		return response.Invalid("body: invalid value null: must be an object, or what else the operation takes")
 	}
 	err := json.Unmarshal(body, to)
 	if err == nil {
 		return nil
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return invalid("body /" + strings.ReplaceAll(wrong.Field, ".", "/") + ": received " + wrong.Value + "; accepted is " + jsonKinds[wrong.Type.Kind()])
+		return response.Invalid("body /" + strings.ReplaceAll(wrong.Field, ".", "/") + ": received " + wrong.Value + "; accepted is " + jsonKinds[wrong.Type.Kind()])
 	}
 	if broken, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return invalid(fmt.Sprintf("body: invalid JSON: byte %d: %v", broken.Offset, broken))
+		return response.Invalid(fmt.Sprintf("body: invalid JSON: byte %d: %v", broken.Offset, broken))
 	}
-	return invalid("body: " + err.Error())
+	return response.Invalid("body: " + err.Error())
 }
 
 // jsonKinds is what a value must be to be read.

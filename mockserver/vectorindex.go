@@ -10,6 +10,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
 // indexRoot is where vector indexes have URLs of their own: /index/NAME takes
@@ -96,9 +97,9 @@ func (s *Server) openVector(c *call) error {
 		return nil
 	}
 	if !c.world.hasIndex(c.asked) {
-		return fmt.Errorf("vector index %q: no such index; its URLs are listed when the server starts: %w", shorten(c.asked), engine.ErrNotFound)
+		return fmt.Errorf("vector index %q: no such index; its URLs are listed when the server starts: %w", response.Shorten(c.asked), engine.ErrNotFound)
 	}
-	return errUnauthorized("Bearer", "Unauthorized: the token is not that of the vector index "+shorten(c.asked))
+	return response.Unauthorized("Bearer", "Unauthorized: the token is not that of the vector index "+response.Shorten(c.asked))
 }
 
 // hasIndex reports whether the account has a vector index of that name.

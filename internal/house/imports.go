@@ -37,6 +37,7 @@ var importRules = []importRule{
 	{"mockserver", []string{"conformance", "features", "fixtures"}},
 	{"mockserver/kv", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/ratelimit", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"mockserver/response", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/ui", []string{"engine", "spec", "mockserver", "mockserver/kv", "conformance", "features", "fixtures"}},
 	{"mockserver/wire", []string{"net/http", "spec", "mockserver", "conformance", "features", "fixtures"}},
 	{"spec", []string{"spec/api", "engine", "mockserver", "conformance", "features", "fixtures"}},

@@ -10,7 +10,10 @@ import (
 
 // statusFiles of mockserver may name failing statuses: the only place that
 // chooses one, and what plays somebody: the sink a destination, faults a service.
-var statusFiles = []string{"mockserver/error.go", "mockserver/fault.go", "mockserver/sink.go"}
+var statusFiles = []string{"mockserver/response/error.go", "mockserver/fault.go", "mockserver/sink.go"}
+
+// ownStatuses are servers of their own below mockserver.
+var ownStatuses = []string{"mockserver/kv", "mockserver/ratelimit", "mockserver/ui"}
 
 // successes are statuses that a handler may name.
 var successes = []string{"StatusOK", "StatusCreated", "StatusAccepted", "StatusNoContent", "StatusText"}
@@ -19,7 +22,7 @@ var statusRule = rule{"one place chooses a status", statusProblems, []breach{
 	{
 		"one place chooses a status",
 		"mockserver/flow.go", "package mockserver\nimport \"net/http\"\nvar s = http.StatusConflict",
-		"mockserver/flow.go:3: http.StatusConflict is for mockserver/error.go",
+		"mockserver/flow.go:3: http.StatusConflict is for mockserver/response/error.go",
 	},
 }}
 
@@ -27,7 +30,7 @@ var statusRule = rule{"one place chooses a status", statusProblems, []breach{
 func statusProblems(tree []source) []string {
 	var problems []string
 	for _, s := range tree {
-		if !s.product() || path.Dir(s.path) != "mockserver" || slices.Contains(statusFiles, s.path) {
+		if !s.product() || !strings.HasPrefix(s.path, "mockserver/") || slices.Contains(ownStatuses, path.Dir(s.path)) || slices.Contains(statusFiles, s.path) {
 			continue
 		}
 		ast.Inspect(s.syntax, func(n ast.Node) bool {

@@ -1,0 +1,219 @@
+package response
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/header"
+)
+
+// Error is a failure that knows its status; the engine's know only their kind.
+type Error struct {
+	Status    int
+	Text      string
+	Problems  []spec.Problem
+	challenge string // WWW-Authenticate
+	allow     string // Allow
+	header    http.Header
+	literal   bool // the text names headers as they are in more than one dialect
+}
+
+func (e *Error) Error() string { return e.Text }
+
+// statuses maps the engine's kinds of errors (decided: 7, 21, 23).
+var statuses = []struct {
+	kind   error
+	status int
+}{
+	{engine.ErrNotFound, http.StatusNotFound},
+	{engine.ErrExists, http.StatusBadRequest},
+	{engine.ErrNotDurable, http.StatusServiceUnavailable}, // before what the journal says
+	{engine.ErrInvalid, http.StatusBadRequest},
+	{engine.ErrEnded, http.StatusBadRequest},
+	{engine.ErrFull, http.StatusTooManyRequests},
+	{engine.ErrUnfit, http.StatusUnprocessableEntity},
+	{engine.ErrClosed, http.StatusServiceUnavailable},
+	{context.DeadlineExceeded, http.StatusGatewayTimeout},
+	{context.Canceled, http.StatusServiceUnavailable},
+}
+
+// Failure makes the answer to an error: the only place that chooses a failing
+// status. The text is one line.
+func Failure(err error) *Error {
+	if known, ok := errors.AsType[*Error](err); ok {
+		return known
+	}
+	for _, row := range statuses {
+		if errors.Is(err, row.kind) {
+			return &Error{Status: row.status, Text: OneLine(strings.TrimSuffix(err.Error(), ": "+row.kind.Error()))}
+		}
+	}
+	return &Error{Status: http.StatusInternalServerError, Text: "internal fault; the server's log has more"}
+}
+
+// Invalid is a refused request.
+func Invalid(text string, problems ...spec.Problem) error {
+	return &Error{Status: http.StatusBadRequest, Text: text, Problems: problems}
+}
+
+// Refused turns problems of a request into an error: the first in the text,
+// all of them for whoever asks with Accept: application/problem+json.
+func Refused(problems []spec.Problem) error {
+	text := problems[0].String()
+	if n := len(problems) - 1; n > 0 {
+		lines := make([]string, 0, n)
+		for _, p := range problems[1:] {
+			lines = append(lines, p.String())
+		}
+		text += "; also " + strings.Join(lines, "; also ")
+	}
+	return Invalid(text, problems...)
+}
+
+// JoinRefused joins two refusals, so that the client learns of all at once.
+func JoinRefused(first, second error) error {
+	if first == nil || second == nil {
+		return cmp.Or(first, second)
+	}
+	a, b := Failure(first), Failure(second)
+	if len(a.Problems) == 0 || len(b.Problems) == 0 {
+		return first
+	}
+	return Refused(append(slices.Clone(a.Problems), b.Problems...))
+}
+
+func TooLarge(limit int64) error {
+	return &Error{Status: http.StatusRequestEntityTooLarge, Text: "body: larger than the limit of " + ByteSize(limit) + "; --max-body raises it"}
+}
+
+// Loop ends a message that was delivered to this server. Its status and
+// header are those by which a destination asks for no further attempt.
+func Loop(text string) error {
+	return &Error{Status: statusNonRetryable, Text: text, header: http.Header{"Svc-Nonretryable-Error": {"true"}}}
+}
+
+// statusNonRetryable is the status of such a destination (wire.md, "Retries").
+const statusNonRetryable = 489
+
+func Unauthorized(challenge, text string) error {
+	return &Error{Status: http.StatusUnauthorized, challenge: challenge, Text: text}
+}
+
+func Forbidden(text string) error {
+	return &Error{Status: http.StatusForbidden, Text: text}
+}
+
+// MixedDialects refuses names of another dialect, as they were sent.
+func MixedDialects(text string) error {
+	return &Error{Status: http.StatusBadRequest, Text: text, literal: true}
+}
+
+// Refusal reports whether the request is at fault.
+func (e *Error) Refusal() bool { return e.Status < http.StatusInternalServerError }
+
+func SlowBody(rate int64, grace time.Duration) error {
+	return &Error{Status: http.StatusRequestTimeout, Text: fmt.Sprintf("body: arrives too slowly: must be at least %s per second, after the first %s", ByteSize(rate), grace)}
+}
+
+func IsTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
+
+func NotReady(reason string) error {
+	return &Error{Status: http.StatusServiceUnavailable, Text: "not ready: " + OneLine(reason)}
+}
+
+// Internal reports whether the fault is ours.
+func (e *Error) Internal() bool { return Internal(e.Status) }
+
+func Internal(status int) bool { return status == http.StatusInternalServerError }
+
+func UnknownPath(path, nearest string) error {
+	text := "path " + Shorten(path) + ": operation not found"
+	if nearest != "" {
+		text += "; did you mean " + nearest + "?"
+	}
+	return &Error{Status: http.StatusNotFound, Text: text + " (`understudy spec` lists all)"}
+}
+
+func WrongMethod(method, path string, allowed []string) error {
+	list := strings.Join(allowed, ", ")
+	return &Error{Status: http.StatusMethodNotAllowed, allow: list, Text: "method " + method + " on " + Shorten(path) + ": must be one of " + list}
+}
+
+// Branded puts the dialect's names into an error.
+func Branded(d *spec.Dialect, e *Error) *Error {
+	if d.HeaderPrefix == header.Prefix || e.literal {
+		return e
+	}
+	names := BrandNames(d)
+	out := *e
+	out.Text, out.Problems = names.Replace(e.Text), slices.Clone(e.Problems)
+	for i := range out.Problems {
+		p := &out.Problems[i]
+		p.Name, p.Message, p.Accepted = names.Replace(p.Name), names.Replace(p.Message), names.Replace(p.Accepted)
+	}
+	return &out
+}
+
+// BrandNames puts the dialect's names into a text of the server.
+func BrandNames(d *spec.Dialect) *strings.Replacer {
+	return strings.NewReplacer(header.Prefix, d.HeaderPrefix, "svc_token", d.TokenQuery, strings.ToLower(header.Prefix), d.QueryPrefix)
+}
+
+// problemBody is an error as application/problem+json (RFC 9457).
+type problemBody struct {
+	Type     string         `json:"type"`
+	Title    string         `json:"title"`
+	Status   int            `json:"status"`
+	Detail   string         `json:"detail"`
+	Error    string         `json:"error"`
+	Problems []spec.Problem `json:"problems"`
+}
+
+// Response is the error as an answer in the form that the client accepts.
+func (e *Error) Response(r *http.Request, vector bool) Response {
+	out := Response{Status: e.Status, Header: http.Header{}}
+	maps.Copy(out.Header, e.header)
+	if e.challenge != "" {
+		out.Header.Set("WWW-Authenticate", e.challenge)
+	}
+	if e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable {
+		out.Header.Set("Retry-After", "1")
+	}
+	if e.allow != "" {
+		out.Header.Set("Allow", e.allow)
+	}
+	switch {
+	case strings.Contains(r.Header.Get("Accept"), "application/problem+json"):
+		out.Header.Set("Content-Type", "application/problem+json")
+		problems := e.Problems
+		if len(problems) == 0 {
+			problems = []spec.Problem{{In: "request", Rule: "value", Message: e.Text}}
+		}
+		out.Body = problemBody{Type: "about:blank", Title: http.StatusText(e.Status), Status: e.Status, Detail: e.Text, Error: e.Text, Problems: problems}
+	case vector:
+		out.Body = map[string]any{"error": e.Text, "status": e.Status}
+	default:
+		out.Body = map[string]string{"error": e.Text}
+	}
+	return out
+}
+
+// Problem is a violation that a handler found itself.
+func Problem(in, name, received, message, accepted string) spec.Problem {
+	return spec.Problem{In: in, Name: name, Rule: "value", Message: message, Received: received, Accepted: accepted}
+}
+
+// Unencodable is the answer when ours cannot be written as JSON.
+func Unencodable() (status int, body []byte) {
+	return http.StatusInternalServerError, []byte(`{"error":"internal fault; the server's log has more"}`)
+}

@@ -1,0 +1,39 @@
+package response
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+// OneLine is a text with blanks instead of line ends.
+func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Shorten is the beginning of a long text, for errors.
+func Shorten(s string) string {
+	if len(s) > 80 {
+		return strings.ToValidUTF8(s[:80], "") + "..."
+	}
+	return s
+}
+
+// ByteSize is a number of bytes as people read it.
+func ByteSize(n int64) string {
+	switch {
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return strconv.FormatInt(n>>20, 10) + " MiB"
+	case n >= 1<<10 && n%(1<<10) == 0:
+		return strconv.FormatInt(n>>10, 10) + " KiB"
+	}
+	return strconv.FormatInt(n, 10) + " bytes"
+}
+
+// Duration reads a duration of the interface (1d12h) or of Go (1h30m, 250ms).
+func Duration(s string) (time.Duration, error) {
+	if d, err := engine.ParseDuration(s); err == nil {
+		return d, nil
+	}
+	return time.ParseDuration(s)
+}

@@ -1,0 +1,89 @@
+package response
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"reflect"
+	"time"
+	"unicode/utf8"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/spec/api"
+)
+
+// Millis is a time on the wire: Unix ms, nothing for the zero time.
+func Millis(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	v := t.UnixMilli()
+	return &v
+}
+
+// Optional is a value on the wire, nothing for the zero value: absent rather than empty.
+func Optional[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// CopyFields copies the fields of one response body into another by name, so
+// that what messages, DLQ entries and logs share is mapped once. A field may be
+// optional in one of the two; what only one has stays as it is.
+func CopyFields(to, from any) {
+	source, target := reflect.ValueOf(from), reflect.ValueOf(to).Elem()
+	for i := range source.NumField() {
+		value := source.Field(i)
+		optional := value.Kind() == reflect.Pointer
+		if optional && value.IsNil() {
+			continue
+		}
+		field := target.FieldByName(source.Type().Field(i).Name)
+		switch {
+		case !field.IsValid():
+		case value.CanConvert(field.Type()):
+			field.Set(value.Convert(field.Type()))
+		case optional:
+			field.Set(value.Elem().Convert(field.Type()))
+		default:
+			pointer := reflect.New(field.Type().Elem())
+			pointer.Elem().Set(value.Convert(field.Type().Elem()))
+			field.Set(pointer)
+		}
+	}
+}
+
+// BodyText is a body as text, or as base64 when it is not UTF-8.
+func BodyText(b []byte) (text, encoded *string) {
+	if len(b) == 0 {
+		return nil, nil
+	}
+	if utf8.Valid(b) {
+		return Optional(string(b)), nil
+	}
+	return nil, Optional(base64.StdEncoding.EncodeToString(b))
+}
+
+// HeaderMap are headers on the wire, nothing for none.
+func HeaderMap(h engine.Header) *api.HeaderMap {
+	if len(h) == 0 {
+		return nil
+	}
+	m := api.HeaderMap(h)
+	return &m
+}
+
+// BodyBytes is the body of a batch item: a string's text, else the JSON itself.
+func BodyBytes(raw json.RawMessage) []byte {
+	var one string
+	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
+		return nil
+	}
+	if json.Unmarshal(raw, &one) == nil {
+		return []byte(one)
+	}
+	return raw
+}
