@@ -71,6 +71,8 @@ type suite struct {
 	messages atomic.Int64
 	pace     pace
 
+	leftovers func() (map[string][]any, error) // of a failed run, by section of bindings.fields; made when first asked for
+
 	mu           sync.Mutex
 	picked       map[string]*picked // by key of a pickle
 	total        int
@@ -79,6 +81,16 @@ type suite struct {
 	observations map[string][]string
 	exhausted    string
 	absent       map[string]string // areas that the target lacks, and how that was seen; set before the first scenario
+}
+
+// newSuite is a run that has not begun.
+func newSuite(ctx context.Context, cfg Config, doc *spec.Document) *suite {
+	st := &suite{
+		cfg: cfg, id: "cf" + strings.ToLower(rand.Text()[:5]), doc: doc, dialect: cfg.Target.Bindings.Dialect(),
+		http: newHTTP(ctx, cfg.concurrency()), picked: map[string]*picked{}, observations: map[string][]string{},
+	}
+	st.leftovers = sync.OnceValues(func() (map[string][]any, error) { return st.leave(ctx) })
+	return st
 }
 
 // Run runs the scenarios that are asked for and judges the target by them. An
@@ -93,10 +105,7 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 		cfg.FS = features.FS
 	}
 	cfg.Target.Fill()
-	st := &suite{
-		cfg: cfg, id: "cf" + strings.ToLower(rand.Text()[:5]), doc: doc, dialect: cfg.Target.Bindings.Dialect(),
-		http: newHTTP(ctx, cfg.concurrency()), picked: map[string]*picked{}, observations: map[string][]string{},
-	}
+	st := newSuite(ctx, cfg, doc)
 	defer st.http.CloseIdleConnections()
 	selection, err := choose(cfg)
 	if err != nil {

@@ -40,6 +40,7 @@ type cli struct {
 	Version   VersionCmd   `cmd:"" help:"Print the version."`
 
 	Conform ConformCmd `cmd:"" help:"Run the contract test suite against a target, or against a stand-in of its own."`
+	Report  ReportCmd  `cmd:"" help:"Merge JSON reports of the suite, or compare two."`
 
 	Completion CompletionCmd `cmd:"" help:"Print completions for a shell."`
 	Help       HelpCmd       `cmd:"" help:"Print the help of a command."`

@@ -38,19 +38,30 @@ type ConformCmd struct {
 	Requirement   []string     `placeholder:"ID" help:"Only scenarios of these requirements."`
 	Scenario      []string     `sep:"none" placeholder:"NAME" help:"Only the scenarios with these names."`
 	AcceptPartial bool         `help:"Exit 0 although something could not be judged."`
-	Report        []string     `placeholder:"FORMAT=FILE" help:"Write a report; repeatable. Formats: junit, cucumber, yaml, json, html."`
+	Report        []string     `placeholder:"FORMAT=FILE" help:"Write a report; repeatable. Formats: badge, cucumber, html, json, junit, yaml."`
 	Concurrency   int          `help:"Scenarios at a time; 0: as the target file says."`
 	Clock         string       `default:"manual" enum:"manual,real" help:"Clock of our own stand-in."`
 	List          bool         `help:"List the scenarios that would run, and stop."`
 	DryRun        bool         `help:"Read everything, select, and stop before the first request."`
+	CheckTarget   bool         `help:"Try every driver and binding of the target file once, say what each did, and stop."`
+	Coverage      bool         `help:"List every requirement and whether it is judged; with --target, after the run, by the run."`
+	Init          string       `placeholder:"URL" help:"Ask the server at URL a few harmless questions, write a commented target file to --target or standard output, and stop. TARGET_TOKEN and the other variables of that file are sent."`
+	Explain       string       `placeholder:"ID" help:"Print a requirement: the sentence of the document, its scenarios, the mutants that prove them; and stop."`
 }
 
 // Run judges the target; its exit code is the verdict.
 func (c *ConformCmd) Run(e *env) error {
-	for _, one := range c.Report { // before anything runs
-		if format, file, ok := strings.Cut(one, "="); !ok || file == "" || !slices.Contains(report.Formats(), format) {
-			return usage("--report %q: accepted is FORMAT=FILE, FORMAT one of %s", one, strings.Join(report.Formats(), ", "))
-		}
+	if c.Explain != "" {
+		return explainRequirement(e.out, c.Explain)
+	}
+	if c.Init != "" {
+		return surveyTarget(e, c.Init, c.Target)
+	}
+	if c.Coverage && c.Target == "" {
+		return c.writeCoverage(e.out, nil)
+	}
+	if err := checkReports(c.Report); err != nil {
+		return err
 	}
 	cfg, stop, err := c.config()
 	if err != nil {
@@ -63,23 +74,43 @@ func (c *ConformCmd) Run(e *env) error {
 	if c.List || c.DryRun {
 		return c.list(e.out, cfg)
 	}
+	if c.CheckTarget {
+		return checkTarget(e, cfg)
+	}
 	cfg.Progress = progress(e.err)
 	judged, err := conformance.Run(e.ctx, cfg)
+	if err != nil {
+		return noVerdict(err)
+	}
+	if c.Coverage {
+		if err := c.writeCoverage(e.out, judged); err != nil {
+			return err
+		}
+	}
+	return publishReport(e.out, judged, c.Report)
+}
+
+// noVerdict gives an error of the suite its exit code.
+func noVerdict(err error) error {
 	switch {
 	case errors.Is(err, conformance.ErrUsage):
 		return &exit{report.ExitUsage, err}
 	case errors.Is(err, conformance.ErrPreflight):
 		return &exit{report.ExitPreflight, err}
-	case err != nil:
-		return &exit{report.ExitHarness, err}
 	}
-	if err := c.write(e.out, judged); err != nil {
+	return &exit{report.ExitHarness, err}
+}
+
+// writeCoverage prints the requirements, and what a run has judged of them.
+func (c *ConformCmd) writeCoverage(w io.Writer, judged *report.Report) error {
+	rows, err := coverage()
+	if err != nil {
 		return err
 	}
-	if code := judged.ExitCode(); code != report.ExitConformant {
-		return &exit{code, errors.New("")}
+	if judged != nil {
+		applyVerdicts(rows, judged)
 	}
-	return nil
+	return writeCoverage(w, rows)
 }
 
 // config reads the target file, or starts a stand-in to be judged.
@@ -154,7 +185,7 @@ func (c *ConformCmd) list(w io.Writer, cfg conformance.Config) error {
 
 // reportFiles are the names of reports in the folder of a target file.
 var reportFiles = map[string]string{
-	"cucumber": "cucumber.json", "html": "report.html", "json": "report.json", "junit": "junit.xml", "yaml": "report.yaml",
+	"badge": "badge.svg", "cucumber": "cucumber.json", "html": "report.html", "json": "report.json", "junit": "junit.xml", "yaml": "report.yaml",
 }
 
 // addReports adds what the target file asks for: reports in a folder, all of
@@ -177,12 +208,13 @@ func (c *ConformCmd) addReports(t target.Target) error {
 	return nil
 }
 
-// write prints the report for people, and those that were asked for.
-func (c *ConformCmd) write(w io.Writer, r *report.Report) error {
+// publishReport prints a report for people and writes those of FORMAT=FILE; the
+// exit code is its verdict.
+func publishReport(w io.Writer, r *report.Report, files []string) error {
 	if err := report.Write("terminal", w, r); err != nil {
 		return err
 	}
-	for _, one := range c.Report {
+	for _, one := range files {
 		format, file, _ := strings.Cut(one, "=")
 		f, err := os.Create(file)
 		if err != nil {
@@ -192,6 +224,9 @@ func (c *ConformCmd) write(w io.Writer, r *report.Report) error {
 		if err = errors.Join(err, f.Close()); err != nil {
 			return usage("--report %s: %w", one, err)
 		}
+	}
+	if code := r.ExitCode(); code != report.ExitConformant {
+		return &exit{code, errors.New("")}
 	}
 	return nil
 }

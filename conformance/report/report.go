@@ -22,6 +22,7 @@ import (
 
 // renderers write reports, one file each. Sorted by name.
 var renderers = map[string]func(io.Writer, *Report) error{
+	"badge":    writeBadge,
 	"cucumber": writeCucumber,
 	"html":     writeHTML,
 	"json":     writeJSON,
@@ -70,11 +71,15 @@ func (r *Report) verdictLine() string {
 			words = append(words, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	verdict := map[int]string{
+	return fmt.Sprintf("%s %s: %s (%s)", r.Target.Name, r.Target.Version, r.verdictWords(), strings.Join(words, ", "))
+}
+
+// verdictWords is the verdict on the target, in words.
+func (r *Report) verdictWords() string {
+	return map[int]string{
 		ExitConformant: "conformant", ExitFailed: "NOT conformant", ExitPartial: "partial: not everything could be judged", ExitHarness: "no verdict: the suite or a driver failed",
 		ExitStaleBaseline: "the baseline is stale", ExitBudget: "a limit ended the run", ExitInterrupted: "interrupted",
 	}[r.ExitCode()]
-	return fmt.Sprintf("%s %s: %s (%s)", r.Target.Name, r.Target.Version, verdict, strings.Join(words, ", "))
 }
 
 // text is the sentence of a requirement, for people.

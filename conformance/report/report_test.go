@@ -102,7 +102,7 @@ func TestOtherReportsAreWellFormed(t *testing.T) {
 			t.Errorf("html: it wants something from elsewhere: %s", address)
 		}
 	}
-	if err := Write("pdf", io.Discard, sample()); err == nil || !strings.Contains(err.Error(), "must be one of cucumber, html, json, junit, terminal, yaml") {
+	if err := Write("pdf", io.Discard, sample()); err == nil || !strings.Contains(err.Error(), "must be one of badge, cucumber, html, json, junit, terminal, yaml") {
 		t.Errorf("an unknown format: %v", err)
 	}
 }

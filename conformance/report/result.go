@@ -36,6 +36,7 @@ const (
 	ClockSkew           Reason = "clock-skew"
 	PrerequisiteFailed  Reason = "prerequisite-failed"
 	TriggerNotObserved  Reason = "trigger-not-observed"
+	NotTried            Reason = "not-tried" // of --check-target: nothing can be said by trying it once
 )
 
 // Result is what came of one scenario.

@@ -24,6 +24,7 @@ var importRules = []importRule{
 	{"conformance/proxy", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"conformance/receiver", []string{"engine", "mockserver", "conformance", "conformance/report", "features", "fixtures"}},
 	{"conformance/report", []string{"engine", "mockserver", "conformance", "conformance/receiver", "features", "fixtures"}},
+	{"conformance/survey", []string{"engine", "mockserver", "conformance", "conformance/receiver", "conformance/report", "features", "fixtures"}},
 	{"conformance/target", []string{"engine", "mockserver", "conformance", "conformance/receiver", "conformance/report", "features", "fixtures"}},
 	{"docs/outage", []string{"conformance", "features", "fixtures"}},
 	{"engine", []string{"net/http", "spec", "spec/api", "mockserver", "conformance", "fixtures", "features", "engine/ratelimit"}},

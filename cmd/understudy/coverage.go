@@ -1,0 +1,212 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/mutant"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// bases are all of them, in the order of the tables.
+var bases = []spec.Basis{spec.Stated, spec.Implied, spec.Open, spec.Extension}
+
+// proven is a requirement with what proves it.
+type proven struct {
+	spec.Requirement
+	scenarios []conformance.Listed
+	mutants   []mutant.Mutant
+	verdict   report.Verdict // of a run; "": none was made
+	reason    string         // why it is not judged; "": it is
+}
+
+// unjudged says why an open point is not judged, by its handling.
+var unjudged = map[string]string{
+	spec.Bind:     "open point: the target file says what it is",
+	spec.Tolerate: "open point: any behaviour passes",
+	spec.Observe:  "open point: recorded, never judged",
+}
+
+// coverage is every requirement of the register, in its order.
+func coverage() ([]proven, error) {
+	register, err := spec.LoadRequirements()
+	if err != nil {
+		return nil, err
+	}
+	scenarios, err := conformance.List(conformance.Config{Basis: bases})
+	if err != nil {
+		return nil, err
+	}
+	mutants := mutant.All()
+	rows := make([]proven, len(register.Requirements))
+	for i, r := range register.Requirements {
+		p := proven{Requirement: r, reason: r.Excluded}
+		for _, s := range scenarios {
+			if slices.Contains(s.Requirements, r.ID) {
+				p.scenarios = append(p.scenarios, s)
+			}
+		}
+		for _, m := range mutants {
+			if "REQ-"+m.Breaks() == r.ID {
+				p.mutants = append(p.mutants, m)
+			}
+		}
+		if len(p.scenarios) == 0 && p.reason == "" {
+			p.reason = cmp.Or(unjudged[r.Handling], "no scenario")
+		}
+		rows[i] = p
+	}
+	return rows, nil
+}
+
+// applyVerdicts puts the verdicts of a run into the rows.
+func applyVerdicts(rows []proven, r *report.Report) {
+	for i := range rows {
+		p := &rows[i]
+		if len(p.scenarios) == 0 {
+			continue
+		}
+		p.verdict, p.reason = report.NotSelected, "not selected"
+		for j := range r.Requirements {
+			if r.Requirements[j].ID == p.ID {
+				p.verdict, p.reason = r.Requirements[j].Verdict, ""
+			}
+		}
+		if p.verdict != report.Inconclusive && p.verdict != report.NotApplicable && p.verdict != report.HarnessError {
+			continue
+		}
+		for j := range r.Results {
+			if x := &r.Results[j]; x.Verdict == p.verdict && slices.Contains(x.Requirements, p.ID) {
+				p.reason = strings.TrimPrefix(fmt.Sprintf("%s: %s", x.Reason, x.Detail), ": ")
+				break
+			}
+		}
+	}
+}
+
+// area is the part of an id that names the area: PUB of REQ-PUB-001.
+func (p *proven) area() string {
+	area, _, _ := strings.Cut(strings.TrimPrefix(p.ID, "REQ-"), "-")
+	return area
+}
+
+// writeCoverage prints the requirements by area and basis, and then each of them.
+func writeCoverage(w io.Writer, rows []proven) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	header := "area\tprofile"
+	for _, basis := range bases {
+		header += "\t" + string(basis)
+	}
+	_, _ = fmt.Fprintln(t, header+"\tscenarios\tmutants")
+	var areas []string
+	for i := range rows {
+		if area := rows[i].area(); !slices.Contains(areas, area) {
+			areas = append(areas, area)
+		}
+	}
+	for _, area := range areas {
+		writeArea(t, area, rows)
+	}
+	_, _ = fmt.Fprintln(t, "\nrequirement\tbasis\tscenarios\tmutants\tresult")
+	for i := range rows {
+		p := &rows[i]
+		result := "judged"
+		if p.verdict != "" {
+			result = string(p.verdict)
+		}
+		switch {
+		case p.reason != "" && (p.verdict == "" || p.verdict == report.NotSelected):
+			result = "not judged: " + p.reason
+		case p.reason != "":
+			result += ": " + p.reason
+		}
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\n", p.ID, p.Basis, len(p.scenarios), len(p.mutants), result)
+	}
+	return t.Flush() // reports the errors of all lines
+}
+
+// writeArea prints how many requirements of an area are judged, of each basis.
+func writeArea(w io.Writer, area string, rows []proven) {
+	judged, all := map[spec.Basis]int{}, map[spec.Basis]int{}
+	scenarios, mutants, profile := map[string]bool{}, 0, ""
+	for i := range rows {
+		p := &rows[i]
+		if p.area() != area {
+			continue
+		}
+		profile = p.Profile
+		all[p.Basis]++
+		if p.reason == "" {
+			judged[p.Basis]++
+		}
+		mutants += len(p.mutants)
+		for _, s := range p.scenarios {
+			scenarios[s.Location] = true
+		}
+	}
+	_, _ = fmt.Fprintf(w, "%s\t%s", area, profile)
+	for _, basis := range bases {
+		cell := "-"
+		if all[basis] > 0 {
+			cell = fmt.Sprintf("%d of %d", judged[basis], all[basis])
+		}
+		_, _ = fmt.Fprintf(w, "\t%s", cell)
+	}
+	_, _ = fmt.Fprintf(w, "\t%d\t%d\n", len(scenarios), mutants)
+}
+
+// explainRequirement prints a requirement: the sentence of the document, the
+// scenarios that judge it, and the mutants that prove that they do.
+func explainRequirement(w io.Writer, id string) error {
+	rows, err := coverage()
+	if err != nil {
+		return err
+	}
+	wanted := strings.ToUpper(id)
+	if !strings.HasPrefix(wanted, "REQ-") {
+		wanted = "REQ-" + wanted
+	}
+	ids := make([]string, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].ID
+		if rows[i].ID == wanted {
+			return writeRequirement(w, &rows[i])
+		}
+	}
+	near, _ := spec.Nearest(wanted, ids)
+	return usage("--explain: unknown requirement %q: must be an id such as REQ-PUB-001; did you mean %s? `conform --coverage` lists all", id, near)
+}
+
+func writeRequirement(w io.Writer, p *proven) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%s, profile %s)\n%s\n", p.ID, p.Basis, p.Profile, p.Text)
+	if p.Where.Quote != "" {
+		fmt.Fprintf(&b, "\nInterface document, %q:\n    %s\n", p.Where.Heading, p.Where.Quote)
+	}
+	if p.Handling != "" {
+		fmt.Fprintf(&b, "\nOpen point, handling: %s\n", p.Handling)
+	}
+	if p.reason != "" {
+		fmt.Fprintf(&b, "\nNot judged: %s\n", p.reason)
+	}
+	if len(p.scenarios) > 0 {
+		fmt.Fprintf(&b, "\nScenarios (%d)\n", len(p.scenarios))
+		for _, s := range p.scenarios {
+			fmt.Fprintf(&b, "    features/%s  %s\n", s.Location, s.Name)
+		}
+	}
+	if len(p.mutants) > 0 {
+		fmt.Fprintf(&b, "\nMutants that these scenarios catch (%d)\n", len(p.mutants))
+		for _, m := range p.mutants {
+			fmt.Fprintf(&b, "    %s  %s\n", m.ID, m.Text)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

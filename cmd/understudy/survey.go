@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"text/tabwriter"
+
+	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/survey"
+)
+
+// surveyTarget asks a target a few harmless questions and writes a target file:
+// to file, or to standard output when that is "". The credentials come from the
+// variables that the target file names as well.
+func surveyTarget(e *env, base, file string) error {
+	found, err := survey.Ask(e.ctx, base, survey.Credentials{
+		Bearer: os.Getenv("TARGET_TOKEN"), VectorBearer: os.Getenv("TARGET_VECTOR_TOKEN"),
+		Username: os.Getenv("TARGET_USERNAME"), Password: os.Getenv("TARGET_PASSWORD"), UserID: os.Getenv("TARGET_USER_ID"),
+	})
+	if err != nil {
+		return &exit{report.ExitPreflight, fmt.Errorf("--init: %w", err)}
+	}
+	if err := found.Write(e.err); err != nil {
+		return err
+	}
+	if file == "" {
+		return found.WriteTarget(e.out)
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // it may get credentials
+	if err != nil {
+		return usage("--init: %w", err)
+	}
+	defer f.Close()
+	if err := found.WriteTarget(f); err != nil {
+		return usage("--init: %w", err)
+	}
+	_, err = fmt.Fprintf(e.err, "\n%s is written. Next: fill in what it asks for, then `understudy conform --check-target --target %s`\n", file, file)
+	return err
+}
+
+// checkTarget tries what a target file names and prints a line for each; exit 1
+// when something that it names does not work.
+func checkTarget(e *env, cfg conformance.Config) error {
+	list, err := conformance.CheckTarget(e.ctx, cfg)
+	if err != nil {
+		return noVerdict(err)
+	}
+	t := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
+	failed := 0
+	for _, c := range list {
+		result := "works"
+		switch {
+		case !c.Tried:
+			result = "not known"
+		case !c.Works:
+			result = "FAILS"
+			failed++
+		}
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\n", c.Entry, result, c.Detail)
+	}
+	if err := t.Flush(); err != nil { // reports the errors of all lines
+		return err
+	}
+	if failed > 0 {
+		return &exit{exitFailed, fmt.Errorf("%d of %d entries do not work", failed, len(list))}
+	}
+	return nil
+}

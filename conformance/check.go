@@ -1,0 +1,382 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// Checked is one entry of a target file and what it did when it was tried once.
+type Checked struct {
+	Entry  string // drivers.run, bindings.dlq.count ...
+	Works  bool
+	Tried  bool   // false: the target file lacks it, or nothing can be said without a verdict
+	Detail string // one line
+}
+
+// trial tries one entry of a target file. Its text is what was seen.
+type trial struct {
+	entry string
+	try   func(*scenario) (string, error)
+}
+
+// driverTrials try each driver, in the order in which one may need another.
+var driverTrials = []trial{
+	{"drivers.clock", func(s *scenario) (string, error) {
+		if _, err := s.driver("clock"); err != nil {
+			return "", err
+		}
+		at, err := s.clock.target(s.ctx)
+		return "the time is " + at.UTC().Format("2006-01-02 15:04:05"), err
+	}},
+	{"drivers.account", func(s *scenario) (string, error) {
+		return "made an account", s.ownAccount("")
+	}},
+	{"drivers.group", func(s *scenario) (string, error) {
+		if err := s.aGroup(`"one" and "two"`); err != nil {
+			return "", err
+		}
+		a, err := s.do(ask{op: "publishMessage", vars: map[string]string{"destination": s.group.name}, method: s.publishMethod(), body: []byte("check")})
+		if err := errors.Join(err, notAccepted(a)); err != nil {
+			return "made a group, but a publish to it does not work", err
+		}
+		return "made a group of two endpoints; both received a message", errors.Join(s.settled(s.endpoint("one"), 1), s.settled(s.endpoint("two"), 1))
+	}},
+	{"drivers.pause", func(s *scenario) (string, error) {
+		_, err := s.drive("pause", map[string]string{"key": s.name("key")})
+		return "paused a key", err
+	}},
+	{"drivers.run", func(s *scenario) (string, error) {
+		if err := s.workflow(`"first" and "second"`); err != nil {
+			return "", err
+		}
+		if err := s.triggerIt(); err != nil {
+			return "", err
+		}
+		return "triggered a workflow of two steps; it ran to its end", s.runSucceeds()
+	}},
+	{"drivers.cancel", func(s *scenario) (string, error) {
+		if _, err := s.driver("cancel"); err != nil {
+			return "", err
+		}
+		if err := s.waitingRun(); err != nil {
+			return "", err
+		}
+		if err := s.cancelRun(); err != nil {
+			return "", err
+		}
+		return "cancelled a waiting run; its log says so", s.runRecorded("RUN_CANCELED")
+	}},
+	{"drivers.search", func(s *scenario) (string, error) {
+		if _, err := s.driver("search"); err != nil {
+			return "", err
+		}
+		id, err := s.makeSearchIndex("index")
+		return "made the index " + id, err
+	}},
+	{"drivers.search_look", func(s *scenario) (string, error) {
+		if _, err := s.driver("search_look"); err != nil {
+			return "", err
+		}
+		id, err := s.makeSearchIndex("index")
+		if err != nil {
+			return "", err
+		}
+		_, err = s.drive("search_look", map[string]string{"id": id})
+		return "found the index " + id, err
+	}},
+	{"drivers.vectors", func(s *scenario) (string, error) {
+		return "put vectors into a namespace", s.someVectors(`"a" and "b"`)
+	}},
+}
+
+// notAccepted is an error when an answer is no success.
+func notAccepted(a *answer) error {
+	if a == nil {
+		return nil
+	}
+	return a.accepted()
+}
+
+// headerTrials are values to try configuration headers with. Sorted.
+var headerTrials = map[string]func(*scenario) string{
+	"failure_callback": func(s *scenario) string { return s.endpoint("callback").URL },
+	"flow_key":         func(s *scenario) string { return s.name("flow") },
+	"flow_value":       func(*scenario) string { return "parallelism=1" },
+	"label":            func(s *scenario) string { return s.name("label") },
+	"retry_delay":      func(*scenario) string { return "1000" },
+}
+
+// filterTrials are values to try filters with, by the name of the binding.
+var filterTrials = map[string]string{
+	"callback_state": "CALLBACK_FAIL", "caller_ip": "192.0.2.1", "count": "1", "created_at": "1767225600000", "from": "1767225600000",
+	"label": "none", "message_id": "none", "response_status": "500", "run_id": "none", "state": "RUN_STARTED", "to": "1767225600000",
+	"url": "https://none.example",
+}
+
+// CheckTarget tries every driver and binding of a target file once and says what
+// each did. It gives no verdict on the target. Errors are as of [Run].
+func CheckTarget(ctx context.Context, cfg Config) ([]Checked, error) {
+	doc, err := spec.Load()
+	if err != nil {
+		return nil, err
+	}
+	cfg.Target.Fill()
+	st := newSuite(ctx, cfg, doc)
+	defer st.http.CloseIdleConnections()
+	st.receiver, err = receiver.New(ctx, cfg.Target.Receiver, st.dialect)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
+	}
+	defer st.receiver.Close()
+	absent, err := st.preflight(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
+	}
+	list := []Checked{{"receiver", true, true, "a message that was published arrived at " + st.receiver.Public}}
+	for _, area := range slices.Sorted(maps.Keys(absent)) {
+		list = append(list, Checked{"area " + area, false, true, absent[area]})
+	}
+	for _, t := range st.trials() {
+		list = append(list, st.try(ctx, t))
+	}
+	return list, nil
+}
+
+// trials are those of the drivers, and of the bindings that the file has.
+func (st *suite) trials() []trial {
+	all := slices.Clone(driverTrials)
+	for name := range st.cfg.Target.Drivers {
+		if entry := "drivers." + name; !slices.ContainsFunc(all, func(t trial) bool { return t.entry == entry }) {
+			all = append(all, trial{entry, func(*scenario) (string, error) {
+				return "", skip(report.NotTried, "only scenarios of the rate-limit plugin use it")
+			}})
+		}
+	}
+	b := st.cfg.Target.Bindings
+	for _, name := range slices.Sorted(maps.Keys(b.Headers)) {
+		all = append(all, trial{"bindings.headers." + name, func(s *scenario) (string, error) { return s.tryHeader(name, b.Headers[name]) }})
+	}
+	if format := b.Delay["format"]; format != "" {
+		all = append(all, trial{"bindings.delay.format", func(s *scenario) (string, error) {
+			return s.tryPublish("Svc-Delay", strings.ReplaceAll(format, "{n}", "1"), http.Header{})
+		}})
+	}
+	if b.Stats["path"] != "" {
+		all = append(all, trial{"bindings.stats.path", func(s *scenario) (string, error) {
+			a, err := s.getStats("")
+			return "the statistics were read", errors.Join(err, notAccepted(a))
+		}})
+	}
+	for _, list := range []struct {
+		section, operation string
+		names              map[string]string
+	}{{"dlq", "listWorkflowDLQ", b.DLQ}, {"logs", "listWorkflowMessageLogs", b.Logs}} {
+		for _, filter := range slices.Sorted(maps.Keys(list.names)) {
+			all = append(all, trial{"bindings." + list.section + "." + filter, func(s *scenario) (string, error) {
+				return s.tryFilter(list.operation, filter, list.names[filter])
+			}})
+		}
+	}
+	return append(all, fieldTrials(b.Fields)...)
+}
+
+// tryHeader publishes a message with a configuration header.
+func (s *scenario) tryHeader(name, header string) (string, error) {
+	value := headerTrials[name]
+	if value == nil {
+		return "", skip(report.NotTried, "only a restart takes it")
+	}
+	configured := http.Header{}
+	if name == "flow_key" || name == "flow_value" { // one needs the other
+		if s.bound("headers", "flow_key") == "" || s.bound("headers", "flow_value") == "" {
+			return "", skip(report.NotTried, "headers.flow_key and headers.flow_value are tried together")
+		}
+		configured.Set(s.bound("headers", "flow_key"), s.name("flow"))
+		configured.Set(s.bound("headers", "flow_value"), "parallelism=1")
+	}
+	return s.tryPublish(header, value(s), configured)
+}
+
+// tryPublish publishes a message with a configuration header, added to others.
+func (s *scenario) tryPublish(header, value string, others http.Header) (string, error) {
+	e := s.endpoint("destination")
+	others.Set(header, value)
+	a, err := s.do(ask{
+		op: "publishMessage", vars: map[string]string{"destination": e.URL}, method: s.publishMethod(),
+		header: others, body: []byte("check"),
+	})
+	if err := errors.Join(err, notAccepted(a)); err != nil {
+		return "", err
+	}
+	if err := s.clock.pass(s.ctx, 2*time.Second); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("a message with %s: %s arrived", header, value), s.settled(e, 1)
+}
+
+// tryFilter reads a list with a filter. One that the target ignores looks as one
+// that it knows: the scenarios tell.
+func (s *scenario) tryFilter(operation, filter, name string) (string, error) {
+	value, known := filterTrials[filter]
+	if !known {
+		return "", skip(report.NotTried, "it is used when a list has a second page")
+	}
+	a, err := s.do(ask{op: operation, query: url.Values{name: {value}}})
+	return fmt.Sprintf("the list was read with %s=%s", name, value), errors.Join(err, notAccepted(a))
+}
+
+// fieldTrials look for property names in what a failed run leaves behind.
+func fieldTrials(fields map[string]map[string]string) []trial {
+	var all []trial
+	for _, section := range slices.Sorted(maps.Keys(fields)) {
+		for _, name := range slices.Sorted(maps.Keys(fields[section])) {
+			all = append(all, trial{"bindings.fields." + section + "." + name, func(s *scenario) (string, error) {
+				return s.tryField(section, fields[section][name])
+			}})
+		}
+	}
+	return all
+}
+
+func (s *scenario) tryField(section, field string) (string, error) {
+	left, err := s.suite.leftovers()
+	if err != nil {
+		return "", err
+	}
+	for _, one := range left[section] {
+		if _, has := at(one, "/"+field); has {
+			return "it is there, in what a run left behind", nil
+		}
+	}
+	return "", skip(report.NotTried, "no %s in what was left by a failed run and by a run with a step of every type", field)
+}
+
+// leave makes a run that fails and one that has a step of every type, and keeps
+// what they leave behind: DLQ entry, log events, and the steps in them.
+func (st *suite) leave(ctx context.Context) (map[string][]any, error) {
+	left := map[string][]any{}
+	for _, make := range []func(*scenario) error{(*scenario).failForCheck, (*scenario).everyStepForCheck} {
+		s, err := st.begin(ctx, &picked{})
+		if err != nil {
+			return nil, err
+		}
+		err = make(s)
+		if err == nil {
+			err = s.keepLeft(left)
+		}
+		s.finish()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return left, nil
+}
+
+// keepLeft gathers what the run of a scenario has left.
+func (s *scenario) keepLeft(left map[string][]any) error {
+	entries, err := s.ofRun(s.runs.id)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		left["dlq"] = append(left["dlq"], entry)
+		if info, has := at(entry, "/failureCallbackInfo"); has {
+			left["dlq"] = append(left["dlq"], info)
+		}
+	}
+	events, err := s.events(s.runs.id)
+	if err != nil {
+		return err
+	}
+	if s.runs.child != nil {
+		for id := range s.runs.child.runs {
+			more, err := s.events(id)
+			if err != nil {
+				return err
+			}
+			events = append(events, more...)
+		}
+	}
+	for _, e := range events {
+		left["log"] = append(left["log"], e)
+		if step, has := at(e, "/stepInfo"); has {
+			left["step"] = append(left["step"], step)
+		}
+	}
+	return nil
+}
+
+// failForCheck is a run that fails, with all that can be configured.
+func (s *scenario) failForCheck() error {
+	if name := s.bound("headers", "flow_key"); name != "" && s.bound("headers", "flow_value") != "" {
+		s.configure(name, s.name("flow"))
+		s.configure(s.bound("headers", "flow_value"), "parallelism=1")
+	}
+	if err := s.workflowFailsBinary(); err != nil {
+		return err
+	}
+	if s.bound("headers", "failure_callback") == "" {
+		return s.die()
+	}
+	if err := s.deadRunWithCallback(); err != nil {
+		return err
+	}
+	return s.settled(s.runs.callback, 1)
+}
+
+// everyStepForCheck is a run that has a step of every type and succeeds.
+func (s *scenario) everyStepForCheck() error {
+	third := s.endpoint("third party")
+	third.Aside = true
+	s.runs.child = s.newPeer("the invoked workflow", scripted{name: "inner", kind: "Run"})
+	if err := s.newWorkflow(
+		scripted{name: "run", kind: "Run"},
+		scripted{name: "sleep", kind: "SleepFor", seconds: 1},
+		scripted{name: "until", kind: "SleepUntil", seconds: 1},
+		scripted{name: "call", kind: "Call", target: third.URL},
+		scripted{name: "wait", kind: "Wait", seconds: 1, event: s.name("event")},
+		scripted{name: "invoke", kind: "Invoke", target: s.runs.child.endpoint.URL},
+	); err != nil {
+		return err
+	}
+	if err := s.triggerIt(); err != nil {
+		return err
+	}
+	if s.clock.virtual() {
+		if err := s.clock.pass(s.ctx, 10*time.Second); err != nil {
+			return err
+		}
+	}
+	return s.runSucceeds()
+}
+
+// try makes one trial in a scenario of its own.
+func (st *suite) try(ctx context.Context, t trial) Checked {
+	s, err := st.begin(ctx, &picked{})
+	if s != nil {
+		defer s.finish()
+	}
+	seen := ""
+	if err == nil {
+		seen, err = t.try(s)
+	}
+	var without *inconclusive
+	switch {
+	case err == nil:
+		return Checked{t.entry, true, true, seen}
+	case errors.As(err, &without) && without.verdict == report.Inconclusive:
+		return Checked{t.entry, false, false, without.detail}
+	}
+	return Checked{t.entry, false, true, strings.Join(strings.Fields(s.masked(err.Error())), " ")}
+}

@@ -1,0 +1,116 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Read reads a report of the format json.
+func Read(r io.Reader) (*Report, error) {
+	var read Report
+	if err := json.NewDecoder(r).Decode(&read); err != nil {
+		return nil, fmt.Errorf("not a JSON report of the suite: %w", err)
+	}
+	if read.Run == "" || read.Results == nil {
+		return nil, errors.New("not a JSON report of the suite: run and results must be present (--report json=FILE writes them)")
+	}
+	return &read, nil
+}
+
+// Merge puts reports of one target together, such as one of each profile. Where
+// several reports judge a scenario, the worst verdict counts, so that a failure
+// cannot be merged away. Reports of different targets, suites or revisions are
+// refused.
+func Merge(reports ...*Report) (*Report, error) {
+	if len(reports) == 0 {
+		return nil, errors.New("merge: at least one report is needed")
+	}
+	merged := *reports[0]
+	merged.Results, merged.Observations, merged.Profiles, merged.Requirements = nil, map[string][]string{}, nil, nil
+	merged.Duration, merged.Stale, merged.Leftovers = 0, nil, nil
+	results := map[string]*Result{}
+	var runs, exhausted []string
+	for _, r := range reports {
+		if err := sameTarget(reports[0], r); err != nil {
+			return nil, err
+		}
+		if r.Started.Before(merged.Started) {
+			merged.Started = r.Started
+		}
+		merged.Duration += r.Duration
+		merged.Interrupted = merged.Interrupted || r.Interrupted
+		merged.Strict = merged.Strict || r.Strict
+		merged.AcceptPartial = merged.AcceptPartial && r.AcceptPartial
+		merged.Stale = union(merged.Stale, r.Stale)
+		merged.Leftovers = union(merged.Leftovers, r.Leftovers)
+		runs = union(runs, []string{r.Run})
+		if r.Exhausted != "" {
+			exhausted = union(exhausted, []string{r.Exhausted})
+		}
+		for point, seen := range r.Observations {
+			merged.Observations[point] = union(merged.Observations[point], seen)
+		}
+		for i := range r.Results {
+			x := &r.Results[i]
+			if known := results[x.Name]; known == nil || worse[x.Verdict] > worse[known.Verdict] {
+				results[x.Name] = x
+			}
+		}
+	}
+	merged.Run, merged.Exhausted = strings.Join(runs, "+"), strings.Join(exhausted, "; ")
+	for _, name := range slices.Sorted(maps.Keys(results)) {
+		merged.Results = append(merged.Results, *results[name])
+	}
+	slices.SortStableFunc(merged.Results, byLocation)
+	merged.Summarise(profilesOf(merged.Results))
+	return &merged, nil
+}
+
+// sameTarget refuses reports that do not belong together.
+func sameTarget(a, b *Report) error {
+	for _, is := range []struct{ what, a, b string }{
+		{"target", a.Target.Name + " " + a.Target.Version, b.Target.Name + " " + b.Target.Version},
+		{"revision of the requirements", a.Revision, b.Revision},
+		{"version of the suite", a.Suite, b.Suite},
+	} {
+		if is.a != is.b {
+			return fmt.Errorf("merge: run %s has the %s %q, run %s has %q: must be equal", a.Run, is.what, is.a, b.Run, is.b)
+		}
+	}
+	return nil
+}
+
+// byLocation orders results by feature file and line.
+func byLocation(a, b Result) int {
+	fileA, lineA, _ := strings.Cut(a.Location, ":")
+	fileB, lineB, _ := strings.Cut(b.Location, ":")
+	numberA, _ := strconv.Atoi(lineA)
+	numberB, _ := strconv.Atoi(lineB)
+	return cmp.Or(strings.Compare(fileA, fileB), cmp.Compare(numberA, numberB))
+}
+
+// profilesOf are the profiles that results belong to.
+func profilesOf(results []Result) []string {
+	var names []string
+	for i := range results {
+		names = union(names, results[i].Profiles)
+	}
+	return names
+}
+
+// union adds to a list what it lacks.
+func union(list, more []string) []string {
+	for _, one := range more {
+		if !slices.Contains(list, one) {
+			list = append(list, one)
+		}
+	}
+	return list
+}

@@ -1,0 +1,284 @@
+// Package survey asks an implementation a few harmless questions and writes a
+// target file with what it found and what must be filled in.
+//
+//	found, err := survey.Ask(ctx, "https://q.acme.example", survey.Credentials{Bearer: token})
+//	err = found.WriteTarget(file)
+//
+// It sends GET requests of documented operations only, so it creates and changes
+// nothing. It judges nothing: verdicts come from package conformance.
+package survey
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// Credentials are sent with the questions; an empty one is left out.
+type Credentials struct {
+	Bearer, VectorBearer, Username, Password, UserID string
+}
+
+// Finding is a question and what the target answered.
+type Finding struct {
+	Question, Answer string
+}
+
+// Survey is what is known of a target.
+type Survey struct {
+	Base     string
+	Server   string // its header Server, "" for none
+	Prefix   string // header prefix, such as Svc; "" when it was not found out
+	Findings []Finding
+	Profiles []string                     // of which an operation answers
+	Filters  map[string]map[string]string // dlq and logs: filter -> query name that the target knows
+	Guarded  bool                         // a request without a token was refused
+	Let      bool                         // the given token was not refused
+}
+
+// answerLimit is how long an answer may take, and answerSize how many bytes of it
+// are read.
+const (
+	answerLimit = 10 * time.Second
+	answerSize  = 1 << 20
+)
+
+// reads are the documented reads that are tried, with the profile that each
+// belongs to.
+var reads = []struct {
+	operation, profile string
+	credential         func(Credentials) string // value of the header Authorization
+}{
+	{"listWorkflowDLQ", "WF-RECOVER", bearer},
+	{"listWorkflowMessageLogs", "WF-READ", bearer},
+	{"getUsageStatistics", "USAGE", basic},
+	{"getVectorInfo", "INDEX", vectorBearer},
+}
+
+func bearer(c Credentials) string       { return prefixed("Bearer ", c.Bearer) }
+func vectorBearer(c Credentials) string { return prefixed("Bearer ", c.VectorBearer) }
+
+func basic(c Credentials) string {
+	if c.Username == "" {
+		return ""
+	}
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.Username+":"+c.Password))
+}
+
+func prefixed(prefix, value string) string {
+	if value == "" {
+		return ""
+	}
+	return prefix + value
+}
+
+// reply is an answer to a question.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// asking is one survey under way.
+type asking struct {
+	Survey
+	credentials Credentials
+	client      *http.Client
+	document    *spec.Document
+}
+
+// Ask asks the server at a base URL. An error says that nothing answers there, or
+// something else than this service.
+func Ask(ctx context.Context, base string, c Credentials) (*Survey, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return nil, fmt.Errorf("invalid URL: must be an http or https URL without user name, such as https://q.example.com")
+	}
+	document, err := spec.Load()
+	if err != nil {
+		return nil, err
+	}
+	a := &asking{
+		Survey:      Survey{Base: strings.TrimRight(base, "/"), Filters: map[string]map[string]string{}},
+		credentials: c, document: document,
+		client: &http.Client{Timeout: answerLimit, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	}
+	defer a.client.CloseIdleConnections()
+	if err := a.askAll(ctx); err != nil {
+		return nil, err
+	}
+	return &a.Survey, nil
+}
+
+func (a *asking) askAll(ctx context.Context) error {
+	nowhere, err := a.get(ctx, "/v2/understudy-survey-unknown-path", "")
+	if err != nil {
+		return err
+	}
+	a.Server = nowhere.header.Get("Server")
+	a.found("GET of a path that nobody has", "%d", nowhere.status)
+	if kind := nowhere.header.Get("Content-Type"); nowhere.status < 300 && strings.HasPrefix(kind, "text/html") {
+		return fmt.Errorf("%s answers every path with a web page: this is another service", a.Base)
+	}
+	for _, read := range reads {
+		op := a.document.Operation(read.operation)
+		path := strings.ReplaceAll(op.Path, "{id}", url.PathEscape(orDash(a.credentials.UserID)))
+		open, err := a.get(ctx, path, "")
+		if err != nil {
+			return err
+		}
+		a.look(open)
+		a.found("GET "+op.Path+" without credentials", "%s", meaning(open.status))
+		if refused(open.status) {
+			a.Guarded = true
+		}
+		best := open
+		if credential := read.credential(a.credentials); credential != "" {
+			if best, err = a.get(ctx, path, credential); err != nil {
+				return err
+			}
+			a.look(best)
+			a.found("GET "+op.Path+" with credentials", "%s", meaning(best.status))
+			a.Let = a.Let || !refused(best.status)
+		}
+		if exists(best.status) && best.status != nowhere.status && !slices.Contains(a.Profiles, read.profile) {
+			a.Profiles = append(a.Profiles, read.profile)
+		}
+	}
+	if err := a.filters(ctx, "dlq", "listWorkflowDLQ", dlqFilters); err != nil {
+		return err
+	}
+	return a.filters(ctx, "logs", "listWorkflowMessageLogs", logFilters)
+}
+
+// filters finds out the names of filters, where a target refuses names that it
+// does not know; one that ignores them does not tell.
+func (a *asking) filters(ctx context.Context, section, operation string, candidates []candidate) error {
+	path := a.document.Operation(operation).Path
+	token := bearer(a.credentials)
+	plain, err := a.get(ctx, path, token)
+	if err != nil {
+		return err
+	}
+	unknown, err := a.get(ctx, path+"?noSuchFilterOfAnybody=1", token)
+	if err != nil {
+		return err
+	}
+	if plain.status != http.StatusOK || unknown.status < 400 || unknown.status >= 500 {
+		a.found("does GET "+path+" refuse an unknown filter?", "%s", "no, so the names of filters cannot be found out")
+		return nil
+	}
+	a.Filters[section] = map[string]string{}
+	for _, c := range candidates {
+		for _, name := range c.names {
+			known, err := a.get(ctx, path+"?"+url.Values{name: {c.value}}.Encode(), token)
+			if err != nil {
+				return err
+			}
+			if known.status == http.StatusOK {
+				a.Filters[section][c.filter] = name
+				break
+			}
+		}
+	}
+	a.found("does GET "+path+" refuse an unknown filter?", "yes; it knows %d of %d that were tried", len(a.Filters[section]), len(candidates))
+	return nil
+}
+
+// found keeps a finding.
+func (a *asking) found(question, format string, args ...any) {
+	a.Findings = append(a.Findings, Finding{question, fmt.Sprintf(format, args...)})
+}
+
+// brandName is a configuration header in an answer or its text.
+var brandName = regexp.MustCompile(`\b([A-Z][A-Za-z0-9]*)-(?:Retries|Delay|Forward|Header-Forward|Flow-Control-Key|Flow-Control-Value|Workflow-RunId|Failure-Callback)\b`)
+
+// look finds the header prefix in what the target says of itself.
+func (a *asking) look(r *reply) {
+	texts := []string{string(r.body)}
+	for name, values := range r.header {
+		texts = append(texts, name, strings.Join(values, ","))
+	}
+	for _, text := range texts {
+		if m := brandName.FindStringSubmatch(text); m != nil && a.Prefix == "" {
+			a.Prefix = m[1]
+		}
+	}
+}
+
+// get asks one question.
+func (a *asking) get(ctx context.Context, path, authorization string) (*reply, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.Base+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("User-Agent", "understudy-survey")
+	if authorization != "" {
+		request.Header.Set("Authorization", authorization)
+	}
+	response, err := a.client.Do(request)
+	if err != nil {
+		if why := spec.WrongSchemeOf(ctx, a.Base, err); why != "" {
+			return nil, errors.New(why)
+		}
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
+			err = wrapped.Err
+		}
+		return nil, fmt.Errorf("%s: no response: %w", a.Base, err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, answerSize))
+	if err != nil {
+		return nil, fmt.Errorf("%s: the response ended early: %w", a.Base, err)
+	}
+	return &reply{response.StatusCode, response.Header, body}, nil
+}
+
+func refused(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusForbidden
+}
+
+// exists reports whether a status says that there is an operation.
+func exists(status int) bool {
+	return status != http.StatusNotFound && status != http.StatusMethodNotAllowed && status != http.StatusNotImplemented && status < 500
+}
+
+// meaning is a status in words.
+func meaning(status int) string {
+	switch {
+	case refused(status):
+		return fmt.Sprintf("%d: it exists and asks for credentials, or every path does", status)
+	case !exists(status):
+		return fmt.Sprintf("%d: it does not exist there", status)
+	case status < 300:
+		return fmt.Sprintf("%d: it answers", status)
+	}
+	return fmt.Sprintf("%d: it exists", status)
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// quoted is a text as YAML and JSON write it.
+func quoted(text string) string {
+	plain, err := json.Marshal(text)
+	if err != nil {
+		return `""`
+	}
+	return string(plain)
+}
