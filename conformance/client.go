@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/report"
@@ -34,6 +36,15 @@ type ask struct {
 	token  string // instead of the target's
 }
 
+// names are those of a request that may have the brand's prefix.
+func (q ask) names() []string {
+	list := slices.Concat(slices.Collect(maps.Keys(q.header)), slices.Collect(maps.Keys(q.query)))
+	if q.auth == "query" {
+		list = append(list, "svc_token")
+	}
+	return list
+}
+
 // answer is what came back, in neutral names.
 type answer struct {
 	exchange int // index in the scenario's exchanges
@@ -52,6 +63,9 @@ func (s *scenario) do(q ask) (*answer, error) {
 	op := s.suite.doc.Operation(q.op)
 	if op == nil {
 		return nil, harness("", "no operation %q in the document", q.op)
+	}
+	if err := s.suite.needsBrand(q.names()...); err != nil {
+		return nil, err
 	}
 	if err := s.suite.pace.wait(s.ctx, s.suite.cfg.Target.Limits.RPS); err != nil {
 		return nil, err

@@ -71,7 +71,7 @@ func (s *scenario) ofRun(run string) ([]any, error) {
 // buried waits until a run is in the queue.
 func (s *scenario) buried(run string) (any, error) {
 	var entry any
-	err := s.afterRetries(func() error {
+	err := s.afterRun(func() error {
 		entries, err := s.ofRun(run)
 		if err != nil {
 			return err

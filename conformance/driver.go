@@ -75,6 +75,9 @@ func (s *scenario) run(name string, d target.Driver, vars map[string]string, hea
 	if d.Kind == "exec" {
 		return s.execute(name, d, vars)
 	}
+	if err := s.suite.needsBrand(slices.Collect(maps.Keys(header))...); err != nil {
+		return nil, err
+	}
 	method := d.Method
 	if method == "" {
 		method = http.MethodPost

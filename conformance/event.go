@@ -74,7 +74,7 @@ func (s *scenario) messageRecorded(want string) error {
 
 // ended waits until the run is over, and demands how.
 func (s *scenario) ended(want string) error {
-	return s.afterRetries(func() error {
+	return s.afterRun(func() error {
 		events, err := s.events(s.runs.id)
 		if err != nil {
 			return err
@@ -164,7 +164,7 @@ func (s *scenario) responseOnSuccess() error {
 	}
 	return s.check(func(events []any) error {
 		for _, e := range events {
-			v, has := at(e, "/"+field)
+			v, has := given(e, "/"+field)
 			switch {
 			case state(e) != "RUN_SUCCESS" && has && v != "":
 				return s.failure("the response stands on another event", "only on RUN_SUCCESS", shown(e))
@@ -184,7 +184,7 @@ func (s *scenario) triedBeforeFailed(n int) error {
 	return s.check(func(events []any) error {
 		for _, e := range events {
 			failed, _ := integer(e, "/time")
-			if state(e) == "RUN_FAILED" && !s.clock.virtual() && failed < all[len(all)-1].At.Add(-s.skew()).UnixMilli() {
+			if state(e) == "RUN_FAILED" && !s.clock.virtual() && failed < all[len(all)-1].At.Add(s.clock.offset-s.skew()).UnixMilli() {
 				return s.failure("the run failed before its last try", "RUN_FAILED after it", shown(e))
 			}
 		}
@@ -209,7 +209,7 @@ func (s *scenario) errorDetails() error {
 				if field == "" {
 					continue
 				}
-				_, has := at(e, "/"+field)
+				_, has := given(e, "/"+field)
 				if has && state(e) != "ERROR" {
 					return s.failure(field+" stands on an event "+state(e), "only on ERROR", shown(e))
 				}
@@ -247,7 +247,7 @@ func (s *scenario) errorResponse(status int) error {
 }
 
 func (s *scenario) neverExecuted(name string) error {
-	if err := s.quiet(); err != nil {
+	if err := s.quiet(nil); err != nil {
 		return err
 	}
 	if n := s.runs.peer.executions(name); n > 0 {
@@ -263,7 +263,7 @@ func (s *scenario) namesInvoker() error {
 	}
 	if err := s.check(func(events []any) error {
 		for _, e := range events {
-			if _, has := at(e, "/"+field); has {
+			if _, has := given(e, "/"+field); has {
 				return s.failure("an event of a run that nobody invoked names an invoker", "no "+field, shown(e))
 			}
 		}

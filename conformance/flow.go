@@ -38,22 +38,40 @@ func (s *scenario) hold(key, endpoint string, n int) error {
 	if err != nil {
 		return err
 	}
-	value, err := s.binding("headers", "flow_value")
-	if err != nil {
-		return err
-	}
 	e := s.endpoint(endpoint)
 	for i := range n {
 		s.publish.header = http.Header{}
 		s.publish.header.Set(name, key)
-		s.publish.header.Set(value, "parallelism=10")
+		s.publish.header.Set(s.bound("headers", "flow_value"), s.flowValue(flowValues[0]))
 		s.publish.body = fmt.Appendf(nil, "held %d", i)
 		if err := s.published(e.URL, ""); err != nil {
-			return unless(err)
+			return s.flowRefused(unless(err))
 		}
 	}
 	s.publish.header, s.publish.body = nil, nil
 	return nil
+}
+
+// flowValues are what scenarios call two flow-control values: their syntax is not
+// shown, so the target file may say what they are for the target.
+var flowValues = []string{"parallelism=5", "parallelism=2"}
+
+// flowValue is a value as the target writes it.
+func (s *scenario) flowValue(value string) string {
+	bound := s.suite.cfg.Target.Bindings.FlowValues
+	if i := slices.Index(flowValues, value); i >= 0 && i < len(bound) {
+		return bound[i]
+	}
+	return value
+}
+
+// flowRefused turns the refusal of a flow-control value whose syntax nobody has
+// named into a lack of the binding.
+func (s *scenario) flowRefused(err error) error {
+	if err == nil || len(s.suite.cfg.Target.Bindings.FlowValues) > 0 || s.asked == nil || s.asked.status < 400 || s.asked.status >= 500 {
+		return err
+	}
+	return skip(report.BindingMissing, "bindings.flow_values: the target refuses the flow-control value %q with status %d; say in the target file what two of its values look like", flowValues[0], s.asked.status)
 }
 
 func (s *scenario) pausedKey(n int) error { return s.pausedKeyOf("letters and digits", n) }

@@ -3,6 +3,7 @@ package conformance
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -90,6 +91,9 @@ func (s *scenario) endpointAnswers(name string, status int) error {
 
 // update sends the documented PATCH.
 func (s *scenario) update(headers map[string]any) error {
+	if err := s.suite.needsBrand(slices.Collect(maps.Keys(headers))...); err != nil {
+		return err
+	}
 	named := map[string]any{}
 	for name, v := range headers {
 		h := s.suite.dialect.BrandHeader(http.Header{name: {""}})

@@ -42,6 +42,11 @@ func (s *scenario) readLogs() error {
 	if s.runs.id == "" {
 		return s.readFirstLogs()
 	}
+	if s.runs.entry != nil { // its failure is in the queue, and may not be in the logs yet
+		if err := unless(s.runFails()); err != nil {
+			return err
+		}
+	}
 	filters := map[string]string{}
 	if s.bound("logs", "run_id") != "" {
 		filters["run_id"] = s.runs.id
@@ -51,21 +56,6 @@ func (s *scenario) readLogs() error {
 	if err == nil {
 		s.asked = l.answers[0]
 	}
-	return err
-}
-
-// first asks for one page.
-func (s *scenario) first(op, section, size string) error {
-	query := map[string][]string{}
-	if size != "" {
-		param, err := s.binding(section, "count")
-		if err != nil {
-			return err
-		}
-		query[param] = []string{size}
-	}
-	a, err := s.do(ask{op: op, query: query})
-	s.asked, s.runs.listed.op = a, op
 	return err
 }
 
@@ -284,43 +274,6 @@ func (s *scenario) documentedStates() error {
 		}
 		return nil
 	})
-}
-
-func (s *scenario) page() ([]any, string, error) {
-	if err := s.asked.accepted(); err != nil {
-		return nil, "", err
-	}
-	list, _ := at(s.asked.json, "/"+array[s.runs.listed.op])
-	items, ok := list.([]any)
-	if !ok {
-		return nil, "", s.asked.fails("/"+array[s.runs.listed.op], "the list is no array", "an array", kindOf(list))
-	}
-	cursor, _ := text(s.asked.json, "/cursor")
-	return items, cursor, nil
-}
-
-func (s *scenario) fullPage(n int) error {
-	items, cursor, err := s.page()
-	if err != nil {
-		return err
-	}
-	if len(items) != n || cursor == "" {
-		return s.failure("the page", fmt.Sprintf("%d items and a cursor", n), fmt.Sprintf("%d items and the cursor %q", len(items), cursor))
-	}
-	return nil
-}
-
-func (s *scenario) cappedPage(n int) error {
-	s.looked(s.asked.exchange)
-	s.observe("page.too-large", strconv.Itoa(s.asked.status))
-	if !s.asked.ok() {
-		return nil
-	}
-	items, _, err := s.page()
-	if err == nil && len(items) > n {
-		err = s.failure("items on the page", fmt.Sprintf("at most %d", n), strconv.Itoa(len(items)))
-	}
-	return err
 }
 
 func (s *scenario) everyEventOnce() error {

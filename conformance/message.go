@@ -206,7 +206,7 @@ func (s *scenario) failureCallbackOnce() error {
 		return err
 	}
 	s.endpoint(to).Look()
-	if err := s.quiet(); err != nil {
+	if err := s.quiet(nil); err != nil {
 		return err
 	}
 	if n := len(s.endpoint("callback").Look()); n != 1 {

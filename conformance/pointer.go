@@ -34,6 +34,13 @@ func at(v any, pointer string) (any, bool) {
 	return v, true
 }
 
+// given is the value at a pointer, if it is set: of a value that the document
+// describes without a name it does not say how its absence looks, so null is none.
+func given(v any, pointer string) (any, bool) {
+	found, ok := at(v, pointer)
+	return found, ok && found != nil
+}
+
 // text is the text at a pointer.
 func text(v any, pointer string) (string, bool) {
 	found, ok := at(v, pointer)

@@ -61,6 +61,9 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 		if err != nil {
 			return nil, err
 		}
+		if a != nil {
+			st.measureOffset(a)
+		}
 		switch {
 		case a == nil:
 			continue
@@ -79,6 +82,19 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 		absent = map[string]string{} // what is claimed is judged
 	}
 	return absent, st.canary(s)
+}
+
+// measureOffset learns from the Date of an answer how far the target's clock is
+// away; that clocks agree, the document does not say. Date counts whole seconds.
+func (st *suite) measureOffset(a *answer) {
+	date, err := http.ParseTime(a.header.Get("Date"))
+	if err != nil || st.offset != 0 {
+		return
+	}
+	if off := date.Sub(now().Truncate(time.Second)); off.Abs() > min(2*time.Second, st.cfg.Target.Timing.ClockSkewMax) {
+		st.offset = off
+		st.observe("clock.offset", off.String())
+	}
 }
 
 // probe asks for one harmless operation. No answer, a web page or a redirect say
@@ -151,16 +167,18 @@ func (st *suite) canary(s *scenario) error {
 	defer e.End()
 	op := st.doc.Operation("publishMessage")
 	s.ctx = context.WithoutCancel(s.ctx)
-	a, err := s.do(ask{op: op.ID, vars: map[string]string{"destination": e.URL}, method: s.publishMethod(), body: []byte("canary")})
+	a, err := s.do(ask{op: op.ID, vars: map[string]string{"destination": e.URL}, method: s.publishMethod(), header: st.brandProbe(), body: []byte("canary")})
 	if err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
 	if !a.ok() {
+		st.findBrand(nil)
 		return nil // the scenarios will say what is wrong with it
 	}
 	if err := s.settled(e, 1); err != nil {
 		return fmt.Errorf("the target accepted a message to %s, but nothing arrived there within %s: a firewall stands between, the target refuses to call local addresses, or receiver.public_url names a host that it cannot reach",
 			e.URL, s.clock.scaled(st.cfg.Target.Timing.DeliveryBudget))
 	}
+	st.findBrand(e.Look())
 	return nil
 }

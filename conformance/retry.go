@@ -2,7 +2,9 @@ package conformance
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/receiver"
@@ -17,20 +19,22 @@ var retrySteps = []step{
 
 func (s *scenario) exactlyAttempts(n int) error { return s.attempts(to, n) }
 
-// attempts waits for n calls to an endpoint, and then makes sure that no further
-// one comes.
+// attempts waits for n calls to an endpoint, each within the budget of one retry,
+// and then makes sure that no further one comes.
 func (s *scenario) attempts(name string, n int) error {
 	e := s.endpoint(name)
-	count := func() error {
-		if got := len(s.tries(e)); got < n {
-			return s.failure("attempts at "+name, fmt.Sprint(n), fmt.Sprint(got))
+	for want := 1; want <= n; want++ {
+		err := s.afterRetries(func() error {
+			if got := len(s.tries(e)); got < want {
+				return s.failure("attempts at "+name, fmt.Sprint(n), fmt.Sprint(got))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		return nil
 	}
-	if err := s.afterRetries(count); err != nil {
-		return err
-	}
-	if err := s.quiet(); err != nil {
+	if err := s.quiet(s.tries(e)); err != nil {
 		return err
 	}
 	if got := len(s.tries(e)); got != n {
@@ -61,19 +65,58 @@ func (s *scenario) tries(e *receiver.Endpoint) []*receiver.Received {
 	return out
 }
 
-// quiet lets so much time pass that a further retry would have come: two days of
-// a moved clock, or three retry delays where they are bound, or a sentinel's way.
-func (s *scenario) quiet() error {
+// quiet lets as much time pass as a further retry would have taken: two days of a
+// moved clock, or, in real time, twice the longest wait between two attempts that
+// was measured, and at least a sentinel's way.
+func (s *scenario) quiet(attempts []*receiver.Received) error {
 	if s.clock.virtual() {
 		return s.clock.pass(s.ctx, 48*time.Hour)
+	}
+	wait, err := s.suite.retryWait(s)
+	if err != nil {
+		return err
+	}
+	for i := 1; i < len(attempts); i++ {
+		wait = max(wait, attempts[i].At.Sub(attempts[i-1].At))
 	}
 	if err := s.absent(func() error { return nil }); err != nil {
 		return err
 	}
-	if s.publish.header.Get(s.bound("headers", "retry_delay")) != "" {
-		return s.clock.pass(s.ctx, 2*time.Second)
+	return s.clock.pass(s.ctx, min(2*wait, s.clock.scaled(s.suite.cfg.Target.Timing.RetryBudget)))
+}
+
+// retryWait is how long the target waits before it tries a delivery again, which
+// the document does not show: it is measured, once in a run. It is 0 where no
+// retry comes within its budget; another scenario says so.
+func (st *suite) retryWait(s *scenario) (time.Duration, error) {
+	st.measuring.Lock()
+	defer st.measuring.Unlock()
+	if st.measured {
+		return st.wait, nil
 	}
-	return nil
+	e := s.endpoint("measured destination")
+	e.Answer(nil, receiver.Reply{Status: http.StatusServiceUnavailable})
+	h := http.Header{"Svc-Retries": {"1"}}
+	if name := s.bound("headers", "retry_delay"); name != "" {
+		h.Set(name, "1000")
+	}
+	a, err := s.do(ask{op: "publishMessage", vars: map[string]string{"destination": e.URL}, method: s.publishMethod(), header: h, body: []byte("measured")})
+	if err != nil {
+		return 0, err
+	}
+	if err := unless(a.accepted()); err != nil {
+		return 0, err
+	}
+	_ = s.afterRetries(func() error { // without a retry there is nothing to measure
+		if all := e.Look(); len(all) > 1 {
+			st.wait = all[1].At.Sub(all[0].At)
+			st.observe("retry.wait", st.wait.Round(100*time.Millisecond).String())
+			return nil
+		}
+		return errors.New("no retry yet")
+	})
+	st.measured = true
+	return st.wait, nil
 }
 
 func (s *scenario) lastAnswered(status int) error {

@@ -154,7 +154,7 @@ func (st *suite) begin(ctx context.Context, p *picked) (*scenario, error) {
 	s.result = p.result
 	s.result.Started = now()
 	s.ctx = context.WithValue(ctx, scenarioKey{}, s)
-	s.clock = clock{http: st.http, timing: t.Timing, arrived: s.arrivals}
+	s.clock = clock{http: st.http, timing: t.Timing, arrived: s.arrivals, offset: st.offset}
 	if driver, ok := t.Drivers["clock"]; ok && driver.Kind == "control" {
 		var err error
 		if s.clock.control, err = s.expand(driver.URL, nil, nil); err == nil {
@@ -327,6 +327,12 @@ func (s *scenario) eventually(check func() error) error {
 
 func (s *scenario) afterRetries(check func() error) error {
 	return s.clock.eventually(s.ctx, s.suite.cfg.Target.Timing.RetryBudget, check)
+}
+
+// afterRun waits for what is read of a run: its retries, and then the reading.
+func (s *scenario) afterRun(check func() error) error {
+	t := &s.suite.cfg.Target.Timing
+	return s.clock.eventually(s.ctx, t.RetryBudget+t.SettleBudget, check)
 }
 
 // absent proves that something has not happened: a sentinel is published on a

@@ -98,9 +98,11 @@ func (s *scenario) searchGone() error {
 }
 
 func (s *scenario) searchStays() error {
-	found, err := s.found(s.searched.other)
-	if err == nil && !found {
-		err = s.failure("the other search index", "still there", "none")
-	}
-	return err
+	return s.eventually(func() error {
+		found, err := s.found(s.searched.other)
+		if err == nil && !found {
+			err = s.failure("the other search index", "still there", "none")
+		}
+		return err
+	})
 }

@@ -60,16 +60,22 @@ var ErrPreflight = errors.New("preflight failed")
 
 // suite is one run.
 type suite struct {
-	cfg      Config
-	id       string // cf-...
-	doc      *spec.Document
-	dialect  *spec.Dialect
-	receiver *receiver.Receiver
-	http     *http.Client
-	number   atomic.Int64
-	requests atomic.Int64
-	messages atomic.Int64
-	pace     pace
+	cfg       Config
+	id        string // cf-...
+	doc       *spec.Document
+	dialect   *spec.Dialect
+	offset    time.Duration // of the target's clock; set before the first scenario
+	unbranded bool          // the target file names no prefix, and the probe found none; set before the first scenario
+	receiver  *receiver.Receiver
+	http      *http.Client
+	number    atomic.Int64
+	requests  atomic.Int64
+	messages  atomic.Int64
+	pace      pace
+
+	measuring sync.Mutex    // held while the wait before a retry is measured
+	measured  bool          // it was
+	wait      time.Duration // before a retry, in real time
 
 	leftovers func() (map[string][]any, error) // of a failed run, by section of bindings.fields; made when first asked for
 

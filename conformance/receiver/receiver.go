@@ -134,6 +134,14 @@ func New(ctx context.Context, cfg target.Receiver, d *spec.Dialect) (*Receiver, 
 	return r, nil
 }
 
+// Speak changes the dialect whose names are made neutral, for endpoints that are
+// made from now on.
+func (r *Receiver) Speak(d *spec.Dialect) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.dialect = d
+}
+
 // close ends the tunnel and the listener, and waits for them.
 func (r *Receiver) Close() {
 	if r.tunnel != nil {
@@ -149,9 +157,10 @@ func (r *Receiver) Close() {
 // endpoint makes a destination of a scenario of a run.
 func (r *Receiver) Endpoint(run, scenario, name string, script ...Reply) *Endpoint {
 	nonce := strings.ToLower(rand.Text()[:12])
-	e := &Endpoint{Name: name, dialect: r.dialect, script: script, URL: fmt.Sprintf("%s/r/%s/%s/%s", r.Public, run, scenario, nonce)}
+	e := &Endpoint{Name: name, script: script, URL: fmt.Sprintf("%s/r/%s/%s/%s", r.Public, run, scenario, nonce)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	e.dialect = r.dialect
 	r.endpoints[nonce] = e
 	return e
 }

@@ -37,7 +37,7 @@ func (t *Target) Fill() {
 	if t.Target.Name == "" {
 		t.Target.Name = t.Target.URLs.Base
 	}
-	t.Bindings.neutral()
+	t.Bindings.Neutral()
 }
 
 // filled is URLs whose empty ones are the base, without trailing slashes.
@@ -63,9 +63,9 @@ func (u URLs) ByName() map[string]string {
 	return out
 }
 
-// neutral takes the brand's prefix out of bound header names: the suite works with
+// Neutral takes the brand's prefix out of bound header names: the suite works with
 // the neutral names and puts the prefix in when it sends.
-func (b *Bindings) neutral() {
+func (b *Bindings) Neutral() {
 	d := b.Dialect()
 	headers := make(map[string]string, len(b.Headers))
 	for meaning, name := range b.Headers {

@@ -93,6 +93,7 @@ type Bindings struct {
 	Stats       map[string]string            `yaml:"stats"`        // path, with {id}
 	Headers     map[string]string            `yaml:"headers"`      // flow_key, failure_callback, retry_delay, label ...
 	Delay       map[string]string            `yaml:"delay"`        // format, with {n} for seconds
+	FlowValues  []string                     `yaml:"flow_values"`  // two different values of flow control that the target accepts
 	Logs        map[string]string            `yaml:"logs"`         // filter -> query name
 	DLQ         map[string]string            `yaml:"dlq"`          // filter -> query name
 	Fields      map[string]map[string]string `yaml:"fields"`       // dlq, log, step -> described value -> property name
