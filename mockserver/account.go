@@ -17,6 +17,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -27,7 +28,7 @@ type world struct {
 	account    *engine.Account
 	requests   journal[Exchange, *Exchange]
 	deliveries journal[Delivery, *Delivery]
-	stubs      stubs
+	stubs      stub.List
 	rewrites   rewrites
 	faults     faults
 	mode       string // of the clock; guarded by Server.mu
@@ -68,7 +69,7 @@ func (s *Server) newWorld(a Account) *world {
 		w.indexes = append(w.indexes, vectorAccess{x.Name, vectorToken(a.Token, x.Name)})
 	}
 	w.requests.memory, w.deliveries.memory = s.memory, s.memory
-	w.stubs.set(s.cfg.Stubs)
+	w.stubs.Set(s.cfg.Stubs)
 	w.rewrites.set(s.cfg.Rewrites)
 	w.account = engine.New(engine.Config{
 		ID:              a.ID,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
@@ -115,7 +116,7 @@ func (s *Server) controlReset(c *call) (response.Response, error) {
 		faults = append(faults, w.kv.Reset(c.request.Context()))
 		w.requests.clear()
 		w.deliveries.clear()
-		w.stubs.set(s.cfg.Stubs)
+		w.stubs.Set(s.cfg.Stubs)
 		w.rewrites.set(s.cfg.Rewrites)
 		w.faults.set(nil, s.seed(w.ID))
 	}
@@ -354,28 +355,28 @@ func (s *Server) controlClearDeliveries(c *call) (response.Response, error) {
 }
 
 func (s *Server) controlStubs(c *call) (response.Response, error) {
-	return response.Response{Body: c.world.stubs.get()}, nil
+	return response.Response{Body: c.world.stubs.Get()}, nil
 }
 
 func (s *Server) controlSetStubs(c *call) (response.Response, error) {
-	var list []Stub
+	var list []stub.Stub
 	if err := json.Unmarshal(c.body, &list); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	for i := range list {
-		if err := list[i].check(); err != nil {
+		if err := list[i].Check(); err != nil {
 			return response.Response{}, err
 		}
 	}
 	for _, w := range s.chosen(c) {
-		w.stubs.set(list)
+		w.stubs.Set(list)
 	}
-	return response.Response{Body: c.world.stubs.get()}, nil
+	return response.Response{Body: c.world.stubs.Get()}, nil
 }
 
 func (s *Server) controlClearStubs(c *call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
-		w.stubs.set(nil)
+		w.stubs.Set(nil)
 	}
 	return empty, nil
 }

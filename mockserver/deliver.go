@@ -17,6 +17,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
@@ -79,11 +80,11 @@ func (d *deliverer) deliver(ctx context.Context, w *world, a engine.Attempt) eng
 	}
 	stubbed, nearMiss := false, ""
 	out := w.faults.attempt(ctx, m.URL, header, func() (out engine.Outcome) {
-		asked := &delivered{m.ID, m.Method, m.URL, header, body}
-		if out, stubbed = w.stubs.answer(asked, limit); stubbed {
+		asked := &stub.Request{Message: m.ID, Method: m.Method, URL: m.URL, Header: header, Body: body}
+		if out, stubbed = w.stubs.Answer(asked, limit); stubbed {
 			return out
 		}
-		nearMiss = w.stubs.nearest(asked)
+		nearMiss = w.stubs.Nearest(asked)
 		if isProvider(m.URL) {
 			return engine.Outcome{Err: "destination " + m.URL + ": " + noProvider(m.URL)}
 		}

@@ -97,7 +97,7 @@ func aim(r *engine.PublishRequest, in, target string) error {
 
 // aimAt is aim for a publish: a model provider must have a stub.
 func (c *call) aimAt(r *engine.PublishRequest, in, target string) error {
-	if isProvider(target) && !c.world.stubs.standFor(target) {
+	if isProvider(target) && !c.world.stubs.StandsFor(target) {
 		return response.Refused([]spec.Problem{response.Problem(in, "destination", strconv.Quote(target), noProvider(target), "")})
 	}
 	return aim(r, in, target)

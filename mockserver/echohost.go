@@ -2,6 +2,8 @@ package mockserver
 
 import (
 	"strings"
+
+	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 // lookAround is how long a public host takes to answer, so that a message can
@@ -24,14 +26,14 @@ const (
 // requests, one that catches them, and the example hosts, which fail slowly.
 var EchoHosts = echoHosts()
 
-func echoHosts() []Stub {
-	list := []Stub{
-		echoHost("", statusHosts+`/(\d{3})[^?]*\?(?:.*&)?sleep=(\d+)`, Answer{Status: "$1", Body: "$1 $reason", Delay: "${2}ms"}),
-		echoHost("", statusHosts+`/(\d{3})`, Answer{Status: "$1", Body: "$1 $reason"}),
-		echoHost("", statusHosts+endOfPath, Answer{Status: "200", Body: "200 OK"}),
-		echoHost("", exampleHosts, Answer{Status: "404", Body: "Example Domain: no page takes messages", Delay: "1s"}),
-		echoHost("", catcherHosts, Answer{Status: "200", Body: "request caught"}),
-		echoHost("", binHosts+`/status/(\d{3})`, Answer{Status: "$1"}),
+func echoHosts() []stub.Stub {
+	list := []stub.Stub{
+		echoHost("", statusHosts+`/(\d{3})[^?]*\?(?:.*&)?sleep=(\d+)`, stub.Answer{Status: "$1", Body: "$1 $reason", Delay: "${2}ms"}),
+		echoHost("", statusHosts+`/(\d{3})`, stub.Answer{Status: "$1", Body: "$1 $reason"}),
+		echoHost("", statusHosts+endOfPath, stub.Answer{Status: "200", Body: "200 OK"}),
+		echoHost("", exampleHosts, stub.Answer{Status: "404", Body: "Example Domain: no page takes messages", Delay: "1s"}),
+		echoHost("", catcherHosts, stub.Answer{Status: "200", Body: "request caught"}),
+		echoHost("", binHosts+`/status/(\d{3})`, stub.Answer{Status: "$1"}),
 		echoHost("", binHosts+`/delay/(\d+(?:\.\d+)?)`+endOfPath, binEcho("${1}s")),
 		echoHost("", binHosts+`/anything(?:[/?#].*)?$`, binEcho("")),
 		echoHost("", binHosts+`/(?:headers|ip|uuid|user-agent|json|cookies)`+endOfPath, binEcho("")),
@@ -40,20 +42,20 @@ func echoHosts() []Stub {
 		list = append(list, echoHost(method, binHosts+"/"+strings.ToLower(method)+endOfPath, binEcho("")))
 	}
 	return append(list,
-		echoHost("", binHosts+binMethodPaths+endOfPath, Answer{Status: "405", Body: "Method Not Allowed"}),
-		echoHost("", binHosts+endOfPath, Answer{Status: "200", Body: "httpbin"}),
-		echoHost("", binHosts+`(?:[/?#]|$)`, Answer{Status: "404", Body: "Not Found"}))
+		echoHost("", binHosts+binMethodPaths+endOfPath, stub.Answer{Status: "405", Body: "Method Not Allowed"}),
+		echoHost("", binHosts+endOfPath, stub.Answer{Status: "200", Body: "httpbin"}),
+		echoHost("", binHosts+`(?:[/?#]|$)`, stub.Answer{Status: "404", Body: "Not Found"}))
 }
 
 // echoHost answers what matches, after the time of a public host unless the
 // answer says another.
-func echoHost(method, pattern string, a Answer) Stub {
+func echoHost(method, pattern string, a stub.Answer) stub.Stub {
 	if a.Delay == "" {
 		a.Delay = lookAround
 	}
-	return Stub{Method: method, URL: "/" + pattern + "/", Answers: []Answer{a}}
+	return stub.Stub{Method: method, URL: "/" + pattern + "/", Answers: []stub.Answer{a}}
 }
 
-func binEcho(delay string) Answer {
-	return Answer{Status: "200", Headers: map[string]string{"Content-Type": "application/json"}, Body: binAnswer, Delay: delay}
+func binEcho(delay string) stub.Answer {
+	return stub.Answer{Status: "200", Headers: map[string]string{"Content-Type": "application/json"}, Body: binAnswer, Delay: delay}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 var _ = register(map[string]handler{
@@ -55,7 +56,7 @@ var presets = map[string]Fault{
 // fault is a rule in force.
 type fault struct {
 	Fault
-	match *stub
+	match *stub.Compiled
 	delay time.Duration
 	left  int
 }
@@ -101,7 +102,7 @@ func (f *Fault) compile(s *Server) (*fault, error) {
 	if url == "" {
 		url = "*"
 	}
-	out.match, err = (&Stub{URL: url, Header: f.Header}).compile()
+	out.match, err = (&stub.Stub{URL: url, Header: f.Header}).Compile()
 	return out, err
 }
 
@@ -145,7 +146,7 @@ func (f *faults) due(on, operation, url string, h http.Header) *fault {
 	defer f.mu.Unlock()
 	for _, one := range f.list {
 		if one.On != on || one.Operation != "" && one.Operation != operation || one.Times > 0 && one.left == 0 ||
-			one.match.match("", url, h) == nil || one.Probability > 0 && f.draw.Float64() >= one.Probability {
+			one.match.Match("", url, h) == nil || one.Probability > 0 && f.draw.Float64() >= one.Probability {
 			continue
 		}
 		if one.Times > 0 {

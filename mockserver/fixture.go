@@ -16,6 +16,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 var _ = register(map[string]handler{
@@ -50,7 +51,7 @@ type seeding struct {
 	world   *world
 	pointer string
 	seed    engine.Seed
-	stubs   []Stub
+	stubs   []stub.Stub
 }
 
 // seedAll reads and checks all of a file, then puts it in. It says how many
@@ -104,7 +105,7 @@ func (s *Server) seedAll(w *world, name string, text []byte) (int, error) {
 	}
 	for _, one := range all {
 		target := s.find(func(w *world) bool { return w.ID == one.world.ID })
-		target.stubs.addLast(one.stubs)                       // before the first message leaves
+		target.stubs.AddLast(one.stubs)                       // before the first message leaves
 		if err := target.account.Seed(one.seed); err != nil { // what was checked went since
 			return 0, f.at(one.pointer, err)
 		}
@@ -173,7 +174,7 @@ func (s *Server) seedOf(f *fixtureFile, pointer string, now time.Time, t *fixtur
 	}
 	for i := range t.Stubs {
 		r.pointer = fmt.Sprint(pointer, "/stubs/", i)
-		r.fail("", t.Stubs[i].check())
+		r.fail("", t.Stubs[i].Check())
 	}
 	for i := range t.Vectors {
 		seed.Vectors = append(seed.Vectors, vectorSeed(&t.Vectors[i]))

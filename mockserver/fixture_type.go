@@ -5,6 +5,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 // fixture is a fixture file (spec/fixture.schema.json): things for the account
@@ -33,7 +34,7 @@ type fixtureThings struct {
 	Usage     []fixtureUsage    `json:"usage"`
 	Search    []fixtureSearch   `json:"search"`
 	Vectors   []fixtureVectors  `json:"vectors"`
-	Stubs     []Stub            `json:"stubs"`
+	Stubs     []stub.Stub       `json:"stubs"`
 }
 
 type (

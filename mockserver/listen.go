@@ -286,17 +286,17 @@ func (u *TestServer) Requests() []Exchange {
 // turn; the last repeats.
 func (u *TestServer) Stub(url string, statuses ...int) {
 	u.t.Helper()
-	stub := Stub{URL: url}
+	script := Stub{URL: url}
 	for _, status := range statuses {
-		stub.Answers = append(stub.Answers, Answer{Status: StubStatus(fmt.Sprint(status))})
+		script.Answers = append(script.Answers, Answer{Status: StubStatus(fmt.Sprint(status))})
 	}
-	u.Script(stub)
+	u.Script(script)
 }
 
 // Script adds a stub with full answers, before those that are there.
-func (u *TestServer) Script(stub Stub) {
+func (u *TestServer) Script(script Stub) {
 	u.t.Helper()
-	if err := u.first().stubs.add(stub); err != nil {
+	if err := u.first().stubs.Add(script); err != nil {
 		u.t.Fatalf("understudy: %v", err)
 	}
 }

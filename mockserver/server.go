@@ -18,6 +18,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/kv"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/ui"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
@@ -46,7 +47,7 @@ type Config struct {
 	Accounts   []Account         // empty: the dialect's development account
 	AnyAccount bool              // every unknown token gets an account of its own
 	Rewrites   map[string]string // URL prefix -> URL prefix, for deliveries
-	Stubs      []Stub
+	Stubs      []stub.Stub
 	Snapshot   []byte    // the state that Run begins with, see Server.Snapshot; nil: none
 	Fixtures   []Fixture // what Run loads when it begins without a snapshot
 
@@ -182,7 +183,7 @@ func (c *Config) complete() error {
 		seen[a.ID], seen["\x00"+a.Token] = true, true
 	}
 	for _, stub := range c.Stubs {
-		if err := stub.check(); err != nil {
+		if err := stub.Check(); err != nil {
 			return err
 		}
 	}

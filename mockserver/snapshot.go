@@ -13,6 +13,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
 var _ = register(map[string]handler{
@@ -38,17 +39,11 @@ type savedAccount struct {
 	ID       string            `json:"id"`
 	Token    string            `json:"token"`
 	Password string            `json:"password"`
-	Stubs    []savedStub       `json:"stubs,omitempty"`
+	Stubs    []stub.Saved      `json:"stubs,omitempty"`
 	Rewrites map[string]string `json:"rewrites,omitempty"`
 	Faults   []Fault           `json:"faults,omitempty"`  // with what is left of their times
 	Dialect  string            `json:"dialect,omitempty"` // that its clients spoke first
 	State    *engine.Snapshot  `json:"state"`
-}
-
-// savedStub is a stub and how many of its answers have been used.
-type savedStub struct {
-	Stub
-	Used map[string]int `json:"used,omitempty"`
 }
 
 // Restored says what a snapshot was.
@@ -75,7 +70,7 @@ func (s *Server) save(worlds []*world) ([]byte, error) {
 		if !s.auto() || w.first.Load() != nil {
 			dialect = s.usual(w).Name
 		}
-		out.Accounts[i] = savedAccount{w.ID, w.Token, w.password, w.stubs.save(), w.rewrites.get(), w.faults.get(), dialect, w.account.Snapshot()}
+		out.Accounts[i] = savedAccount{w.ID, w.Token, w.password, w.stubs.Save(), w.rewrites.get(), w.faults.get(), dialect, w.account.Snapshot()}
 	}
 	text, err := json.Marshal(out)
 	if err != nil {
@@ -159,7 +154,7 @@ func (s *Server) acceptable(a *savedAccount) error {
 		return fmt.Errorf("its token opens account %q of this server: %w", owner.ID, engine.ErrInvalid)
 	}
 	for i := range a.Stubs {
-		if err := a.Stubs[i].check(); err != nil {
+		if err := a.Stubs[i].Check(); err != nil {
 			return err
 		}
 	}
@@ -178,7 +173,7 @@ func (s *Server) restore(in *snapshot) (Restored, error) {
 	for i := range in.Accounts {
 		a := &in.Accounts[i]
 		w := s.world(Account{ID: a.ID, Token: a.Token, Password: a.Password})
-		w.stubs.load(a.Stubs)
+		w.stubs.Load(a.Stubs)
 		w.rewrites.set(a.Rewrites)
 		faults, err := s.compileFaults(a.Faults)
 		if err != nil {
@@ -259,30 +254,6 @@ func only(accounts []savedAccount, id string) []savedAccount {
 		}
 	}
 	return nil
-}
-
-func (s *stubs) save() []savedStub {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := make([]savedStub, len(s.list))
-	for i, one := range s.list {
-		out[i] = savedStub{one.Stub, maps.Clone(one.used)}
-	}
-	return out
-}
-
-// load replaces all stubs; they have been checked.
-func (s *stubs) load(list []savedStub) {
-	plain := make([]Stub, len(list))
-	for i, one := range list {
-		plain[i] = one.Stub
-	}
-	s.set(plain)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, one := range s.list {
-		one.used = list[i].Used
-	}
 }
 
 func (s *sinks) save() map[string]int {

@@ -39,6 +39,7 @@ var importRules = []importRule{
 	{"mockserver/kv", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/ratelimit", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/response", []string{"mockserver", "conformance", "features", "fixtures"}},
+	{"mockserver/stub", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/ui", []string{"engine", "spec", "mockserver", "mockserver/kv", "conformance", "features", "fixtures"}},
 	{"mockserver/wire", []string{"net/http", "spec", "mockserver", "conformance", "features", "fixtures"}},
 	{"spec", []string{"spec/api", "engine", "mockserver", "conformance", "features", "fixtures"}},

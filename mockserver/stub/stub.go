@@ -1,8 +1,9 @@
-package mockserver
+package stub
 
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -34,7 +35,7 @@ type Stub struct {
 // request, with json before the name as a JSON string; {{headers}} and {{args}},
 // those of the query, as JSON objects; {{jsonBody}} a body that is JSON, else null.
 type Answer struct {
-	Status  StubStatus        `json:"status,omitempty"`
+	Status  Status            `json:"status,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 	Body    string            `json:"body,omitempty"`
 	Delay   string            `json:"delay,omitempty"` // on the account's clock, such as 3s
@@ -50,37 +51,38 @@ var failures = map[string]string{
 	"tls":     "TLS handshake failed: certificate is not trusted (stub)",
 }
 
-// StubStatus is a status, or text with captures that becomes one.
-type StubStatus string
+// Status is a status, or text with captures that becomes one.
+type Status string
 
 // UnmarshalJSON takes a number or a string.
-func (s *StubStatus) UnmarshalJSON(b []byte) error {
+func (s *Status) UnmarshalJSON(b []byte) error {
 	var n int
 	if json.Unmarshal(b, &n) == nil {
-		*s = StubStatus(strconv.Itoa(n))
+		*s = Status(strconv.Itoa(n))
 		return nil
 	}
 	var text string
 	err := json.Unmarshal(b, &text)
-	*s = StubStatus(text)
+	*s = Status(text)
 	return err
 }
 
 // MarshalJSON writes a number where it is one.
-func (s StubStatus) MarshalJSON() ([]byte, error) {
+func (s Status) MarshalJSON() ([]byte, error) {
 	if n, err := strconv.Atoi(string(s)); err == nil {
 		return json.Marshal(n)
 	}
 	return json.Marshal(string(s))
 }
 
-// check refuses a stub that cannot be.
-func (s *Stub) check() error {
-	_, err := s.compile()
+// Check refuses a stub that cannot be.
+func (s *Stub) Check() error {
+	_, err := s.Compile()
 	return err
 }
 
-func (s *Stub) compile() (*stub, error) {
+// Compile prepares a stub for matching, and says why it cannot be one.
+func (s *Stub) Compile() (*Compiled, error) {
 	pattern := s.URL
 	if len(pattern) > 2 && pattern[0] == '/' && strings.HasSuffix(pattern, "/") {
 		pattern = pattern[1 : len(pattern)-1]
@@ -95,7 +97,7 @@ func (s *Stub) compile() (*stub, error) {
 	if err != nil || s.URL == "" {
 		return nil, response.Invalid(fmt.Sprintf("stub URL %q: accepted is a URL in which * stands for anything, or a regular expression between slashes", s.URL))
 	}
-	out := &stub{Stub: *s, url: expression}
+	out := &Compiled{Stub: *s, url: expression}
 	for _, a := range s.Answers {
 		delay := time.Duration(0)
 		if a.Delay != "" && !strings.Contains(a.Delay, "$") {
@@ -114,63 +116,65 @@ func (s *Stub) compile() (*stub, error) {
 	return out, nil
 }
 
-type stub struct {
+// Compiled is a stub that deliveries are compared with.
+type Compiled struct {
 	Stub
 	url    *regexp.Regexp
 	delays []time.Duration
 	used   map[string]int // answers given: by message, or "" for all
 }
 
-// delivered is what a stub gets to see.
-type delivered struct {
-	message, method, url string
-	header               http.Header
-	body                 []byte
+// Request is what a stub gets to see of a delivery.
+type Request struct {
+	Message, Method, URL string
+	Header               http.Header
+	Body                 []byte
 }
 
-// stubs are those of one account; the first that matches answers.
-type stubs struct {
-	mu   sync.Mutex
-	list []*stub
+// List are those of one account; the first that matches answers.
+type List struct {
+	mu   sync.Mutex // guards list, and what was used of each stub
+	list []*Compiled
 }
 
-// set replaces all stubs; those that cannot be are left out, see Stub.check.
-func (s *stubs) set(list []Stub) {
+// Set replaces all stubs; those that cannot be are left out, see Stub.Check.
+func (s *List) Set(list []Stub) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.list = nil
 	for _, one := range list {
-		if compiled, err := one.compile(); err == nil {
+		if compiled, err := one.Compile(); err == nil {
 			s.list = append(s.list, compiled)
 		}
 	}
 }
 
-// add puts a stub before all others.
-func (s *stubs) add(one Stub) error {
-	compiled, err := one.compile()
+// Add puts a stub before all others.
+func (s *List) Add(one Stub) error {
+	compiled, err := one.Compile()
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.list = append([]*stub{compiled}, s.list...)
+	s.list = append([]*Compiled{compiled}, s.list...)
 	return nil
 }
 
-// addLast puts stubs after all others, unless the same one is there.
-func (s *stubs) addLast(list []Stub) {
+// AddLast puts stubs after all others, unless the same one is there.
+func (s *List) AddLast(list []Stub) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range list {
-		known := slices.ContainsFunc(s.list, func(other *stub) bool { return reflect.DeepEqual(other.Stub, one) })
-		if compiled, err := one.compile(); err == nil && !known {
+		known := slices.ContainsFunc(s.list, func(other *Compiled) bool { return reflect.DeepEqual(other.Stub, one) })
+		if compiled, err := one.Compile(); err == nil && !known {
 			s.list = append(s.list, compiled)
 		}
 	}
 }
 
-func (s *stubs) get() []Stub {
+// Get lists the stubs.
+func (s *List) Get() []Stub {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := make([]Stub, len(s.list))
@@ -180,28 +184,28 @@ func (s *stubs) get() []Stub {
 	return out
 }
 
-// answer plays the destination, if a stub stands for it.
-func (s *stubs) answer(d *delivered, limit time.Duration) (engine.Outcome, bool) {
+// Answer plays the destination, if a stub stands for it.
+func (s *List) Answer(d *Request, limit time.Duration) (engine.Outcome, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.list {
-		if captures := one.match(d.method, d.url, d.header); captures != nil {
+		if captures := one.Match(d.Method, d.URL, d.Header); captures != nil {
 			return inTime(one.next(d, captures, limit), limit), true
 		}
 	}
 	return engine.Outcome{}, false
 }
 
-// standFor reports whether a stub answers for a URL, whatever else it asks for.
-func (s *stubs) standFor(url string) bool {
+// StandsFor reports whether a stub answers for a URL, whatever else it asks for.
+func (s *List) StandsFor(url string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.list, func(one *stub) bool { return one.url.MatchString(url) })
+	return slices.ContainsFunc(s.list, func(one *Compiled) bool { return one.url.MatchString(url) })
 }
 
-// nearest says which stub came closest to a delivery that none matched, and what
+// Nearest says which stub came closest to a delivery that none matched, and what
 // was missing; "" when there is none.
-func (s *stubs) nearest(d *delivered) string {
+func (s *List) Nearest(d *Request) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	best, why := 0, ""
@@ -215,18 +219,18 @@ func (s *stubs) nearest(d *delivered) string {
 }
 
 // compare counts what fits, and says what does not: the URL counts most.
-func (s *stub) compare(d *delivered) (score int, why string) {
-	if s.url.FindStringIndex(d.url) != nil {
+func (s *Compiled) compare(d *Request) (score int, why string) {
+	if s.url.FindStringIndex(d.URL) != nil {
 		score += 1000
 	} else {
-		score = len(commonPrefix(strings.Trim(s.URL, "/^"), d.url))
-		why = fmt.Sprintf("the URL %s does not match %s", d.url, s.URL)
+		score = len(commonPrefix(strings.Trim(s.URL, "/^"), d.URL))
+		why = fmt.Sprintf("the URL %s does not match %s", d.URL, s.URL)
 	}
-	if s.Method != "" && !strings.EqualFold(s.Method, d.method) {
-		why += fmt.Sprintf("; the method is %s, the stub takes %s", d.method, s.Method)
+	if s.Method != "" && !strings.EqualFold(s.Method, d.Method) {
+		why += fmt.Sprintf("; the method is %s, the stub takes %s", d.Method, s.Method)
 	}
 	for name, v := range s.Header {
-		if got := d.header.Get(name); got != v {
+		if got := d.Header.Get(name); got != v {
 			why += fmt.Sprintf("; the header %s is %q, the stub takes %q", name, got, v)
 		}
 	}
@@ -251,7 +255,9 @@ func inTime(o engine.Outcome, limit time.Duration) engine.Outcome {
 	return o
 }
 
-func (s *stub) match(method, target string, h http.Header) []int {
+// Match is where the parts of the URL match; nil when the stub is for another
+// delivery.
+func (s *Compiled) Match(method, target string, h http.Header) []int {
 	if s.Method != "" && !strings.EqualFold(s.Method, method) {
 		return nil
 	}
@@ -264,10 +270,10 @@ func (s *stub) match(method, target string, h http.Header) []int {
 }
 
 // next is the answer whose turn it is.
-func (s *stub) next(d *delivered, captures []int, limit time.Duration) engine.Outcome {
+func (s *Compiled) next(d *Request, captures []int, limit time.Duration) engine.Outcome {
 	whose := ""
 	if s.PerMessage {
-		whose = d.message
+		whose = d.Message
 	}
 	if s.used == nil {
 		s.used = map[string]int{}
@@ -290,7 +296,7 @@ func (s *stub) next(d *delivered, captures []int, limit time.Duration) engine.Ou
 	status := http.StatusOK
 	fill := func(text string) string {
 		if strings.Contains(text, "$") {
-			text = string(s.url.ExpandString(nil, strings.ReplaceAll(text, "$reason", http.StatusText(status)), d.url, captures))
+			text = string(s.url.ExpandString(nil, strings.ReplaceAll(text, "$reason", http.StatusText(status)), d.URL, captures))
 		}
 		return d.echo(text)
 	}
@@ -310,7 +316,7 @@ func (s *stub) next(d *delivered, captures []int, limit time.Duration) engine.Ou
 var echoed = regexp.MustCompile(`\{\{\s*(json\s+)?(body|url|method|headers|args|jsonBody|header\s+([\w-]+))\s*\}\}`)
 
 // echo puts parts of the request into a text.
-func (d *delivered) echo(text string) string {
+func (d *Request) echo(text string) string {
 	if !strings.Contains(text, "{{") {
 		return text
 	}
@@ -324,29 +330,29 @@ func (d *delivered) echo(text string) string {
 }
 
 // part is what a name of an echo stands for; header is that of {{header NAME}}.
-func (d *delivered) part(name, header string) string {
+func (d *Request) part(name, header string) string {
 	switch name {
 	case "body":
-		return string(d.body)
+		return string(d.Body)
 	case "url":
-		return d.url
+		return d.URL
 	case "method":
-		return d.method
+		return d.Method
 	case "headers":
-		return asJSON(joined(d.header))
+		return asJSON(joined(d.Header))
 	case "args":
-		u, err := url.Parse(d.url)
+		u, err := url.Parse(d.URL)
 		if err != nil {
 			return "{}"
 		}
 		return asJSON(joined(u.Query()))
 	case "jsonBody":
-		if !json.Valid(d.body) {
+		if !json.Valid(d.Body) {
 			return "null"
 		}
-		return string(d.body)
+		return string(d.Body)
 	}
-	return d.header.Get(header)
+	return d.Header.Get(header)
 }
 
 // joined is one text for each name.
@@ -363,14 +369,45 @@ func asJSON(v any) string {
 	return string(b)
 }
 
-// ParseStub reads URL=STATUS[:BODY]; the URL may hold = itself.
-func ParseStub(text string) (Stub, error) {
+// Saved is a stub and how many of its answers have been used.
+type Saved struct {
+	Stub
+	Used map[string]int `json:"used,omitempty"`
+}
+
+// Save is what a snapshot keeps of the stubs.
+func (s *List) Save() []Saved {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]Saved, len(s.list))
+	for i, one := range s.list {
+		out[i] = Saved{one.Stub, maps.Clone(one.used)}
+	}
+	return out
+}
+
+// Load replaces all stubs; they have been checked.
+func (s *List) Load(list []Saved) {
+	plain := make([]Stub, len(list))
+	for i, one := range list {
+		plain[i] = one.Stub
+	}
+	s.Set(plain)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, one := range s.list {
+		one.used = list[i].Used
+	}
+}
+
+// Parse reads URL=STATUS[:BODY]; the URL may hold = itself.
+func Parse(text string) (Stub, error) {
 	m := stubText.FindStringSubmatch(text)
 	if m == nil {
 		return Stub{}, response.Invalid(fmt.Sprintf("%q: accepted is URL=STATUS or URL=STATUS:BODY, such as https://app.test/*=503", text))
 	}
-	s := Stub{URL: m[1], Answers: []Answer{{Status: StubStatus(m[2]), Body: m[4]}}}
-	return s, s.check()
+	s := Stub{URL: m[1], Answers: []Answer{{Status: Status(m[2]), Body: m[4]}}}
+	return s, s.Check()
 }
 
 var stubText = regexp.MustCompile(`^(.+)=(\d{3})(:(?s:(.*)))?$`)
