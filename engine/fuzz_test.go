@@ -84,7 +84,7 @@ func FuzzStep(f *testing.F) {
 		publish(engine.Workflow{Init: &no, RunID: "run", CallType: "toCallback"})
 		_ = w.Wait(engine.WaitRequest{RunID: "run", EventID: "e", Step: body}) // it may be refused
 		w.settle()
-		for _, run := range walk(t, engine.Filter{}, w.Runs) {
+		for _, run := range walk(t, engine.Filter{}, w.RunViews) {
 			for _, group := range run.Groups {
 				if len(group.Steps) == 0 {
 					t.Errorf("an empty group of type %s", group.Type)

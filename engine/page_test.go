@@ -129,7 +129,7 @@ func TestAFixtureAmongNewerThings(t *testing.T) {
 	w.settle()
 	before, _ := w.Follow(0, 0)
 	last := before[len(before)-1].Seq
-	w.must(w.Seed(engine.Seed{DLQ: []engine.Failure{{ID: "old", At: epoch.Add(time.Minute), Last: engine.Outcome{Status: 500}, Request: engine.PublishRequest{URL: "https://app.test/"}}}}))
+	w.must(w.AddFixture(engine.Fixture{DLQ: []engine.Failure{{ID: "old", At: epoch.Add(time.Minute), Last: engine.Outcome{Status: 500}, Request: engine.PublishRequest{URL: "https://app.test/"}}}}))
 	seeded, _ := w.Follow(last, 0)
 	for i, e := range seeded {
 		if e.Seq != last+1+uint64(i) || !e.Time.Equal(epoch.Add(time.Minute)) {

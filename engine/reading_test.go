@@ -22,10 +22,10 @@ import (
 // other one. A new method must be in one of them. Errors do not matter: what
 // cannot be found must not be made either.
 var reading = map[string]func(*world){
-	"AllWaiters": func(w *world) { w.AllWaiters() },
-	"CheckSeed":  func(w *world) { _ = w.CheckSeed(engine.Seed{Messages: []engine.PublishRequest{unreadable}}) },
-	"CountDLQ":   func(w *world) { w.CountDLQ(engine.Filter{}) },
-	"DLQ":        func(w *world) { _, _ = w.DLQ(engine.Filter{}) },
+	"AllWaiters":   func(w *world) { w.AllWaiters() },
+	"CheckFixture": func(w *world) { _ = w.CheckFixture(engine.Fixture{Messages: []engine.PublishRequest{unreadable}}) },
+	"CountDLQ":     func(w *world) { w.CountDLQ(engine.Filter{}) },
+	"DLQ":          func(w *world) { _, _ = w.DLQ(engine.Filter{}) },
 	"DLQEntry": func(w *world) {
 		for _, e := range w.dlq() {
 			_, _ = w.DLQEntry(e.ID)
@@ -79,13 +79,13 @@ var reading = map[string]func(*world){
 			_, _ = w.Run(id)
 		}
 	},
-	"RunList": func(w *world) { _, _ = w.RunList(engine.Filter{}) },
+	"RunSummaries": func(w *world) { _, _ = w.RunSummaries(engine.Filter{}) },
 	"RunTrace": func(w *world) {
 		for _, id := range someRuns {
 			_, _ = w.RunTrace(id)
 		}
 	},
-	"Runs":          func(w *world) { _, _ = w.Runs(engine.Filter{}) },
+	"RunViews":      func(w *world) { _, _ = w.RunViews(engine.Filter{}) },
 	"Schedule":      func(w *world) { _, _ = w.Schedule("s0") },
 	"Schedules":     func(w *world) { w.Schedules() },
 	"SearchIndex":   func(w *world) { _, _ = w.SearchIndex("none") },
@@ -109,12 +109,12 @@ var reading = map[string]func(*world){
 	"Waiters":          func(w *world) { w.Waiters("e0") },
 }
 
-var writing = strings.Fields(`AddEndpoints Advance AdvanceUntil Cancel CancelCallback CancelMessages CancelRun CancelRuns Close
+var writing = strings.Fields(`AddEndpoints AddFixture Advance AdvanceUntil Cancel CancelCallback CancelMessages CancelRun CancelRuns Close
 	CreateSearchIndex DeleteDLQ DeleteDLQs DeleteGroup DeleteQueue DeleteSchedule DeleteSearchIndex DeleteVectorNamespace
 	DeleteVectors DeleteVectorsWhere EndResumable FinishRun Forget Hurry NextResumable Notify NotifyRun PauseFlow PauseQueue
 	PauseSchedule PinFlow Publish PublishBatch PutSchedule RemoveEndpoints RenameSearchIndex RenameVectorNamespace RepeatCallback
 	Reset ResetClock ResetFlow ResetSearchIndexTokens ResetVectors Restart RestartAll Restore Resume ResumeFlow ResumeQueue
-	ResumeSchedule RetryDLQ RetryDLQs RotateKeys Seed SeedUsage SetClock StartResumable UnpinFlow UpdateGroup UpdateVector
+	ResumeSchedule RetryDLQ RetryDLQs RotateKeys SetClock StartResumable UnpinFlow UpdateGroup UpdateVector
 	UpsertQueue UpsertVectors Wait`)
 
 var someRuns = []string{"run0", "run1", "run2", "run3", "none"}

@@ -30,10 +30,10 @@ var refusals = map[string]func(*world) error{
 		return err
 	},
 	"a fixture whose last message is no step": func(w *world) error {
-		return w.Seed(engine.Seed{Groups: []engine.Group{{Name: "new"}}, Messages: []engine.PublishRequest{{URL: sink}, unreadable}})
+		return w.AddFixture(engine.Fixture{Groups: []engine.Group{{Name: "new"}}, Messages: []engine.PublishRequest{{URL: sink}, unreadable}})
 	},
 	"a fixture with a wait that is no step": func(w *world) error {
-		return w.Seed(engine.Seed{Messages: []engine.PublishRequest{{URL: sink}}, Runs: []engine.PastRun{{State: engine.RunStarted, CreatedAt: epoch, EndedAt: epoch,
+		return w.AddFixture(engine.Fixture{Messages: []engine.PublishRequest{{URL: sink}}, Runs: []engine.PastRun{{State: engine.RunStarted, CreatedAt: epoch, EndedAt: epoch,
 			Request: engine.PublishRequest{URL: sink}, Waits: []engine.WaitRequest{{EventID: "e", Step: []byte("no step")}}}}})
 	},
 	"a schedule that is no step": func(w *world) error {
@@ -149,7 +149,7 @@ func TestAStepThatCannotBeReadFailsItsRun(t *testing.T) {
 	t.Run("but not in the check of a fixture", func(t *testing.T) {
 		t.Parallel()
 		w := begun(t)
-		if err := w.CheckSeed(engine.Seed{Messages: []engine.PublishRequest{unreadable}}); !errors.Is(err, engine.ErrInvalid) {
+		if err := w.CheckFixture(engine.Fixture{Messages: []engine.PublishRequest{unreadable}}); !errors.Is(err, engine.ErrInvalid) {
 			t.Errorf("check: %v, want ErrInvalid", err)
 		}
 		if got := state(w); got != engine.RunStarted {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// maxRunList is the largest and the default page of RunList (extension).
-const maxRunList = 100
+// maxRunSummaries is the largest and the default page of RunSummaries (extension).
+const maxRunSummaries = 100
 
 // RunSummary is a run without its steps, and what goes on in it.
 type RunSummary struct {
@@ -15,11 +15,11 @@ type RunSummary struct {
 	Why Reason // the first of its reasons
 }
 
-// RunList lists runs without their steps, newest first.
-func (a *Account) RunList(f Filter) (Page[RunSummary], error) {
+// RunSummaries lists runs without their steps, newest first.
+func (a *Account) RunSummaries(f Filter) (Page[RunSummary], error) {
 	a.lock()
 	defer a.unlock()
-	return page(a, "run", f, maxRunList, a.runList.newest, f.wholeRun, func(r *Run) RunSummary {
+	return page(a, "run", f, maxRunSummaries, a.runList.newest, f.wholeRun, func(r *Run) RunSummary {
 		return RunSummary{Run: a.retained(r), Why: a.whyRun(r)[0]}
 	})
 }

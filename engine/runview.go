@@ -47,15 +47,15 @@ type FailureView struct {
 	Failed Outcome // of the attempt that failed the run
 }
 
-// Runs lists runs, newest first.
-func (a *Account) Runs(f Filter) (Page[RunView], error) {
+// RunViews lists runs, newest first.
+func (a *Account) RunViews(f Filter) (Page[RunView], error) {
 	a.lock()
 	defer a.unlock()
-	return page(a, "run", f, maxRunPage, a.runList.newest, f.wholeRun, a.viewRun)
+	return page(a, "run", f, maxRunViews, a.runList.newest, f.wholeRun, a.viewRun)
 }
 
-// maxRunPage is the largest and the default page of the run view.
-const maxRunPage = 10
+// maxRunViews is the largest and the default page of the run view.
+const maxRunViews = 10
 
 func (a *Account) viewRun(run *Run) RunView {
 	v := RunView{Run: *run}

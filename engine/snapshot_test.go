@@ -169,7 +169,7 @@ func (w *world) everything() map[string]any {
 	w.must(err)
 	info, err := w.VectorInfo("v")
 	w.must(err)
-	runs := walk(w.t, engine.Filter{}, w.Runs)
+	runs := walk(w.t, engine.Filter{}, w.RunViews)
 	for i := range runs {
 		runs[i].Run = engine.Run{RunRef: runs[i].RunRef, State: runs[i].State, EndedAt: runs[i].EndedAt, Result: runs[i].Result, DLQID: runs[i].DLQID}
 	}
@@ -448,7 +448,7 @@ func FuzzSnapshot(f *testing.F) {
 		for i := range 26 {
 			_ = w.play(command{i % 10, i, i, i})
 		}
-		_ = walk(t, engine.Filter{}, w.Runs)
+		_ = walk(t, engine.Filter{}, w.RunViews)
 		_ = w.events(engine.Filter{})
 		_ = w.document()
 	})

@@ -187,16 +187,3 @@ func (u *usage) sum(points []Point, every time.Duration) {
 		points[i].add(&u.minutes[k].Counts)
 	}
 }
-
-// SeedUsage adds counts to the minute of t, so that charts have a history.
-func (a *Account) SeedUsage(t time.Time, c Counts) error { return done(do(a, seedUsage{t, c})) }
-
-type seedUsage struct {
-	At     time.Time
-	Counts Counts
-}
-
-func (c seedUsage) apply(a *Account) (nothing, error) {
-	a.usage.at(c.At).add(&c.Counts)
-	return nothing{}, nil
-}

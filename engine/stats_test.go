@@ -126,8 +126,12 @@ func BenchmarkUsage30d(b *testing.B) {
 	a := engine.New(engine.Config{ID: "t", Clock: engine.NewManual(epoch), Deliver: engine.DelivererFunc(nil), Wire: wire.Format{}})
 	b.Cleanup(func() { _ = a.Close() })
 	const minutes = 31 * 24 * 60
+	var past engine.Fixture
 	for i := range minutes {
-		a.SeedUsage(epoch.Add(-time.Duration(minutes-i)*time.Minute), engine.Counts{Requests: 23, Created: 23, Delivered: 22, Failed: 1, Bytes: 4000})
+		past.Usage = append(past.Usage, engine.Point{At: epoch.Add(-time.Duration(minutes-i) * time.Minute), Counts: engine.Counts{Requests: 23, Created: 23, Delivered: 22, Failed: 1, Bytes: 4000}})
+	}
+	if err := a.AddFixture(past); err != nil {
+		b.Fatal(err)
 	}
 	b.ResetTimer()
 	for b.Loop() {

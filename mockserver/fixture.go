@@ -33,7 +33,7 @@ type Fixture struct {
 // Load puts a fixture into the server. One with a mistake changes nothing; the
 // error names its line and key.
 func (s *Server) Load(f Fixture) error {
-	_, err := s.seedAll(s.first(), cmp.Or(f.Name, "fixture"), f.Text)
+	_, err := s.addFixture(s.first(), cmp.Or(f.Name, "fixture"), f.Text)
 	return err
 }
 
@@ -42,21 +42,21 @@ func (s *Server) controlFixtures(c *call) (response.Response, error) {
 	if name == "" {
 		name = "body"
 	}
-	n, err := s.seedAll(c.world, name, c.body)
+	n, err := s.addFixture(c.world, name, c.body)
 	return response.Response{Body: map[string]int{"accounts": n}}, err
 }
 
-// seeding is what one account gets.
-type seeding struct {
+// fixtureTarget is what one account gets.
+type fixtureTarget struct {
 	world   *world
 	pointer string
-	seed    engine.Seed
+	things  engine.Fixture
 	stubs   []stub.Stub
 }
 
-// seedAll reads and checks all of a file, then puts it in. It says how many
+// addFixture reads and checks all of a file, then puts it in. It says how many
 // accounts got something.
-func (s *Server) seedAll(w *world, name string, text []byte) (int, error) {
+func (s *Server) addFixture(w *world, name string, text []byte) (int, error) {
 	f, plain, err := readFixture(name, text)
 	if err != nil {
 		return 0, err
@@ -72,8 +72,8 @@ func (s *Server) seedAll(w *world, name string, text []byte) (int, error) {
 			_, _ = w.account.Close(), w.kv.Close() // nothing runs in them
 		}
 	}()
-	all := []seeding{{world: w, stubs: file.Stubs}}
-	if all[0].seed, err = s.seedOf(f, "", w.account.Now(), &file.fixtureThings); err != nil {
+	all := []fixtureTarget{{world: w, stubs: file.Stubs}}
+	if all[0].things, err = s.fixtureOf(f, "", w.account.Now(), &file.fixtureThings); err != nil {
 		return 0, err
 	}
 	seen := map[string]bool{}
@@ -89,14 +89,14 @@ func (s *Server) seedAll(w *world, name string, text []byte) (int, error) {
 			known = s.newWorld(a) // on trial: nobody can reach it yet
 			trials = append(trials, known)
 		}
-		seed, err := s.seedOf(f, pointer, known.account.Now(), &one.fixtureThings)
+		things, err := s.fixtureOf(f, pointer, known.account.Now(), &one.fixtureThings)
 		if err != nil {
 			return 0, err
 		}
-		all = append(all, seeding{known, pointer, seed, one.Stubs})
+		all = append(all, fixtureTarget{known, pointer, things, one.Stubs})
 	}
 	for _, one := range all {
-		if err := one.world.account.CheckSeed(one.seed); err != nil {
+		if err := one.world.account.CheckFixture(one.things); err != nil {
 			return 0, f.at(one.pointer, err)
 		}
 	}
@@ -105,12 +105,12 @@ func (s *Server) seedAll(w *world, name string, text []byte) (int, error) {
 	}
 	for _, one := range all {
 		target := s.find(func(w *world) bool { return w.ID == one.world.ID })
-		target.stubs.AddLast(one.stubs)                       // before the first message leaves
-		if err := target.account.Seed(one.seed); err != nil { // what was checked went since
+		target.stubs.AddLast(one.stubs)                               // before the first message leaves
+		if err := target.account.AddFixture(one.things); err != nil { // what was checked went since
 			return 0, f.at(one.pointer, err)
 		}
-		for i := range one.seed.Vectors {
-			target.openIndex(one.seed.Vectors[i].Name)
+		for i := range one.things.Vectors {
+			target.openIndex(one.things.Vectors[i].Name)
 		}
 	}
 	return len(all), nil
@@ -133,53 +133,53 @@ func (s *Server) mayMake(known *world, a Account, seen map[string]bool) error {
 	return nil
 }
 
-// seedOf is what the things of a fixture mean to the engine.
-func (s *Server) seedOf(f *fixtureFile, pointer string, now time.Time, t *fixtureThings) (engine.Seed, error) {
+// fixtureOf is what the things of a fixture mean to the engine.
+func (s *Server) fixtureOf(f *fixtureFile, pointer string, now time.Time, t *fixtureThings) (engine.Fixture, error) {
 	r := &fixtureReader{server: s, file: f, now: now}
-	var seed engine.Seed
+	var things engine.Fixture
 	for i, g := range t.Groups {
 		r.pointer = fmt.Sprint(pointer, "/groups/", i)
-		seed.Groups = append(seed.Groups, r.group(g))
+		things.Groups = append(things.Groups, r.group(g))
 	}
 	for _, q := range t.Queues {
-		seed.Queues = append(seed.Queues, engine.Queue{Name: q.Name, Parallelism: max(q.Parallelism, 1), Paused: q.Paused})
+		things.Queues = append(things.Queues, engine.Queue{Name: q.Name, Parallelism: max(q.Parallelism, 1), Paused: q.Paused})
 	}
 	for _, k := range t.FlowKeys {
-		seed.FlowKeys = append(seed.FlowKeys, engine.FlowKey{Key: k.Key, Parallelism: k.Parallelism, Rate: k.Rate, Period: span(k.Period), Paused: k.Paused,
+		things.FlowKeys = append(things.FlowKeys, engine.FlowKey{Key: k.Key, Parallelism: k.Parallelism, Rate: k.Rate, Period: span(k.Period), Paused: k.Paused,
 			PinnedParallelism: k.Pinned && k.Parallelism > 0, PinnedRate: k.Pinned && k.Rate > 0})
 	}
 	for i, one := range t.Schedules {
 		r.pointer = fmt.Sprint(pointer, "/schedules/", i)
-		seed.Schedules = append(seed.Schedules, engine.Schedule{ID: one.ID, Cron: one.Cron, Paused: one.Paused, Request: r.message(&one.fixtureMessage)})
+		things.Schedules = append(things.Schedules, engine.Schedule{ID: one.ID, Cron: one.Cron, Paused: one.Paused, Request: r.message(&one.fixtureMessage)})
 	}
 	for i := range t.Messages {
 		r.pointer = fmt.Sprint(pointer, "/messages/", i)
-		seed.Messages = append(seed.Messages, r.message(&t.Messages[i]))
+		things.Messages = append(things.Messages, r.message(&t.Messages[i]))
 	}
 	for i := range t.DLQ {
 		r.pointer = fmt.Sprint(pointer, "/dlq/", i)
-		seed.DLQ = append(seed.DLQ, r.failure(&t.DLQ[i]))
+		things.DLQ = append(things.DLQ, r.failure(&t.DLQ[i]))
 	}
 	for i := range t.Runs {
 		r.pointer = fmt.Sprint(pointer, "/runs/", i)
-		seed.Runs = append(seed.Runs, r.run(&t.Runs[i]))
+		things.Runs = append(things.Runs, r.run(&t.Runs[i]))
 	}
 	for i := range t.Usage {
 		r.pointer = fmt.Sprint(pointer, "/usage/", i)
-		seed.Usage = append(seed.Usage, r.usage(&t.Usage[i])...)
+		things.Usage = append(things.Usage, r.usage(&t.Usage[i])...)
 	}
 	for i, x := range t.Search {
 		r.pointer = fmt.Sprint(pointer, "/search/", i)
-		seed.Search = append(seed.Search, search.Index{ID: x.ID, Name: x.Name, Region: cmp.Or(x.Region, "eu-west-1"), Type: cmp.Or(x.Type, "free"), CreatedAt: r.time("createdAt", x.CreatedAt)})
+		things.Search = append(things.Search, search.Index{ID: x.ID, Name: x.Name, Region: cmp.Or(x.Region, "eu-west-1"), Type: cmp.Or(x.Type, "free"), CreatedAt: r.time("createdAt", x.CreatedAt)})
 	}
 	for i := range t.Stubs {
 		r.pointer = fmt.Sprint(pointer, "/stubs/", i)
 		r.fail("", t.Stubs[i].Check())
 	}
 	for i := range t.Vectors {
-		seed.Vectors = append(seed.Vectors, vectorSeed(&t.Vectors[i]))
+		things.Vectors = append(things.Vectors, vectorsOf(&t.Vectors[i]))
 	}
-	return seed, r.err
+	return things, r.err
 }
 
 // fixtureReader turns the things of a fixture into those of the engine. Its
@@ -373,8 +373,8 @@ func (r *fixtureReader) usage(u *fixtureUsage) []engine.Point {
 	return list
 }
 
-func vectorSeed(x *fixtureVectors) engine.VectorSeed {
-	out := engine.VectorSeed{Namespace: x.Namespace, Config: vector.Config{Name: cmp.Or(x.Index, defaultIndex.Name), Type: x.Type, Dimension: x.Dimension,
+func vectorsOf(x *fixtureVectors) engine.FixtureVectors {
+	out := engine.FixtureVectors{Namespace: x.Namespace, Config: vector.Config{Name: cmp.Or(x.Index, defaultIndex.Name), Type: x.Type, Dimension: x.Dimension,
 		Similarity: cmp.Or(x.Similarity, vector.Cosine), EmbeddingModel: x.EmbeddingModel}}
 	for _, v := range x.Vectors {
 		metadata := v.Metadata

@@ -130,7 +130,7 @@ func (s *Server) listWorkflowRuns(c *call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	p, err := c.account.Runs(f)
+	p, err := c.account.RunViews(f)
 	runs := make([]api.WorkflowRun, len(p.Items))
 	for i := range p.Items {
 		runs[i] = runBody(&p.Items[i])

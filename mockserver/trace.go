@@ -189,7 +189,7 @@ func (s *Server) controlRuns(c *call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	f.URLPrefix = true
-	p, err := c.account.RunList(f)
+	p, err := c.account.RunSummaries(f)
 	return rows(p, "runs", runSummaryOf), err
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
-// Seed is what a fixture puts into an account: things as if they had happened.
-type Seed struct {
+// Fixture is what a fixture file puts into an account: things as if they had happened.
+type Fixture struct {
 	Groups    []Group // names, endpoints, default headers and what they mean
 	Queues    []Queue // names, parallelism, pauses
 	FlowKeys  []FlowKey
@@ -21,7 +21,7 @@ type Seed struct {
 	Runs      []PastRun
 	Usage     []Point
 	Search    []search.Index
-	Vectors   []VectorSeed
+	Vectors   []FixtureVectors
 }
 
 // Failure is a message that failed for good before now.
@@ -50,37 +50,37 @@ type PastRun struct {
 	Failure   Failure // of a run that failed: id of the entry, retries, outcome, callback
 }
 
-// VectorSeed is vectors of one namespace. The index is made if it is missing
+// FixtureVectors is vectors of one namespace. The index is made if it is missing
 // and Type is set.
-type VectorSeed struct {
+type FixtureVectors struct {
 	vector.Config
 	Namespace string
 	Vectors   []vector.Vector
 }
 
-// Seed puts all of a fixture into the account, or nothing.
-func (a *Account) Seed(s Seed) error { return done(do(a, s)) }
+// AddFixture puts all of a fixture into the account, or nothing.
+func (a *Account) AddFixture(s Fixture) error { return done(do(a, s)) }
 
-func (s Seed) apply(a *Account) (nothing, error) {
-	c, err := a.checkSeed(&s)
+func (s Fixture) apply(a *Account) (nothing, error) {
+	c, err := a.checkFixture(&s)
 	if err != nil {
 		return nothing{}, err
 	}
-	a.sow(c)
+	a.addChecked(c)
 	return nothing{}, nil
 }
 
-// CheckSeed says why Seed would refuse. It changes nothing.
-func (a *Account) CheckSeed(s Seed) error {
+// CheckFixture says why AddFixture would refuse. It changes nothing.
+func (a *Account) CheckFixture(s Fixture) error {
 	a.lock()
 	defer a.unlock()
-	_, err := a.checkSeed(&s)
+	_, err := a.checkFixture(&s)
 	return err
 }
 
-// checkedSeed is a seed with what checking has found in it.
-type checkedSeed struct {
-	*Seed
+// checkedFixture is a fixture with what checking has found in it.
+type checkedFixture struct {
+	*Fixture
 	crons    []cronLine // of its schedules
 	messages []accepted
 	waits    [][]waitStep // of its runs
@@ -100,17 +100,17 @@ func (o once) take(kind string, i int, id string, exists bool) error {
 	return nil
 }
 
-// seedPlace puts the place in the fixture before an error.
-func seedPlace(kind string, i int, err error) error {
+// fixturePlace puts the place in the fixture before an error.
+func fixturePlace(kind string, i int, err error) error {
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("/%s/%d: %w", kind, i, err)
 }
 
-// checkSeed looks at everything. Its groups stand in for those to come.
-func (a *Account) checkSeed(s *Seed) (*checkedSeed, error) {
-	c := &checkedSeed{Seed: s, crons: make([]cronLine, len(s.Schedules)), messages: make([]accepted, len(s.Messages)), waits: make([][]waitStep, len(s.Runs))}
+// checkFixture looks at everything. Its groups stand in for those to come.
+func (a *Account) checkFixture(s *Fixture) (*checkedFixture, error) {
+	c := &checkedFixture{Fixture: s, crons: make([]cronLine, len(s.Schedules)), messages: make([]accepted, len(s.Messages)), waits: make([][]waitStep, len(s.Runs))}
 	if a.closed {
 		return nil, fmt.Errorf("account %s: %w", a.cfg.ID, ErrClosed)
 	}
@@ -119,13 +119,13 @@ func (a *Account) checkSeed(s *Seed) (*checkedSeed, error) {
 	a.groups = maps.Clone(was)
 	for i, g := range s.Groups {
 		if !ValidGroupName(g.Name) {
-			return nil, seedPlace("groups", i, fmt.Errorf("name %.80q: accepted are 1 to 256 letters, digits, _, - and .: %w", g.Name, ErrInvalid))
+			return nil, fixturePlace("groups", i, fmt.Errorf("name %.80q: accepted are 1 to 256 letters, digits, _, - and .: %w", g.Name, ErrInvalid))
 		}
 		a.groups[g.Name] = &s.Groups[i]
 	}
 	for i, q := range s.Queues {
 		if q.Parallelism < 1 {
-			return nil, seedPlace("queues", i, fmt.Errorf("parallelism %d: accepted is a whole number from 1 up: %w", q.Parallelism, ErrInvalid))
+			return nil, fixturePlace("queues", i, fmt.Errorf("parallelism %d: accepted is a whole number from 1 up: %w", q.Parallelism, ErrInvalid))
 		}
 	}
 	for i := range s.Schedules {
@@ -134,25 +134,25 @@ func (a *Account) checkSeed(s *Seed) (*checkedSeed, error) {
 			_, err = a.acceptable(s.Schedules[i].Request)
 		}
 		if err != nil {
-			return nil, seedPlace("schedules", i, err)
+			return nil, fixturePlace("schedules", i, err)
 		}
 	}
 	for i := range s.Messages {
 		var err error
 		if c.messages[i], err = a.acceptable(s.Messages[i]); err != nil {
-			return nil, seedPlace("messages", i, err)
+			return nil, fixturePlace("messages", i, err)
 		}
 	}
 	return c, a.checkHistory(c)
 }
 
-func (a *Account) checkHistory(s *checkedSeed) (err error) {
+func (a *Account) checkHistory(s *checkedFixture) (err error) {
 	ids := once{}
 	for i := range s.DLQ {
 		f := &s.DLQ[i]
 		err := ids.take("dlq", i, f.ID, a.dlq.get(f.ID) != nil)
 		if err == nil {
-			err = seedPlace("dlq", i, a.checkFailure(f, f.Request))
+			err = fixturePlace("dlq", i, a.checkFailure(f, f.Request))
 		}
 		if err != nil {
 			return err
@@ -166,7 +166,7 @@ func (a *Account) checkHistory(s *checkedSeed) (err error) {
 		}
 		if err == nil {
 			s.waits[i], err = a.checkRun(r)
-			err = seedPlace("runs", i, err)
+			err = fixturePlace("runs", i, err)
 		}
 		if err != nil {
 			return err
@@ -179,7 +179,7 @@ func (a *Account) checkHistory(s *checkedSeed) (err error) {
 	}
 	for i := range s.Vectors {
 		if err := a.checkVectors(&s.Vectors[i]); err != nil {
-			return seedPlace("vectors", i, err)
+			return fixturePlace("vectors", i, err)
 		}
 	}
 	return nil
@@ -227,8 +227,8 @@ func (a *Account) checkRun(r *PastRun) (waits []waitStep, err error) {
 	return waits, a.checkFailure(&f, r.Request)
 }
 
-// indexFor is the index of a seed: known, configured, or made by it.
-func (a *Account) indexFor(s *VectorSeed) (*vector.Index, error) {
+// indexFor is the index of a fixture: known, configured, or made by it.
+func (a *Account) indexFor(s *FixtureVectors) (*vector.Index, error) {
 	if x := a.vectors[s.Name]; x != nil {
 		return x, nil
 	}
@@ -242,7 +242,7 @@ func (a *Account) indexFor(s *VectorSeed) (*vector.Index, error) {
 	return nil, fmt.Errorf("vector index %q: not found; a type creates it: %w", s.Name, ErrNotFound)
 }
 
-func (a *Account) checkVectors(s *VectorSeed) error {
+func (a *Account) checkVectors(s *FixtureVectors) error {
 	x, err := a.indexFor(s)
 	if err != nil {
 		return err
@@ -253,9 +253,9 @@ func (a *Account) checkVectors(s *VectorSeed) error {
 	return x.Check(s.Vectors)
 }
 
-// sow puts in what checkSeed has looked at. Histories come in the order of
+// addChecked puts in what checkFixture has looked at. Histories come in the order of
 // their time, and at it.
-func (a *Account) sow(s *checkedSeed) {
+func (a *Account) addChecked(s *checkedFixture) {
 	for _, g := range s.Groups {
 		g.CreatedAt, g.UpdatedAt = a.now, a.now
 		if old := a.groups[g.Name]; old != nil {
@@ -269,18 +269,18 @@ func (a *Account) sow(s *checkedSeed) {
 		a.pump(known)
 	}
 	for i := range s.FlowKeys {
-		a.sowFlow(&s.FlowKeys[i])
+		a.addFlow(&s.FlowKeys[i])
 	}
 	for _, x := range s.Search {
-		_, _ = a.search.Create(x, a.newID, a.now) // checkSeed looked at it
+		_, _ = a.search.Create(x, a.newID, a.now) // checkFixture looked at it
 	}
 	for i := range s.Vectors {
-		a.sowVectors(&s.Vectors[i])
+		a.addVectors(&s.Vectors[i])
 	}
 	for i := range s.Usage {
 		a.usage.at(s.Usage[i].At).add(&s.Usage[i].Counts)
 	}
-	a.sowHistory(s)
+	a.addHistory(s)
 	for i, one := range s.Schedules {
 		if one.ID == "" {
 			one.ID = a.ids.id("scd_", a.now)
@@ -297,7 +297,7 @@ func (a *Account) sow(s *checkedSeed) {
 	}
 }
 
-func (a *Account) sowFlow(f *FlowKey) {
+func (a *Account) addFlow(f *FlowKey) {
 	k := a.key(f.Key)
 	k.Parallelism, k.Rate, k.PinnedParallelism, k.PinnedRate = f.Parallelism, f.Rate, f.PinnedParallelism, f.PinnedRate
 	if f.Period > 0 {
@@ -310,10 +310,10 @@ func (a *Account) sowFlow(f *FlowKey) {
 	a.retime(k)
 }
 
-func (a *Account) sowVectors(s *VectorSeed) {
+func (a *Account) addVectors(s *FixtureVectors) {
 	x, err := a.indexFor(s)
 	if err != nil {
-		return // checkSeed looked at it
+		return // checkFixture looked at it
 	}
 	was := x.Bytes()
 	x.Upsert(s.Namespace, s.Vectors, a.now, 0)
@@ -321,23 +321,23 @@ func (a *Account) sowVectors(s *VectorSeed) {
 	a.addWork(x.Bytes() - was)
 }
 
-func (a *Account) sowHistory(s *checkedSeed) {
+func (a *Account) addHistory(s *checkedFixture) {
 	type past struct {
 		at  time.Time
-		sow func()
+		add func()
 	}
 	var all []past
 	for i := range s.DLQ {
-		all = append(all, past{s.DLQ[i].At, func() { a.sowFailure(&s.DLQ[i]) }})
+		all = append(all, past{s.DLQ[i].At, func() { a.addFailure(&s.DLQ[i]) }})
 	}
 	for i := range s.Runs {
-		all = append(all, past{s.Runs[i].CreatedAt, func() { a.sowRun(&s.Runs[i], s.waits[i]) }})
+		all = append(all, past{s.Runs[i].CreatedAt, func() { a.addPastRun(&s.Runs[i], s.waits[i]) }})
 	}
 	slices.SortStableFunc(all, func(x, y past) int { return x.at.Compare(y.at) })
 	now := a.now
 	for _, p := range all {
 		a.now = p.at
-		p.sow()
+		p.add()
 	}
 	a.now = now
 	a.runList.sort()
@@ -377,7 +377,7 @@ func (a *Account) reported(e *DLQEntry, info *CallbackInfo) {
 	e.Callback = &told
 }
 
-func (a *Account) sowFailure(f *Failure) {
+func (a *Account) addFailure(f *Failure) {
 	opts := a.options.share(f.Request.Options)
 	m := &Message{Role: RoleMessage, URL: f.Request.URL, Header: f.Request.Header, Forward: f.Request.forward(opts), Body: f.Request.Body,
 		Options: opts, CallerIP: f.Request.CallerIP}
@@ -387,8 +387,8 @@ func (a *Account) sowFailure(f *Failure) {
 	a.reported(e, f.Callback)
 }
 
-// sowRun writes the history of a run and ends it, or lets it go on.
-func (a *Account) sowRun(r *PastRun, waits []waitStep) {
+// addPastRun writes the history of a run and ends it, or lets it go on.
+func (a *Account) addPastRun(r *PastRun, waits []waitStep) {
 	opts := a.options.share(r.Request.Options)
 	run := &Run{RunRef: RunRef{ID: r.ID, URL: r.Request.URL, CreatedAt: a.now}, State: RunStarted, Payload: r.Request.Body,
 		Header: r.Request.Header, Forward: r.Request.forward(opts), Options: opts, CallerIP: r.Request.CallerIP, proven: true}
