@@ -2,6 +2,7 @@ package mutant
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -14,3 +15,29 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	}
 }
+
+// recent remembers, by place, what came last and when.
+type recent struct {
+	within time.Duration
+
+	mu   sync.Mutex
+	id   map[string]string
+	when map[string]time.Time
+}
+
+// follows reports whether something else came to a place shortly before.
+func (r *recent) follows(place, id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.id == nil {
+		r.id, r.when = map[string]string{}, map[string]time.Time{}
+	}
+	if last, ok := r.id[place]; ok && last != id && time.Since(r.when[place]) < r.within {
+		return true
+	}
+	r.id[place], r.when[place] = id, time.Now()
+	return false
+}
+
+// nowMs is the time of the world in Unix ms.
+func nowMs() int64 { return time.Now().UnixMilli() }

@@ -2,6 +2,7 @@ package mutant
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"strconv"
@@ -13,6 +14,13 @@ import (
 var dlq = []Mutant{
 	{ID: "DLQ-001.1", Text: "the list stands under entries", Build: renamed(listingDLQ, "messages", "entries")},
 	{ID: "DLQ-001.2", Text: "the list stands under items", Build: renamed(listingDLQ, "messages", "items")},
+	{ID: "DLQ-001.3", Text: "the cursor of the last page is null", Build: reply(listingDLQ, func(_ *http.Request, v map[string]any) {
+		if v["cursor"] == nil {
+			v["cursor"] = nil
+		}
+	})},
+	{ID: "DLQ-001.4", Text: "a list without entries is null", Build: emptyIs(listingDLQ, "messages", nil)},
+	{ID: "DLQ-001.5", Text: "the list answers 206", Build: status(listingDLQ, http.StatusPartialContent)},
 	{ID: "DLQ-002.1", Text: "a page holds 101 entries", Build: reply(listingDLQ, func(r *http.Request, v map[string]any) {
 		if items, _ := v["messages"].([]any); len(items) == 100 && r.URL.Query().Get("count") == "" {
 			v["messages"] = append(items, items[0])
@@ -20,9 +28,23 @@ var dlq = []Mutant{
 	})},
 	{ID: "DLQ-002.2", Text: "a larger page is given to who asks", Build: unbounded(listingDLQ, "messages", 100)},
 	{ID: "DLQ-002.3", Text: "a page holds 50 entries by default", Build: smallPage(listingDLQ, "50")},
+	{ID: "DLQ-002.4", Text: "a page of 100 entries is not to be had, only one of 10", Build: request(listingDLQ, func(r *http.Request) {
+		setQuery(r, func(q map[string][]string) { q["count"] = []string{"10"} })
+	})},
 	{ID: "DLQ-003.1", Text: "pages overlap by one entry", Build: overlapping(listingDLQ, "messages")},
 	{ID: "DLQ-003.2", Text: "the cursor never ends", Build: endless(listingDLQ)},
 	{ID: "DLQ-003.3", Text: "an entry that comes while pages are read moves the others", Build: byOffset(listingDLQ, "messages")},
+	{ID: "DLQ-003.4", Text: "the second page forgets the filters", Build: forgetful(listingDLQ)},
+	{ID: "DLQ-003.5", Text: "the last entry of each page is left out", Build: reply(listingDLQ, func(_ *http.Request, v map[string]any) {
+		if items, _ := v["messages"].([]any); v["cursor"] != nil && len(items) > 0 {
+			v["messages"] = items[:len(items)-1]
+		}
+	})},
+	{ID: "DLQ-003.6", Text: "the cursor of the last page is empty", Build: reply(listingDLQ, func(_ *http.Request, v map[string]any) {
+		if v["cursor"] == nil {
+			v["cursor"] = ""
+		}
+	})},
 	{ID: "DLQ-004.1", Text: "dlqId is missing, id stands in its place", Build: each(listingDLQ, "messages", func(e map[string]any) {
 		e["id"] = e["dlqId"]
 		delete(e, "dlqId")
@@ -30,29 +52,95 @@ var dlq = []Mutant{
 	{ID: "DLQ-004.2", Text: "responseStatus is a text", Build: each(listingDLQ, "messages", func(e map[string]any) {
 		e["responseStatus"] = strconv.FormatInt(whole(e, "responseStatus"), 10)
 	})},
+	{ID: "DLQ-004.3", Text: "callerIP is missing in entries without a failure callback", Build: entries(func(e map[string]any) {
+		if e["failureCallback"] == nil {
+			delete(e, "callerIP")
+		}
+	})},
+	{ID: "DLQ-004.4", Text: "callerIP is a name", Build: entries(func(e map[string]any) { e["callerIP"] = "localhost" })},
+	{ID: "DLQ-004.5", Text: "notBefore is a text", Build: entries(func(e map[string]any) { e["notBefore"] = strconv.FormatInt(whole(e, "notBefore"), 10) })},
+	{ID: "DLQ-004.6", Text: "workflowUrl is missing", Build: entries(func(e map[string]any) { delete(e, "workflowUrl") })},
+	{ID: "DLQ-004.7", Text: "maxRetries is missing when there are none", Build: entries(func(e map[string]any) {
+		if whole(e, "maxRetries") == 0 {
+			delete(e, "maxRetries")
+		}
+	})},
 	{ID: "DLQ-005.1", Text: "a failed run never enters the queue", Build: filter(listingDLQ, "messages", func(map[string]any) bool { return false })},
+	{ID: "DLQ-005.2", Text: "a run that fails with 4xx never enters the queue", Build: keptEntries(func(e map[string]any) bool { return whole(e, "responseStatus")/100 != 4 })},
+	{ID: "DLQ-005.3", Text: "a run without a failure callback never enters the queue", Build: keptEntries(func(e map[string]any) bool { return e["failureCallback"] != nil })},
+	{ID: "DLQ-005.4", Text: "a run that is allowed retries never enters the queue", Build: keptEntries(func(e map[string]any) bool { return whole(e, "maxRetries") == 0 })},
 	{ID: "DLQ-006.1", Text: "header maps hold plain texts", Build: each(listingDLQ, "messages", func(e map[string]any) { flatten(e, "header") })},
+	{ID: "DLQ-006.2", Text: "responseHeader holds plain texts", Build: entries(func(e map[string]any) { flatten(e, "responseHeader") })},
+	{ID: "DLQ-006.3", Text: "header is a list of names and values", Build: entries(func(e map[string]any) {
+		list := []any{}
+		h, _ := e["header"].(map[string]any)
+		for name, v := range h {
+			list = append(list, []any{name, v})
+		}
+		e["header"] = list
+	})},
 	{ID: "DLQ-007.1", Text: "createdAt is in seconds", Build: each(listingDLQ, "messages", func(e map[string]any) { e["createdAt"] = number(whole(e, "createdAt") / 1000) })},
+	{ID: "DLQ-007.2", Text: "notBefore is in seconds", Build: entries(func(e map[string]any) { e["notBefore"] = number(whole(e, "notBefore") / 1000) })},
+	{ID: "DLQ-007.3", Text: "workflowCreatedAt is in microseconds", Build: entries(func(e map[string]any) { e["workflowCreatedAt"] = number(whole(e, "workflowCreatedAt") * 1000) })},
+	{ID: "DLQ-007.4", Text: "createdAt is the time of the reading", Build: entries(func(e map[string]any) { e["createdAt"] = number(whole(e, "createdAt") + nowMs()%100_000/50) })},
 	{ID: "DLQ-008.1", Text: "of two filters one is enough", Build: oneFilterOf(listingDLQ, "workflowRunId", "label")},
 	{ID: "DLQ-008.2", Text: "the filter by run is ignored", Build: request(listingDLQ, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "workflowRunId" }) })},
 	{ID: "DLQ-008.3", Text: "the filter by label is ignored", Build: request(listingDLQ, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "label" }) })},
 	{ID: "DLQ-008.4", Text: "the filter by status is ignored", Build: request(listingDLQ, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "responseStatus" }) })},
+	{ID: "DLQ-008.5", Text: "the filter by address is ignored", Build: unfiltered(listingDLQ, "workflowUrl")},
+	{ID: "DLQ-008.6", Text: "the filter by publisher is ignored", Build: unfiltered(listingDLQ, "callerIp")},
+	{ID: "DLQ-008.7", Text: "the filter by the state of the callback is ignored", Build: unfiltered(listingDLQ, "failureCallbackState")},
+	{ID: "DLQ-008.8", Text: "the filter by run takes what begins with it", Build: filteredByPrefix(listingDLQ, "messages", "workflowRunId", "workflowRunId")},
+	{ID: "DLQ-008.9", Text: "the filter by label takes what begins with it", Build: filteredByPrefix(listingDLQ, "messages", "label", "label")},
+	{ID: "DLQ-008.10", Text: "the filter by address takes what begins with it", Build: filteredByPrefix(listingDLQ, "messages", "workflowUrl", "workflowUrl")},
+	{ID: "DLQ-008.11", Text: "the filter by status takes its class", Build: statusClass},
+	{ID: "DLQ-008.12", Text: "a filter that nothing fits is dropped", Build: unfilteredWhenEmpty(listingDLQ, "messages", "workflowRunId", "label", "workflowUrl", "responseStatus", "callerIp", "failureCallbackState")},
+	{ID: "DLQ-008.13", Text: "a filter leaves out the oldest of what fits", Build: reply(listingDLQ, func(r *http.Request, v map[string]any) {
+		if items, _ := v["messages"].([]any); r.URL.Query().Has("workflowUrl") && len(items) > 1 {
+			v["messages"] = items[:len(items)-1]
+		}
+	})},
 	{ID: "DLQ-009.1", Text: "the end date is exclusive", Build: shiftDate(listingDLQ, "toDate", -1)},
 	{ID: "DLQ-009.2", Text: "the start date is exclusive", Build: shiftDate(listingDLQ, "fromDate", 1)},
+	{ID: "DLQ-009.3", Text: "the end date is ignored", Build: unfiltered(listingDLQ, "toDate")},
+	{ID: "DLQ-009.4", Text: "the start date is ignored", Build: unfiltered(listingDLQ, "fromDate")},
+	{ID: "DLQ-009.5", Text: "dates are in seconds", Build: request(listingDLQ, func(r *http.Request) {
+		setQuery(r, func(q map[string][]string) {
+			for _, name := range []string{"fromDate", "toDate"} {
+				if v := q[name]; len(v) > 0 {
+					n, _ := json.Number(v[0]).Int64()
+					q[name] = []string{strconv.FormatInt(n*1000, 10)}
+				}
+			}
+		})
+	})},
+	{ID: "DLQ-009.6", Text: "the end date holds for all of its second", Build: request(listingDLQ, func(r *http.Request) {
+		if v := r.URL.Query().Get("toDate"); v != "" {
+			n, _ := json.Number(v).Int64()
+			setQuery(r, func(q map[string][]string) { q["toDate"] = []string{strconv.FormatInt(n/1000*1000+999, 10)} })
+		}
+	})},
 	{ID: "DLQ-010.1", Text: "the status of the first attempt is stored", Build: firstAttempt("responseStatus")},
 	{ID: "DLQ-010.2", Text: "the body of the first attempt is stored", Build: firstAttempt("responseBody")},
 	{ID: "DLQ-010.3", Text: "the headers of the answer are not stored", Build: each(listingDLQ, "messages", func(e map[string]any) { e["responseHeader"] = map[string]any{} })},
+	{ID: "DLQ-010.4", Text: "the highest status of all attempts is stored", Build: highestStatus},
+	{ID: "DLQ-010.5", Text: "the body of the answer is not stored", Build: entries(func(e map[string]any) { e["responseBody"] = "" })},
 	{ID: "DLQ-011.1", Text: "failureCallback is always present", Build: each(listingDLQ, "messages", func(e map[string]any) {
 		if e["failureCallback"] == nil {
 			e["failureCallback"] = e["url"]
 		}
 	})},
+	{ID: "DLQ-011.2", Text: "failureCallback is an empty text when none was set", Build: entries(func(e map[string]any) { given(e, "failureCallback", "") })},
+	{ID: "DLQ-011.3", Text: "failureCallback is missing though one was set", Build: entries(func(e map[string]any) { delete(e, "failureCallback") })},
 	{ID: "DLQ-012.1", Text: "the callback is made, failureCallbackInfo is missing", Build: each(listingDLQ, "messages", func(e map[string]any) { delete(e, "failureCallbackInfo") })},
 	{ID: "DLQ-012.2", Text: "the state of the callback never moves", Build: each(listingDLQ, "messages", func(e map[string]any) {
 		if info, ok := e["failureCallbackInfo"].(map[string]any); ok {
 			info["state"] = "CALLBACK_INPROGRESS"
 		}
 	})},
+	{ID: "DLQ-012.3", Text: "a failure callback that fails is recorded as CALLBACK_SUCCESS", Build: inOutcome(func(info map[string]any) { info["state"] = "CALLBACK_SUCCESS" })},
+	{ID: "DLQ-012.4", Text: "the status of the callback is always 200", Build: inOutcome(func(info map[string]any) { info["responseStatus"] = number(200) })},
+	{ID: "DLQ-012.5", Text: "the body of the callback's answer is not stored", Build: inOutcome(func(info map[string]any) { info["responseBody"] = "" })},
 	{ID: "DLQ-013.1", Text: "all entries have one id", Build: each(listingDLQ, "messages", func(e map[string]any) { e["dlqId"] = "1-0" })},
 	{ID: "DLQ-013.2", Text: "a restart takes another entry than the one it is given", Build: func(hit func()) Parts {
 		return wrap(restarting, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -71,9 +159,27 @@ var dlq = []Mutant{
 			next.ServeHTTP(w, r)
 		})
 	}},
+	{ID: "DLQ-013.3", Text: "the id of an entry is another one at each reading", Build: changingID},
 	{ID: "DLQ-014.1", Text: "maxRetries is the default, not that of the run", Build: each(listingDLQ, "messages", func(e map[string]any) { e["maxRetries"] = number(3) })},
 	{ID: "DLQ-014.2", Text: "the header of the entry is empty", Build: each(listingDLQ, "messages", func(e map[string]any) { e["header"] = map[string]any{} })},
+	{ID: "DLQ-014.3", Text: "the method of an entry is always POST", Build: entries(func(e map[string]any) { e["method"] = "POST" })},
+	{ID: "DLQ-014.4", Text: "url is that of the service", Build: entries(func(e map[string]any) { e["url"] = "https://service.test/" })},
+	{ID: "DLQ-014.5", Text: "the header of an entry lacks the configuration", Build: entries(func(e map[string]any) {
+		h, _ := e["header"].(map[string]any)
+		for name := range h {
+			if strings.HasPrefix(name, "Svc-") || strings.HasPrefix(name, "Svc") {
+				delete(h, name)
+			}
+		}
+	})},
+	{ID: "DLQ-014.6", Text: "maxRetries is always 0", Build: entries(func(e map[string]any) { e["maxRetries"] = number(0) })},
+	{ID: "DLQ-014.7", Text: "failureCallback is the address of the workflow", Build: entries(func(e map[string]any) {
+		if e["failureCallback"] != nil {
+			e["failureCallback"] = e["workflowUrl"]
+		}
+	})},
 	{ID: "DLQ-015.1", Text: "every run is listed", Build: everyRun},
+	{ID: "DLQ-015.2", Text: "a run that a retry saved is in the queue", Build: savedRun},
 	{ID: "DLQ-016.1", Text: "a failed run enters twice, with two ids", Build: reply(listingDLQ, func(_ *http.Request, v map[string]any) {
 		items, _ := v["messages"].([]any)
 		twice := []any{}
@@ -86,11 +192,36 @@ var dlq = []Mutant{
 		}
 		v["messages"] = twice
 	})},
+	{ID: "DLQ-016.2", Text: "every attempt has an entry", Build: reply(listingDLQ, func(_ *http.Request, v map[string]any) {
+		items, _ := v["messages"].([]any)
+		out := []any{}
+		for _, item := range items {
+			e, _ := item.(map[string]any)
+			out = append(out, item)
+			for n := range whole(e, "maxRetries") {
+				other := maps.Clone(e)
+				other["dlqId"] = fmt.Sprintf("%v%d", e["dlqId"], n)
+				out = append(out, other)
+			}
+		}
+		v["messages"] = out
+	})},
+	{ID: "DLQ-017.1", Text: "the payload is missing", Build: entries(func(e map[string]any) { delete(e, "body") })},
+	{ID: "DLQ-017.2", Text: "the label is missing", Build: entries(func(e map[string]any) { delete(e, "label") })},
+	{ID: "DLQ-017.3", Text: "the flow-control key is missing", Build: entries(func(e map[string]any) { delete(e, "flowControlKey") })},
+	{ID: "DLQ-017.4", Text: "a payload that is not UTF-8 is missing", Build: entries(func(e map[string]any) { delete(e, "bodyBase64") })},
+	{ID: "DLQ-018.1", Text: "responseBody stands beside the base64 form", Build: entries(func(e map[string]any) {
+		if e["responseBodyBase64"] != nil {
+			e["responseBody"] = "?"
+		}
+	})},
 	{ID: "DLQ-019.1", Text: "the headers of the callback's answer are missing", Build: each(listingDLQ, "messages", func(e map[string]any) {
 		if info, ok := e["failureCallbackInfo"].(map[string]any); ok {
 			delete(info, "responseHeaders")
 		}
 	})},
+	{ID: "DLQ-019.2", Text: "the status of the callback is a text", Build: inOutcome(func(info map[string]any) { info["responseStatus"] = fmt.Sprint(info["responseStatus"]) })},
+	{ID: "DLQ-019.3", Text: "the headers of the callback's answer are plain texts", Build: inOutcome(func(info map[string]any) { flatten(info, "responseHeaders") })},
 }
 
 // renamed gives a field of the answer another name.

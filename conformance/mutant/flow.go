@@ -2,8 +2,11 @@ package mutant
 
 import (
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // flow breaks flow-control keys. Sorted by id.
@@ -18,6 +21,14 @@ var flow = []Mutant{
 		})
 	}},
 	{ID: "FLC-001.2", Text: "a resume frees only the first message", Build: heldBack},
+	{ID: "FLC-001.3", Text: "a key is resumed once, and then never again", Build: resumedOnce},
+	{ID: "FLC-001.4", Text: "what a key holds is lost by a resume", Build: delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if strings.HasPrefix(string(body(r)), "held 0") {
+			return delivered(), nil
+		}
+		return next.RoundTrip(r)
+	})},
+	{ID: "FLC-001.5", Text: "keys that are resumed at once free the last one only", Build: lastOfMany},
 	{ID: "FLC-002.1", Text: "the error of a resume stands under message", Build: respond(resuming, func(_ *http.Request, a *answer) {
 		if a.status >= 300 {
 			a.body = []byte(`{"message":"no such key"}`)
@@ -29,6 +40,16 @@ var flow = []Mutant{
 			a.header.Set("Content-Type", "text/plain")
 		}
 	})},
+	{ID: "FLC-002.3", Text: "the error of a resume is an object", Build: respond(resuming, func(_ *http.Request, a *answer) {
+		if a.status >= 300 {
+			a.body = []byte(`{"error":{"message":"no such key"}}`)
+		}
+	})},
+	{ID: "FLC-002.4", Text: "the error of a resume is null", Build: respond(resuming, func(_ *http.Request, a *answer) {
+		if a.status >= 300 {
+			a.body = []byte(`{"error":null,"code":404}`)
+		}
+	})},
 	{ID: "FLC-003.1", Text: "a resume frees other keys too", Build: func(hit func()) Parts {
 		return wrap(resuming, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			other := r.Clone(r.Context())
@@ -37,6 +58,7 @@ var flow = []Mutant{
 			next.ServeHTTP(w, r)
 		})
 	}},
+	{ID: "FLC-003.2", Text: "a resume frees the keys that begin with its key", Build: freesLonger},
 	{ID: "FLC-004.1", Text: "a key is cut at an encoded slash", Build: request(resuming, func(r *http.Request) {
 		if i := strings.Index(r.URL.EscapedPath(), "%2F"); i > 0 {
 			r.URL.Path, r.URL.RawPath = r.URL.EscapedPath()[:i]+"/resume", ""
@@ -66,4 +88,78 @@ func heldBack(hit func()) Parts {
 		}
 		return next.RoundTrip(r)
 	})(hit)
+}
+
+// resumedOnce resumes each key once.
+func resumedOnce(hit func()) Parts {
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	return wrap(resuming, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		key := r.Header.Get("Authorization") + r.URL.Path
+		mu.Lock()
+		again := seen[key]
+		mu.Unlock()
+		if again {
+			_, _ = w.Write([]byte("{}"))
+			return
+		}
+		a := call(next, r)
+		if a.status < 300 {
+			mu.Lock()
+			seen[key] = true
+			mu.Unlock()
+		}
+		a.write(w)
+	})
+}
+
+// lastOfMany resumes the last of the keys that are resumed at once.
+func lastOfMany(hit func()) Parts {
+	var mu sync.Mutex
+	latest := map[string]string{} // credential -> key
+	return wrap(resuming, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		by := r.Header.Get("Authorization")
+		mu.Lock()
+		latest[by] = r.URL.Path
+		mu.Unlock()
+		pause(r.Context(), 30*time.Millisecond)
+		mu.Lock()
+		superseded := latest[by] != r.URL.Path
+		mu.Unlock()
+		if superseded {
+			_, _ = w.Write([]byte("{}"))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// freesLonger resumes the keys that begin with the wanted one as well.
+func freesLonger(hit func()) Parts {
+	var mu sync.Mutex
+	var paused []string
+	return wrap(on("POST", "/v2/flowControl/[^/]+/(pause|resume)"), hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		key, _ := strings.CutSuffix(r.URL.EscapedPath(), "/pause")
+		if !resuming(r) {
+			mu.Lock()
+			paused = append(paused, key)
+			mu.Unlock()
+			next.ServeHTTP(w, r)
+			return
+		}
+		key, _ = strings.CutSuffix(r.URL.EscapedPath(), "/resume")
+		mu.Lock()
+		all := slices.Clone(paused)
+		mu.Unlock()
+		a := call(next, r.Clone(r.Context()))
+		for _, other := range all {
+			if other != key && strings.HasPrefix(other, key) {
+				c := r.Clone(r.Context())
+				c.URL.RawPath = other + "/resume"
+				c.URL.Path, _ = url.PathUnescape(c.URL.RawPath)
+				call(next, c)
+			}
+		}
+		a.write(w)
+	})
 }

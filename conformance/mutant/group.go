@@ -1,7 +1,9 @@
 package mutant
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -17,11 +19,45 @@ var group = []Mutant{
 			}
 		}
 	})},
+	{ID: "GRP-001.4", Text: "of an array only the last value is kept", Build: changedUpdate(func(headers map[string]any) {
+		for name, v := range headers {
+			if list, ok := v.([]any); ok {
+				headers[name] = list[len(list)-1]
+			}
+		}
+	})},
 	{ID: "GRP-002.1", Text: "a default header is on the first endpoint only", Build: headersOf(func(n int) bool { return n == 0 })},
 	{ID: "GRP-002.2", Text: "an update answers 2xx and is not applied", Build: request(patching, func(r *http.Request) { setBody(r, []byte(`{"headers":{}}`)) })},
 	{ID: "GRP-002.3", Text: "a default header is on the first request to the group only", Build: headersOnce},
+	{ID: "GRP-002.4", Text: "an update holds for all groups", Build: updateOfAll},
+	{ID: "GRP-002.5", Text: "a second update of a header is not applied", Build: firstUpdate},
+	{ID: "GRP-002.6", Text: "default headers are missing when the token is in the query", Build: defaultsUnless(func(r *http.Request) bool { return r.URL.Query().Has("svc_token") })},
+	{ID: "GRP-002.7", Text: "default headers are missing on a retry", Build: delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if ofGroup(r) && r.Header.Get("Svc-Retried") != "0" {
+			r.Header.Del("X-Team")
+		}
+		return next.RoundTrip(r)
+	})},
+	{ID: "GRP-002.8", Text: "of two default headers in an update one is kept", Build: changedUpdate(func(headers map[string]any) {
+		for name := range headers {
+			if len(headers) > 1 && name != slices.Min(slices.Collect(maps.Keys(headers))) {
+				delete(headers, name)
+			}
+		}
+	})},
 	{ID: "GRP-003.1", Text: "retries among the default headers are no configuration", Build: changedUpdate(func(headers map[string]any) { delete(headers, "Svc-Retries") })},
 	{ID: "GRP-003.2", Text: "header forwarding among the default headers is no configuration", Build: changedUpdate(func(headers map[string]any) { delete(headers, "Svc-Header-Forward") })},
+	{ID: "GRP-003.3", Text: "a delay among the default headers is no configuration", Build: changedUpdate(func(headers map[string]any) { delete(headers, "Svc-Delay") })},
+	{ID: "GRP-003.4", Text: "retries among the default headers are read as none", Build: changedUpdate(func(headers map[string]any) {
+		if headers["Svc-Retries"] != nil {
+			headers["Svc-Retries"] = "0"
+		}
+	})},
+	{ID: "GRP-003.5", Text: "header forwarding among the default headers is on, whatever its value", Build: changedUpdate(func(headers map[string]any) {
+		if headers["Svc-Header-Forward"] != nil {
+			headers["Svc-Header-Forward"] = "true"
+		}
+	})},
 	{ID: "PUB-002.1", Text: "fan-out reaches only the first endpoint", Build: fanOut(func(n int) int {
 		if n > 0 {
 			return -1
@@ -34,6 +70,15 @@ var group = []Mutant{
 		}
 		return n
 	})},
+	{ID: "PUB-002.3", Text: "endpoints after the second are left out", Build: fanOut(func(n int) int {
+		if n > 1 {
+			return -1
+		}
+		return n
+	})},
+	{ID: "PUB-002.4", Text: "a group whose name begins with that of another gets its endpoints", Build: shorterName},
+	{ID: "PUB-002.5", Text: "of two messages to a group within a second the second is dropped", Build: droppedSoonAfter(ofGroup)},
+	{ID: "PUB-002.6", Text: "a group with a failing endpoint calls the others no more", Build: neighboursSilenced},
 }
 
 // changedUpdate changes the headers of an update.

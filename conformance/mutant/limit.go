@@ -2,6 +2,8 @@ package mutant
 
 import (
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -61,14 +63,35 @@ func given(object map[string]any, key string, v any) {
 var limit = []Mutant{
 	{ID: "RLP-001.1", Text: "a configuration without a window is accepted", Build: plugin(func(c map[string]any) { given(limiter(c), "window", "1h") })},
 	{ID: "RLP-001.2", Text: "a configuration without an identifier is accepted", Build: plugin(func(c map[string]any) { given(strategy(c), "identifierSource", "ip") })},
+	{ID: "RLP-001.3", Text: "a configuration without a token is accepted", Build: plugin(func(c map[string]any) { given(c, "token", "none") })},
 	{ID: "RLP-002.1", Text: "a plugin that is switched off still limits", Build: plugin(func(c map[string]any) { delete(c, "enabled") })},
+	{ID: "RLP-002.2", Text: "the plugin is switched off unless enabled is true", Build: plugin(func(c map[string]any) { given(c, "enabled", false) })},
+	{ID: "RLP-002.3", Text: "enabled: true is taken for false", Build: plugin(func(c map[string]any) {
+		if c["enabled"] == true {
+			c["enabled"] = false
+		}
+	})},
 	{ID: "RLP-003.1", Text: "a method that is not listed is limited", Build: plugin(func(c map[string]any) {
 		if strategy(c)["methods"] != nil {
 			strategy(c)["methods"] = []any{"ALL"}
 		}
 	})},
+	{ID: "RLP-003.2", Text: "ALL covers GET only", Build: plugin(func(c map[string]any) {
+		if list, _ := strategy(c)["methods"].([]any); slices.Contains(list, any("ALL")) {
+			strategy(c)["methods"] = []any{"GET"}
+		}
+	})},
+	{ID: "RLP-003.3", Text: "of the listed methods the first is limited", Build: plugin(func(c map[string]any) {
+		if list, _ := strategy(c)["methods"].([]any); len(list) > 1 {
+			strategy(c)["methods"] = list[:1]
+		}
+	})},
 	{ID: "RLP-004.1", Text: "the key lacks the method", Build: storage(func(r *http.Request) {
 		setBody(r, []byte(strings.ReplaceAll(string(body(r)), ":GET:", ":")))
+	})},
+	{ID: "RLP-004.2", Text: "the key lacks the prefix", Build: storage(func(r *http.Request) { setBody(r, prefixOfKey.ReplaceAll(body(r), []byte("$1"))) })},
+	{ID: "RLP-004.3", Text: "the key has the identifier before the route", Build: storage(func(r *http.Request) {
+		setBody(r, []byte(strings.ReplaceAll(string(body(r)), "/api/orders/:id:ann", "ann:/api/orders/:id")))
 	})},
 	{ID: "RLP-005.1", Text: "a route parameter is counted for each value", Build: func(hit func()) Parts {
 		return Parts{Host: func(next http.Handler) http.Handler {
@@ -81,9 +104,29 @@ var limit = []Mutant{
 			})
 		}}
 	}},
+	{ID: "RLP-005.2", Text: "* matches the root only", Build: plugin(func(c map[string]any) {
+		if strategy(c)["path"] == "*" {
+			strategy(c)["path"] = "/"
+		}
+	})},
+	{ID: "RLP-005.3", Text: "a route parameter is a text like any other", Build: plugin(func(c map[string]any) {
+		if p := text(strategy(c)["path"]); strings.Contains(p, ":") {
+			strategy(c)["path"] = strings.ReplaceAll(p, ":", "%3A")
+		}
+	})},
 	{ID: "RLP-006.1", Text: "the address takes the place of the header", Build: plugin(func(c map[string]any) {
 		if strategy(c)["identifierSource"] != nil {
 			strategy(c)["identifierSource"] = "ip"
+		}
+	})},
+	{ID: "RLP-006.2", Text: "the header of the identifier is always X-User", Build: plugin(func(c map[string]any) {
+		if strings.HasPrefix(text(strategy(c)["identifierSource"]), "header.") {
+			strategy(c)["identifierSource"] = "header.X-User"
+		}
+	})},
+	{ID: "RLP-006.3", Text: "a header takes the place of the address", Build: plugin(func(c map[string]any) {
+		if strategy(c)["identifierSource"] == "ip" {
+			strategy(c)["identifierSource"] = "header.X-User"
 		}
 	})},
 	{ID: "RLP-007.1", Text: "the identifier is ignored", Build: plugin(func(c map[string]any) {
@@ -91,6 +134,8 @@ var limit = []Mutant{
 			strategy(c)["identifierSource"] = "header.Accept-Encoding"
 		}
 	})},
+	{ID: "RLP-007.2", Text: "identifiers are the same when their first letters are", Build: user(func(name string) string { return name[:min(1, len(name))] })},
+	{ID: "RLP-007.3", Text: "identifiers are the same without regard to case", Build: user(strings.ToLower)},
 	{ID: "RLP-008.1", Text: "an unknown unit is read as weeks", Build: plugin(func(c map[string]any) {
 		if w, _ := limiter(c)["window"].(string); strings.HasSuffix(w, "w") {
 			limiter(c)["window"] = "168h"
@@ -101,9 +146,25 @@ var limit = []Mutant{
 			limiter(c)["window"] = w + "s"
 		}
 	})},
+	{ID: "RLP-008.3", Text: "days are refused", Build: plugin(func(c map[string]any) {
+		if strings.HasSuffix(text(limiter(c)["window"]), "d") {
+			limiter(c)["window"] = "day"
+		}
+	})},
 	{ID: "RLP-009.1", Text: "tokenBucket is accepted", Build: plugin(func(c map[string]any) {
 		if limiter(c)["algorithm"] == "tokenBucket" {
 			limiter(c)["algorithm"] = "token-bucket"
+		}
+	})},
+	{ID: "RLP-009.2", Text: "tokenBucket is read as a fixed window", Build: plugin(func(c map[string]any) {
+		if limiter(c)["algorithm"] == "tokenBucket" {
+			limiter(c)["algorithm"] = "fixed-window"
+		}
+	})},
+	{ID: "RLP-009.3", Text: "tokenBucket switches the plugin off", Build: plugin(func(c map[string]any) {
+		if limiter(c)["algorithm"] == "tokenBucket" {
+			limiter(c)["algorithm"] = "fixed-window"
+			c["enabled"] = false
 		}
 	})},
 	{ID: "RLP-010.1", Text: "one token too many", Build: plugin(func(c map[string]any) {
@@ -116,14 +177,39 @@ var limit = []Mutant{
 			limiter(c)["window"] = "1h"
 		}
 	})},
+	{ID: "RLP-010.3", Text: "one token too few in a fixed window", Build: plugin(func(c map[string]any) {
+		if n, ok := limiter(c)["tokens"].(float64); ok && n > 1 && limiter(c)["algorithm"] == "fixed-window" {
+			limiter(c)["tokens"] = n - 1
+		}
+	})},
 	{ID: "RLP-011.1", Text: "a sliding window is built as a fixed one", Build: plugin(func(c map[string]any) {
 		if limiter(c)["algorithm"] == "sliding-window" {
 			limiter(c)["algorithm"] = "fixed-window"
 		}
 	})},
+	{ID: "RLP-011.2", Text: "one token too many in a sliding window", Build: plugin(func(c map[string]any) {
+		if n, ok := limiter(c)["tokens"].(float64); ok && limiter(c)["algorithm"] == "sliding-window" {
+			limiter(c)["tokens"] = n + 1
+		}
+	})},
+	{ID: "RLP-011.3", Text: "a sliding window never frees its tokens", Build: plugin(func(c map[string]any) {
+		if limiter(c)["algorithm"] == "sliding-window" && strings.HasSuffix(text(limiter(c)["window"]), "ms") {
+			limiter(c)["window"] = "1h"
+		}
+	})},
 	{ID: "RLP-012.1", Text: "a bucket is refilled to the brim", Build: plugin(func(c map[string]any) {
 		if limiter(c)["algorithm"] == "token-bucket" {
 			limiter(c)["refillRate"] = limiter(c)["tokens"]
+		}
+	})},
+	{ID: "RLP-012.2", Text: "a bucket is never refilled", Build: plugin(func(c map[string]any) {
+		if limiter(c)["algorithm"] == "token-bucket" && strings.HasSuffix(text(limiter(c)["window"]), "ms") {
+			limiter(c)["window"] = "1h"
+		}
+	})},
+	{ID: "RLP-012.3", Text: "one token too many in a bucket", Build: plugin(func(c map[string]any) {
+		if n, ok := limiter(c)["tokens"].(float64); ok && limiter(c)["algorithm"] == "token-bucket" {
+			limiter(c)["tokens"] = n + 1
 		}
 	})},
 	{ID: "RLP-013.1", Text: "a denied request reaches the application all the same", Build: func(hit func()) Parts {
@@ -139,9 +225,29 @@ var limit = []Mutant{
 		}}
 	}},
 	{ID: "RLP-014.1", Text: "the plugin calls its storage without the token", Build: storage(func(r *http.Request) { r.Header.Del("Authorization") })},
+	{ID: "RLP-014.2", Text: "the plugin calls its storage with another token", Build: storage(func(r *http.Request) { r.Header.Set("Authorization", r.Header.Get("Authorization")+"x") })},
+	{ID: "RLP-014.3", Text: "the plugin signs in by HTTP Basic", Build: storage(func(r *http.Request) { r.Header.Set("Authorization", "Basic eDp5") })},
 }
 
 func text(v any) string {
 	t, _ := v.(string)
 	return t
+}
+
+// prefixOfKey is the beginning of the key of a counter, before the method.
+var prefixOfKey = regexp.MustCompile(`[A-Za-z0-9]+:((?:GET|POST|PUT|PATCH|DELETE):)`)
+
+// user changes who a client is.
+func user(change func(name string) string) func(func()) Parts {
+	return func(hit func()) Parts {
+		return Parts{Host: func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if old := r.Header.Get("X-User"); old != "" && change(old) != old {
+					hit()
+					r.Header.Set("X-User", change(old))
+				}
+				next.ServeHTTP(w, r)
+			})
+		}}
+	}
 }

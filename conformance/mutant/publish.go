@@ -34,13 +34,34 @@ var publish = []Mutant{
 		}
 	})},
 	{ID: "PUB-001.4", Text: "messages to different destinations all go to the first one", Build: toTheFirst},
+	{ID: "PUB-001.5", Text: "the path of the destination is written in lower case", Build: request(publishing, inPath(strings.ToLower))},
+	{ID: "PUB-001.6", Text: "a plus sign in the path becomes a space", Build: request(publishing, inPath(func(p string) string { return strings.ReplaceAll(p, "+", "%20") }))},
+	{ID: "PUB-001.7", Text: "what follows a semicolon in the path is cut off", Build: request(publishing, inPath(func(p string) string {
+		head, _, _ := strings.Cut(p, ";")
+		return head
+	}))},
+	{ID: "PUB-001.8", Text: "of two messages to a destination within a second the second is dropped", Build: droppedSoonAfter(func(r *http.Request) bool { return !ofGroup(r) })},
+	{ID: "PUB-001.9", Text: "messages that are published at once take the body of the last one", Build: crossed(publishing)},
+	{ID: "PUB-001.10", Text: "a message that is the same as one before is dropped", Build: droppedTwin},
 	{ID: "PUB-003.1", Text: "publish takes the token in the query only", Build: request(publishing, func(r *http.Request) {
 		if r.Header.Get("Svc-Workflow-Init") == "" {
 			r.Header.Del("Authorization")
 		}
 	})},
+	{ID: "PUB-003.2", Text: "a group does not take the token in the header", Build: request(onGroups, func(r *http.Request) { r.Header.Del("Authorization") })},
+	{ID: "PUB-003.3", Text: "the header is not looked at beside configuration in the query", Build: request(publishing, func(r *http.Request) {
+		if strings.Contains(r.URL.RawQuery, "svc-") {
+			r.Header.Del("Authorization")
+		}
+	})},
 	{ID: "PUB-004.1", Text: "the token in the query is not accepted", Build: request(publishing, func(r *http.Request) {
 		dropQuery(r, func(name string) bool { return name == "svc_token" })
+	})},
+	{ID: "PUB-004.2", Text: "a group does not take the token in the query", Build: request(onGroups, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "svc_token" }) })},
+	{ID: "PUB-004.3", Text: "the token in the query counts only when it comes first", Build: request(publishing, func(r *http.Request) {
+		if !strings.HasPrefix(r.URL.RawQuery, "svc_token") {
+			dropQuery(r, func(name string) bool { return name == "svc_token" })
+		}
 	})},
 	{ID: "PUB-005.1", Text: "query configuration is ignored as soon as a configuration header is present", Build: request(publishing, func(r *http.Request) {
 		for name := range r.Header {
@@ -52,20 +73,94 @@ var publish = []Mutant{
 	{ID: "PUB-005.2", Text: "retries in the query are ignored", Build: request(publishing, func(r *http.Request) {
 		dropQuery(r, func(name string) bool { return name == "svc-retries" })
 	})},
+	{ID: "PUB-005.3", Text: "a delay in the query is ignored", Build: request(publishing, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "svc-delay" }) })},
+	{ID: "PUB-005.4", Text: "a flow-control key in the query is ignored", Build: request(publishing, func(r *http.Request) {
+		dropQuery(r, func(name string) bool { return strings.HasPrefix(name, "svc-flow-control") })
+	})},
+	{ID: "PUB-005.5", Text: "a failure callback in the query is ignored", Build: request(publishing, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "svc-failure-callback" }) })},
+	{ID: "PUB-005.6", Text: "retries in the query are read as none", Build: request(publishing, func(r *http.Request) {
+		if r.URL.Query().Has("svc-retries") {
+			setQuery(r, func(q map[string][]string) { q["svc-retries"] = []string{"0"} })
+		}
+	})},
+	{ID: "PUB-005.7", Text: "configuration in the query is ignored for a group", Build: request(onGroups, func(r *http.Request) { dropQuery(r, func(name string) bool { return strings.HasPrefix(name, "svc-") }) })},
 	{ID: "PUB-006.1", Text: "headers with the forward prefix are dropped", Build: request(publishing, func(r *http.Request) {
 		dropHeader(r.Header, func(name string) bool {
 			return strings.HasPrefix(name, "Svc-Forward-") && !strings.HasPrefix(name, "Svc-Forward-Svc-")
 		})
 	})},
+	{ID: "PUB-006.2", Text: "only the first of the headers with the prefix is forwarded", Build: request(publishing, func(r *http.Request) {
+		dropAllButFirst(r.Header, func(name string) bool { return strings.HasPrefix(name, "Svc-Forward-X") })
+	})},
+	{ID: "PUB-006.3", Text: "headers with the prefix are dropped for a group", Build: request(onGroups, func(r *http.Request) {
+		dropHeader(r.Header, func(name string) bool { return strings.HasPrefix(name, "Svc-Forward-X") })
+	})},
+	{ID: "PUB-006.4", Text: "headers with the prefix are dropped when the token is in the query", Build: request(publishing, func(r *http.Request) {
+		if r.URL.Query().Has("svc_token") {
+			dropHeader(r.Header, func(name string) bool { return strings.HasPrefix(name, "Svc-Forward-X") })
+		}
+	})},
+	{ID: "PUB-006.5", Text: "of a header with the prefix that comes twice the first value is forwarded", Build: request(publishing, firstValues("Svc-Forward-X"))},
 	{ID: "PUB-007.1", Text: "all headers are forwarded without being asked for", Build: request(publishing, func(r *http.Request) {
 		if r.Header.Get("Svc-Workflow-Init") == "" {
 			r.Header.Set("Svc-Header-Forward", "true")
 		}
 	})},
+	{ID: "PUB-007.2", Text: "Svc-Header-Forward: false is taken for true", Build: request(publishing, func(r *http.Request) {
+		if r.Header.Get("Svc-Header-Forward") != "" {
+			r.Header.Set("Svc-Header-Forward", "true")
+		}
+	})},
+	{ID: "PUB-007.3", Text: "svc-header-forward=false is taken for true", Build: request(publishing, func(r *http.Request) {
+		r.URL.RawQuery = strings.ReplaceAll(r.URL.RawQuery, "svc-header-forward=false", "svc-header-forward=true")
+	})},
+	{ID: "PUB-007.4", Text: "the credential goes to the destination", Build: request(publishing, func(r *http.Request) {
+		if v := r.Header.Get("Authorization"); v != "" && !ofWorkflow(r) {
+			r.Header.Set("Svc-Forward-Authorization", v)
+		}
+	})},
+	{ID: "PUB-007.5", Text: "all headers are forwarded to the endpoints of a group", Build: request(onGroups, func(r *http.Request) { r.Header.Set("Svc-Header-Forward", "true") })},
+	{ID: "PUB-007.6", Text: "cookies are forwarded", Build: request(publishing, func(r *http.Request) {
+		if v := r.Header.Get("Cookie"); v != "" {
+			r.Header.Set("Svc-Forward-Cookie", v)
+		}
+	})},
 	{ID: "PUB-008.1", Text: "header forwarding by a header is ignored", Build: request(publishing, func(r *http.Request) { r.Header.Del("Svc-Header-Forward") })},
 	{ID: "PUB-008.2", Text: "only the first header is forwarded", Build: onlyTheFirst},
+	{ID: "PUB-008.3", Text: "all headers are forwarded with the prefix", Build: request(publishing, func(r *http.Request) {
+		if r.Header.Get("Svc-Header-Forward") == "true" {
+			prefixed(r.Header)
+		}
+	})},
+	{ID: "PUB-008.4", Text: "only headers that begin with X- are forwarded", Build: request(publishing, func(r *http.Request) {
+		if r.Header.Get("Svc-Header-Forward") == "true" {
+			dropHeader(r.Header, ordinary)
+		}
+	})},
+	{ID: "PUB-008.5", Text: "header forwarding by a header is ignored for a group", Build: request(onGroups, func(r *http.Request) { r.Header.Del("Svc-Header-Forward") })},
+	{ID: "PUB-008.6", Text: "of a header that comes twice the first value is forwarded", Build: request(publishing, func(r *http.Request) {
+		if r.Header.Get("Svc-Header-Forward") == "true" {
+			firstValues("X-")(r)
+		}
+	})},
 	{ID: "PUB-009.1", Text: "the query form of header forwarding is ignored", Build: request(publishing, func(r *http.Request) {
 		dropQuery(r, func(name string) bool { return name == "svc-header-forward" })
+	})},
+	{ID: "PUB-009.2", Text: "header forwarding by the query forwards X- headers only", Build: request(publishing, func(r *http.Request) {
+		if forwardsByQuery(r) {
+			dropHeader(r.Header, ordinary)
+		}
+	})},
+	{ID: "PUB-009.3", Text: "header forwarding by the query is ignored for a group", Build: request(onGroups, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "svc-header-forward" }) })},
+	{ID: "PUB-009.4", Text: "header forwarding by the query is ignored beside the header Authorization", Build: request(publishing, func(r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			dropQuery(r, func(name string) bool { return name == "svc-header-forward" })
+		}
+	})},
+	{ID: "PUB-009.5", Text: "header forwarding by the query keeps the prefix", Build: request(publishing, func(r *http.Request) {
+		if forwardsByQuery(r) {
+			prefixed(r.Header)
+		}
 	})},
 	{ID: "PUB-010.1", Text: "a delay is ignored", Build: request(publishing, func(r *http.Request) {
 		r.Header.Del("Svc-Delay")
@@ -78,6 +173,20 @@ var publish = []Mutant{
 			}
 		}
 	})},
+	{ID: "PUB-010.3", Text: "a delay is ignored for a group", Build: request(onGroups, func(r *http.Request) { r.Header.Del("Svc-Delay") })},
+	{ID: "PUB-010.4", Text: "a delay of more than a second is a second", Build: request(publishing, func(r *http.Request) {
+		if r.Header.Get("Svc-Delay") != "" && !ofWorkflow(r) {
+			r.Header.Set("Svc-Delay", "1s")
+		}
+	})},
+	{ID: "PUB-010.5", Text: "a delayed message is never delivered", Build: func(hit func()) Parts {
+		return wrap(publishing, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			if r.Header.Get("Svc-Delay") != "" && !ofWorkflow(r) {
+				r.Header.Set("Svc-Delay", "9000000s")
+			}
+			next.ServeHTTP(w, r)
+		})
+	}},
 	{ID: "PUB-011.1", Text: "a JSON body is written anew", Build: delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		var v any
 		if text := body(r); json.Unmarshal(text, &v) == nil {
@@ -99,6 +208,14 @@ var publish = []Mutant{
 	})},
 	{ID: "PUB-011.4", Text: "bytes that are no UTF-8 are replaced", Build: delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		setBody(r, bytes.ToValidUTF8(body(r), []byte("?")))
+		return next.RoundTrip(r)
+	})},
+	{ID: "PUB-011.5", Text: "line ends become those of Unix", Build: delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		setBody(r, bytes.ReplaceAll(body(r), []byte("\r\n"), []byte("\n")))
+		return next.RoundTrip(r)
+	})},
+	{ID: "PUB-011.6", Text: "a body loses the space at its end", Build: delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		setBody(r, bytes.TrimRight(body(r), " \n"))
 		return next.RoundTrip(r)
 	})},
 	{ID: "PUB-012.1", Text: "a multipart body is refused", Build: refuse(publishing, func(r *http.Request) bool { return strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") })},
@@ -125,7 +242,42 @@ var retry = []Mutant{
 		}
 		return next.RoundTrip(r)
 	})},
+	{ID: "RTY-001.4", Text: "a connection that breaks is taken for a delivery", Build: delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(r)
+		if err != nil {
+			return delivered(), nil
+		}
+		return response, nil
+	})},
+	{ID: "RTY-001.5", Text: "of the errors of a server only 500 and 503 are tried again", Build: delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(r)
+		if err == nil && response.StatusCode > 500 && response.StatusCode != 503 {
+			response.StatusCode = http.StatusOK
+		}
+		return response, err
+	})},
+	{ID: "RTY-001.6", Text: "an answer of 429 is taken for a delivery", Build: delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(r)
+		if err == nil && response.StatusCode == http.StatusTooManyRequests {
+			response.StatusCode = http.StatusOK
+		}
+		return response, err
+	})},
+	{ID: "RTY-001.7", Text: "a message to a group is never tried again", Build: request(onGroups, func(r *http.Request) { r.Header.Set("Svc-Retries", "0") })},
 	{ID: "RTY-002.1", Text: "one retry too many", Build: retries(func(n int) int { return n + 1 })},
+	{ID: "RTY-002.2", Text: "one retry is taken for the default of three", Build: retries(func(n int) int {
+		if n == 1 {
+			return 3
+		}
+		return n
+	})},
+	{ID: "RTY-002.3", Text: "of more than one retry one is left out", Build: retries(func(n int) int {
+		if n > 1 {
+			return n - 1
+		}
+		return n
+	})},
+	{ID: "RTY-002.4", Text: "retries are doubled", Build: retries(func(n int) int { return 2 * n })},
 	{ID: "RTY-003.1", Text: "a delivery that succeeded is made again", Build: twice},
 	{ID: "RTY-004.1", Text: "retries 0 are taken for the default", Build: retries(func(n int) int {
 		if n == 0 {

@@ -3,14 +3,38 @@ package mutant
 import (
 	"net/http"
 	"strings"
+	"sync"
 )
 
 // search breaks the deletion of search indexes. Sorted by id.
 var search = []Mutant{
 	{ID: "SRC-001.1", Text: "a delete answers 204 without a body", Build: respond(deleting, func(_ *http.Request, a *answer) { a.status, a.body = http.StatusNoContent, nil })},
 	{ID: "SRC-001.2", Text: "a delete answers an object", Build: respond(deleting, func(_ *http.Request, a *answer) { a.body = []byte(`{"deleted":true}`) })},
+	{ID: "SRC-001.3", Text: "a delete answers null", Build: respond(deleting, func(_ *http.Request, a *answer) {
+		if a.status < 300 {
+			a.body = []byte("null")
+		}
+	})},
+	{ID: "SRC-001.4", Text: "a delete answers 202", Build: status(deleting, http.StatusAccepted)},
 	{ID: "SRC-002.1", Text: "a delete answers 200, the index is still there", Build: func(hit func()) Parts {
 		return wrap(deleting, hit, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`"OK"`))
+		})
+	}},
+	{ID: "SRC-002.2", Text: "a deleted index is hidden once, and then there again", Build: hiddenOnce},
+	{ID: "SRC-002.3", Text: "only a second delete deletes", Build: func(hit func()) Parts {
+		var mu sync.Mutex
+		seen := map[string]bool{}
+		return wrap(deleting, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			mu.Lock()
+			again := seen[r.URL.Path]
+			seen[r.URL.Path] = true
+			mu.Unlock()
+			if again {
+				next.ServeHTTP(w, r)
+				return
+			}
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`"OK"`))
 		})
@@ -31,4 +55,25 @@ var search = []Mutant{
 			next.ServeHTTP(w, r)
 		})
 	}},
+}
+
+// hiddenOnce deletes nothing, and says once that the index is gone.
+func hiddenOnce(hit func()) Parts {
+	var mu sync.Mutex
+	hidden := map[string]bool{}
+	return wrap(on("", "/v2/search/[^/]+"), hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case deleting(r):
+			hidden[r.URL.Path] = true
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`"OK"`))
+		case hidden[r.URL.Path]:
+			delete(hidden, r.URL.Path)
+			http.NotFound(w, r)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
 }

@@ -1,0 +1,165 @@
+package mutant
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// pool are all credentials that a server has accepted.
+type pool struct {
+	mu   sync.Mutex
+	seen []string
+}
+
+func (p *pool) keep(r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if v := r.Header.Get("Authorization"); v != "" && !slices.Contains(p.seen, v) {
+		p.seen = append(p.seen, v)
+	}
+}
+
+func (p *pool) all() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.seen)
+}
+
+func withoutCredentials(r *http.Request) bool {
+	return r.Header.Get("Authorization") == "" && !r.URL.Query().Has("svc_token")
+}
+
+func withCredentials(r *http.Request) bool { return !withoutCredentials(r) }
+
+func refusal(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusNotFound
+}
+
+// pooled is middleware that learns credentials; refused runs for what is refused,
+// with a way to ask again with another credential.
+func pooled(hit func(), refused func(r *http.Request, a answer, all []string, again func(credential string) answer) answer) Parts {
+	p := &pool{}
+	everything := func(r *http.Request) bool { return !hosting(r) }
+	return wrap(everything, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		text, plain := body(r), r.Clone(r.Context())
+		a := call(next, r)
+		switch {
+		case a.status < 300:
+			p.keep(plain)
+			a = refused(plain, a, p.all(), nil)
+		case refusal(a.status):
+			a = refused(plain, a, p.all(), func(credential string) answer {
+				c := plain.Clone(plain.Context())
+				c.Header.Set("Authorization", credential)
+				dropQuery(c, func(name string) bool { return name == "svc_token" })
+				setBody(c, text)
+				return call(next, c)
+			})
+		}
+		a.write(w)
+	})
+}
+
+// letIn lets requests that fit in, with whichever credential opens.
+func letIn(m matching, fits func(*http.Request) bool) func(func()) Parts {
+	return func(hit func()) Parts {
+		return pooled(hit, func(r *http.Request, a answer, all []string, again func(string) answer) answer {
+			if again == nil || !m(r) || !fits(r) {
+				return a
+			}
+			for _, credential := range all {
+				if b := again(credential); b.status < 300 {
+					return b
+				}
+			}
+			return a
+		})
+	}
+}
+
+// refusedYet answers a refusal, and does what was asked all the same.
+func refusedYet(m matching) func(func()) Parts {
+	return func(hit func()) Parts {
+		return pooled(hit, func(r *http.Request, a answer, all []string, again func(string) answer) answer {
+			if again != nil && m(r) && withoutCredentials(r) {
+				for _, credential := range all {
+					if again(credential).status < 300 {
+						break
+					}
+				}
+			}
+			return a
+		})
+	}
+}
+
+// likeRight takes a Bearer token for a right one that it is like.
+func likeRight(like func(given, right string) bool) func(func()) Parts {
+	return func(hit func()) Parts {
+		return pooled(hit, func(r *http.Request, a answer, all []string, again func(string) answer) answer {
+			given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+			if again == nil || !ok || given == "" {
+				return a
+			}
+			for _, credential := range all {
+				if right, ok := strings.CutPrefix(credential, "Bearer "); ok && like(given, right) {
+					if b := again(credential); b.status < 300 {
+						return b
+					}
+				}
+			}
+			return a
+		})
+	}
+}
+
+// asEverybody does what is asked for every account that is known, and joins the
+// lists.
+func asEverybody(m matching) func(func()) Parts {
+	return func(hit func()) Parts {
+		p := &pool{}
+		return wrap(func(r *http.Request) bool { return !hosting(r) }, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			text, plain := body(r), r.Clone(r.Context())
+			a := call(next, r)
+			if a.status < 300 {
+				p.keep(plain)
+			}
+			if !m(plain) || a.status == http.StatusUnauthorized {
+				a.write(w)
+				return
+			}
+			for _, credential := range p.all() {
+				if credential == plain.Header.Get("Authorization") {
+					continue
+				}
+				c := plain.Clone(plain.Context())
+				c.Header.Set("Authorization", credential)
+				setBody(c, text)
+				if b := call(next, c); b.status < 300 {
+					a = joined(a, b)
+				}
+			}
+			a.write(w)
+		})
+	}
+}
+
+// joined is an answer with the items of another one.
+func joined(a, b answer) answer {
+	if a.status >= 300 {
+		return b
+	}
+	x, _ := decoded(a.body).(map[string]any)
+	y, _ := decoded(b.body).(map[string]any)
+	for _, list := range []string{"messages", "events"} {
+		mine, ok := x[list].([]any)
+		others, _ := y[list].([]any)
+		if ok {
+			x[list] = append(mine, others...)
+			a.body = encoded(x)
+		}
+	}
+	return a
+}

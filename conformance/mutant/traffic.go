@@ -1,0 +1,275 @@
+package mutant
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// onGroups matches a publish whose destination is the name of a URL group.
+func onGroups(r *http.Request) bool {
+	return publishing(r) && !strings.Contains(r.URL.Path, "://")
+}
+
+// ofWorkflow reports whether a publish belongs to a run.
+func ofWorkflow(r *http.Request) bool {
+	return r.Header.Get("Svc-Workflow-Init") != "" || r.Header.Get("Svc-Workflow-Runid") != ""
+}
+
+func forwardsByQuery(r *http.Request) bool { return r.URL.Query().Get("svc-header-forward") == "true" }
+
+// ordinary reports whether a header is one of an application without the prefix
+// X-.
+func ordinary(name string) bool {
+	for _, prefix := range []string{"X-", "Svc-", "Content-", "Accept", "Authorization", "User-Agent"} {
+		if strings.HasPrefix(name, prefix) {
+			return false
+		}
+	}
+	return true
+}
+
+// inPath changes the escaped path of the destination of a message.
+func inPath(change func(path string) string) func(r *http.Request) {
+	return func(r *http.Request) {
+		scheme, rest, ok := strings.Cut(r.URL.EscapedPath(), "://")
+		if !ok || ofWorkflow(r) {
+			return
+		}
+		host, path, _ := strings.Cut(rest, "/")
+		raw := scheme + "://" + host + "/" + change(path)
+		if plain, err := url.PathUnescape(raw); err == nil {
+			r.URL.Path, r.URL.RawPath = plain, raw
+		}
+	}
+}
+
+// dropAllButFirst keeps one of the headers that fit: the first by name.
+func dropAllButFirst(h http.Header, fits func(name string) bool) {
+	kept := false
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		if fits(name) {
+			if kept {
+				delete(h, name)
+			}
+			kept = true
+		}
+	}
+}
+
+// firstValues keeps the first value of headers that begin with a prefix.
+func firstValues(prefix string) func(r *http.Request) {
+	return func(r *http.Request) {
+		for name, values := range r.Header {
+			if strings.HasPrefix(name, prefix) {
+				r.Header[name] = values[:1]
+			}
+		}
+	}
+}
+
+// prefixed gives the headers of the application other names.
+func prefixed(h http.Header) {
+	for name, values := range maps.Clone(h) {
+		if strings.HasPrefix(name, "X-") {
+			delete(h, name)
+			h["Prefixed-"+name] = values
+		}
+	}
+}
+
+// droppedSoonAfter drops a message that follows another one to its destination
+// within half a second.
+func droppedSoonAfter(fits func(r *http.Request) bool) func(func()) Parts {
+	return func(hit func()) Parts {
+		last := &recent{within: 500 * time.Millisecond}
+		return delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if fits(r) && last.follows(r.URL.Path, r.Header.Get("Svc-Message-Id")) {
+				return delivered(), nil
+			}
+			return next.RoundTrip(r)
+		})(hit)
+	}
+}
+
+// droppedTwin drops a message whose destination and body are those of another.
+func droppedTwin(hit func()) Parts {
+	var mu sync.Mutex
+	first := map[string]string{} // destination and body -> message
+	return delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		key, id := r.URL.String()+"\n"+string(body(r)), r.Header.Get("Svc-Message-Id")
+		mu.Lock()
+		if first[key] == "" {
+			first[key] = id
+		}
+		twin := first[key] != id
+		mu.Unlock()
+		if twin {
+			return delivered(), nil
+		}
+		return next.RoundTrip(r)
+	})(hit)
+}
+
+// crossed keeps the body of a request where the next request puts its own.
+func crossed(m matching) func(func()) Parts {
+	return func(hit func()) Parts {
+		var mu sync.Mutex
+		var latest []byte
+		return wrap(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			if !ofWorkflow(r) {
+				mu.Lock()
+				latest = body(r)
+				mu.Unlock()
+				pause(r.Context(), 30*time.Millisecond)
+				mu.Lock()
+				setBody(r, latest)
+				mu.Unlock()
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// crossedAnswers keeps an answer where the next one is put as well.
+func crossedAnswers(m matching) func(func()) Parts {
+	return func(hit func()) Parts {
+		var mu sync.Mutex
+		var latest answer
+		return wrap(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			a := call(next, r)
+			if a.status >= 300 {
+				a.write(w)
+				return
+			}
+			mu.Lock()
+			latest = a
+			mu.Unlock()
+			pause(r.Context(), 30*time.Millisecond)
+			mu.Lock()
+			a = latest
+			mu.Unlock()
+			a.write(w)
+		})
+	}
+}
+
+// topics are the groups that each credential has made.
+type topics struct {
+	mu    sync.Mutex
+	names map[string][]string
+}
+
+// of gives the names that a credential knows, with that of the request.
+func (t *topics) of(r *http.Request) (name string, all []string) {
+	parts := strings.SplitN(r.URL.Path, "/", 5)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.names == nil {
+		t.names = map[string][]string{}
+	}
+	by := r.Header.Get("Authorization")
+	name = parts[3]
+	if parts[2] == "topics" && !slices.Contains(t.names[by], name) {
+		t.names[by] = append(t.names[by], name)
+	}
+	return name, slices.Clone(t.names[by])
+}
+
+var aboutGroups = on("", "/v2/(topics/.*|publish/[^:]*)")
+
+// updateOfAll applies an update to every group of the account.
+func updateOfAll(hit func()) Parts {
+	var known topics
+	return wrap(aboutGroups, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		name, all := known.of(r)
+		if patching(r) {
+			text := body(r)
+			for _, other := range all {
+				if other != name {
+					c := r.Clone(r.Context())
+					c.URL.Path = "/v2/topics/" + other
+					setBody(c, text)
+					call(next, c)
+				}
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// shorterName publishes to the group whose name begins the wanted one.
+func shorterName(hit func()) Parts {
+	var known topics
+	return wrap(aboutGroups, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		name, all := known.of(r)
+		for _, other := range all {
+			if publishing(r) && other != name && strings.HasPrefix(name, other) {
+				r.URL.Path, r.URL.RawPath = "/v2/publish/"+other, ""
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// firstUpdate applies the first update of each header only.
+func firstUpdate(hit func()) Parts {
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	return request(patching, func(r *http.Request) {
+		v, _ := decoded(body(r)).(map[string]any)
+		headers, _ := v["headers"].(map[string]any)
+		mu.Lock()
+		defer mu.Unlock()
+		for name := range headers {
+			key := r.URL.Path + " " + name
+			if seen[key] {
+				delete(headers, name)
+			}
+			seen[key] = true
+		}
+		setBody(r, encoded(v))
+	})(hit)
+}
+
+// defaultsUnless leaves default headers out of messages that fit.
+func defaultsUnless(fits func(r *http.Request) bool) func(func()) Parts {
+	return both(request(onGroups, func(r *http.Request) {
+		if fits(r) {
+			r.Header.Set("Svc-Forward-X-Bare", "1")
+		}
+	}), delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.Header.Get("X-Bare") != "" {
+			r.Header.Del("X-Bare")
+			r.Header.Del("X-Team")
+		}
+		return next.RoundTrip(r)
+	}))
+}
+
+// neighboursSilenced calls the other endpoints of a group no more once one of
+// them has failed.
+func neighboursSilenced(hit func()) Parts {
+	var mu sync.Mutex
+	bad := map[string]string{} // group -> the endpoint that failed
+	return delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		name := r.Header.Get("Svc-Topic-Name")
+		mu.Lock()
+		failing := bad[name]
+		mu.Unlock()
+		if name != "" && failing != "" && failing != r.URL.Path {
+			return delivered(), nil
+		}
+		response, err := next.RoundTrip(r)
+		if name != "" && err == nil && response.StatusCode >= 500 {
+			mu.Lock()
+			bad[name] = r.URL.Path
+			mu.Unlock()
+		}
+		return response, err
+	})(hit)
+}
