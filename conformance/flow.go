@@ -3,8 +3,10 @@ package conformance
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/report"
 )
@@ -25,12 +27,16 @@ var flowSteps = []step{
 	{"When", `a key that never existed is resumed`, (*scenario).resumeUnknown},
 	{"Then", `all held messages arrive`, (*scenario).allArrive},
 	{"Then", `each held message has its own body`, (*scenario).ownBodies},
-	{"Then", `the message of the other key does not arrive`, (*scenario).otherStays},
+	{"When", `a message with the key in its query is published to another destination`, (*scenario).publishKeyInQuery},
+	{"Then", `the message of the other destination does not arrive`, (*scenario).otherStays},
 	{"Then", `the answer is a success, or an object with the text "error"`, (*scenario).errorShape},
 }
 
 // hold pauses a key and publishes messages under it.
 func (s *scenario) hold(key, endpoint string, n int) error {
+	if err := s.claimed("resumeFlowControlKey"); err != nil {
+		return err
+	}
 	if _, err := s.drive("pause", map[string]string{"key": key}); err != nil {
 		return err
 	}
@@ -85,6 +91,12 @@ func (s *scenario) pausedKeyOf(kind string, n int) error {
 func (s *scenario) otherPausedKey(n int) error {
 	s.flow.others = n
 	return s.hold(s.name("otherkey"), "the other destination", n)
+}
+
+func (s *scenario) publishKeyInQuery() error {
+	key, value := s.bound("headers", "flow_key"), s.bound("headers", "flow_value")
+	s.publish.query = url.Values{strings.ToLower(key): {s.flow.key}, strings.ToLower(value): {"parallelism=10"}}
+	return s.published(s.endpoint("the other destination").URL, "")
 }
 
 func (s *scenario) noneArrived() error {

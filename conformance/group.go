@@ -14,6 +14,7 @@ import (
 // grouping is the URL group of a scenario.
 type grouping struct {
 	name   string
+	other  string
 	others int
 	times  int // messages published to it
 }
@@ -21,16 +22,24 @@ type grouping struct {
 var groupSteps = []step{
 	{"Given", `a URL group with the endpoints? (".+")`, (*scenario).aGroup},
 	{"Given", `another URL group with the endpoints? (".+")`, (*scenario).anotherGroup},
+	{"Given", `another URL group with a longer name and the endpoint (".+")`, (*scenario).longerGroup},
 	{"Given", `the endpoint "([^"]+)" always answers (\d+)`, (*scenario).endpointAnswers},
+	{"Given", `the endpoint "([^"]+)" answers (\d+) once and then 200`, (*scenario).endpointRecovers},
 	{"Given", `the group is updated with the default header "([^"]+)" as the string "([^"]+)"`, (*scenario).updateString},
 	{"Given", `the group is updated with the default header "([^"]+)" as an array of "([^"]+)" and "([^"]+)"`, (*scenario).updateArray},
-	{"Given", `the group is updated with the default configuration of (0 retries|header forwarding)`, (*scenario).updateConfiguration},
+	{"Given", `the group is updated with the default headers "([^"]+)" as "([^"]+)" and "([^"]+)" as "([^"]+)"`, (*scenario).updateTwo},
+	{"Given", `the group is updated with the default configuration of (0 retries|1 retry|header forwarding|no header forwarding|a delay of 3 seconds)`, (*scenario).updateConfiguration},
 	{"When", `a message is published to the group`, (*scenario).publishToGroup},
+	{"When", `a message is published to the other group`, (*scenario).publishToOther},
+	{"When", `a message is published to the group with the token in the (header|query) only`, (*scenario).publishToGroupWith},
 	{"When", `two messages are published to the group one after the other`, (*scenario).publishTwice},
-	{"Then", `the endpoints? (".+") each receive that body once`, (*scenario).eachReceivesOnce},
+	{"Then", `the endpoints? (".+") (?:each receive|receives) that body once`, (*scenario).eachReceivesOnce},
 	{"Then", `the endpoint "([^"]+)" receives nothing`, (*scenario).endpointReceivesNothing},
-	{"Then", `the endpoints? (".+") each receive the header "([^"]+)" with the values? "([^"]+)"(?: and "([^"]+)")?( twice)?`, (*scenario).eachReceivesHeader},
-	{"Then", `the endpoint "([^"]+)" is tried exactly once`, (*scenario).triedOnce},
+	{"Then", `the endpoints? (".+") (?:each receive|receives) the header "([^"]+)" with the values? "([^"]+)"(?: and "([^"]+)")?( twice)?`, (*scenario).eachReceivesHeader},
+	{"Then", `the endpoint "([^"]+)" is tried exactly (once|twice)`, (*scenario).triedTimes},
+	{"Then", `the endpoints? (".+") (?:each receive|receives) both messages`, (*scenario).eachReceivesBoth},
+	{"Then", `the value "([^"]+)" does not reach the endpoints? (".+") in a header`, (*scenario).valueReachesNone},
+	{"Then", `the endpoints? (".+") receive nothing before the delay has passed`, (*scenario).nothingBeforeDelay},
 }
 
 // quoted are the texts in quotes.
@@ -46,6 +55,9 @@ func quoted(list string) []string {
 
 // newGroup lets the driver make a URL group.
 func (s *scenario) newGroup(name, endpoints string) error {
+	if err := s.claimed("updateURLGroup"); err != nil {
+		return err
+	}
 	type member struct {
 		URL string `json:"url"`
 	}
@@ -81,7 +93,19 @@ func (s *scenario) ownGroup() error {
 
 func (s *scenario) anotherGroup(endpoints string) error {
 	s.group.others++
-	return s.newGroup(s.name(fmt.Sprintf("other%d", s.group.others)), endpoints)
+	s.group.other = s.name(fmt.Sprintf("other%d", s.group.others))
+	return s.newGroup(s.group.other, endpoints)
+}
+
+// longerGroup has a name that begins with that of the other group.
+func (s *scenario) longerGroup(endpoints string) error {
+	s.group.other = s.group.name + "2"
+	return s.newGroup(s.group.other, endpoints)
+}
+
+func (s *scenario) endpointRecovers(name string, status int) error {
+	s.endpoint(name).Answer(nil, receiver.Reply{Status: status})
+	return nil
 }
 
 func (s *scenario) endpointAnswers(name string, status int) error {
@@ -126,17 +150,45 @@ func (s *scenario) updateArray(name, a, b string) error {
 	return s.updateForwarded(name, []string{a, b})
 }
 
+func (s *scenario) updateTwo(name, value, other, further string) error {
+	return s.update(map[string]any{name: value, other: further})
+}
+
 func (s *scenario) updateConfiguration(what string) error {
-	if what == "header forwarding" {
+	switch what {
+	case "header forwarding":
 		return s.update(map[string]any{"Svc-Header-Forward": "true"})
+	case "no header forwarding":
+		return s.update(map[string]any{"Svc-Header-Forward": "false"})
+	case "a delay of 3 seconds":
+		value, err := s.delayed(3)
+		if err != nil {
+			return err
+		}
+		return s.update(map[string]any{"Svc-Delay": value})
 	}
-	return s.update(map[string]any{"Svc-Retries": "0"})
+	headers := map[string]any{"Svc-Retries": what[:1]}
+	if name := s.bound("headers", "retry_delay"); name != "" {
+		headers[name] = "1000"
+	}
+	return s.update(headers)
 }
 
 func (s *scenario) publishToGroup() error {
 	s.group.times++
 	s.publish.body = fmt.Appendf(nil, "message %d of %s", s.group.times, s.key)
 	return s.published(s.group.name, "")
+}
+
+func (s *scenario) publishToOther() error {
+	s.publish.body = []byte("message of the other group of " + s.key)
+	return s.published(s.group.other, "")
+}
+
+func (s *scenario) publishToGroupWith(where string) error {
+	s.group.times++
+	s.publish.body = fmt.Appendf(nil, "message %d of %s", s.group.times, s.key)
+	return s.published(s.group.name, map[string]string{"header": "bearer", "query": "query"}[where])
 }
 
 func (s *scenario) publishTwice() error {
@@ -200,12 +252,7 @@ func (s *scenario) eachReceivesHeader(endpoints, header, a, b, twice string) err
 		n = 2
 	}
 	return s.each(endpoints, n, func(name string, got *receiver.Received) error {
-		var values []string
-		for _, v := range got.Header.Values(header) {
-			for part := range strings.SplitSeq(v, ",") {
-				values = append(values, strings.TrimSpace(part))
-			}
-		}
+		values := valuesOf(got, header)
 		if !slices.Equal(values, want) {
 			return s.failure(fmt.Sprintf("the header %s at the endpoint %s", header, name), strings.Join(want, ", "), strings.Join(values, ", "))
 		}
@@ -213,4 +260,35 @@ func (s *scenario) eachReceivesHeader(endpoints, header, a, b, twice string) err
 	})
 }
 
-func (s *scenario) triedOnce(name string) error { return s.attempts(name, 1) }
+func (s *scenario) triedTimes(name, times string) error {
+	for other := range s.named {
+		s.endpoint(other).Look()
+	}
+	return s.attempts(name, map[string]int{"once": 1, "twice": 2}[times])
+}
+
+func (s *scenario) eachReceivesBoth(endpoints string) error {
+	seen := map[string]bool{}
+	err := s.each(endpoints, 2, func(name string, got *receiver.Received) error {
+		key := name + " " + string(got.Body)
+		if seen[key] {
+			return s.failure("the endpoint "+name+" received one message twice", "both messages", string(got.Body))
+		}
+		seen[key] = true
+		return nil
+	})
+	return err
+}
+
+func (s *scenario) valueReachesNone(value, endpoints string) error {
+	return s.each(endpoints, 1, func(name string, got *receiver.Received) error {
+		if header := carrying(got, value); header != "" {
+			return s.failure("a header came to the endpoint "+name, "no header with "+value, header+": "+value)
+		}
+		return nil
+	})
+}
+
+func (s *scenario) nothingBeforeDelay(endpoints string) error {
+	return s.delayedAt(quoted(endpoints)...)
+}

@@ -29,11 +29,14 @@ var publishSteps = []step{
 	{"Given", `a destination`, (*scenario).destination},
 	{"Given", `a destination that always answers (\d+)`, (*scenario).failingDestination},
 	{"Given", `a destination that answers (\d+) (once|twice) and then 200`, (*scenario).recoveringDestination},
+	{"Given", `a destination that breaks the connection once and then answers 200`, (*scenario).breakingDestination},
 	{"Given", `the destinations "([^"]+)" and "([^"]+)"`, (*scenario).twoDestinations},
 	{"Given", `the body is (.+)`, (*scenario).theBodyIs},
 	{"Given", `the message is allowed (\d+) retr(?:y|ies) by a (header|query parameter)`, (*scenario).allowRetries},
 	{"Given", `the message is delayed by (\d+) seconds by a (header|query parameter)`, (*scenario).delayMessage},
 	{"Given", `the message forwards all headers by a (header|query parameter)`, (*scenario).forwardAll},
+	{"Given", `the message forwards no other headers by a (header|query parameter)`, (*scenario).forwardNone},
+	{"Given", `the message has a callback for its failure by a query parameter`, (*scenario).callbackInQuery},
 	{"Given", `the request carries the (forward )?header "([^"]+)" with the value "([^"]+)"`, (*scenario).carry},
 	{"Given", `a publish address with the token and (header forwarding|no retries) in its query`, (*scenario).publishAddress},
 	{"When", `the message is published`, (*scenario).publishIt},
@@ -50,6 +53,10 @@ var publishSteps = []step{
 	{"Then", `the destination receives the header "([^"]+)" with the value "([^"]+)"`, (*scenario).receivesHeader},
 	{"Then", `the value "([^"]+)" reaches the destination in a header`, (*scenario).valueReaches},
 	{"Then", `the value "([^"]+)" does not reach the destination in a header`, (*scenario).valueStaysBehind},
+	{"Then", `the values "([^"]+)" and "([^"]+)" reach the destination in the header "([^"]+)"`, (*scenario).valuesReach},
+	{"Then", `the credential does not reach the destination`, (*scenario).credentialStaysBehind},
+	{"Then", `the callback for its failure is called`, (*scenario).callbackCalled},
+	{"Then", `the destination receives both`, (*scenario).receivesBoth},
 	{"Then", `nothing arrives at the destination`, (*scenario).nothingArrives},
 }
 
@@ -72,6 +79,11 @@ func (s *scenario) recoveringDestination(status int, times string) error {
 		script = append(script, receiver.Reply{Status: status})
 	}
 	s.endpoint(to).Answer(nil, script...)
+	return nil
+}
+
+func (s *scenario) breakingDestination() error {
+	s.endpoint(to).Answer(nil, receiver.Reply{Reset: true})
 	return nil
 }
 
@@ -125,7 +137,7 @@ func (s *scenario) option(how, name, value string) error {
 }
 
 func (s *scenario) allowRetries(n int, how string) error {
-	if name := s.bound("headers", "retry_delay"); name != "" && n > 0 {
+	if name := s.bound("headers", "retry_delay"); name != "" { // a retry that must not come would come soon
 		if err := s.carry("", name, "1000"); err != nil {
 			return err
 		}
@@ -134,15 +146,43 @@ func (s *scenario) allowRetries(n int, how string) error {
 }
 
 func (s *scenario) delayMessage(seconds int, how string) error {
+	value, err := s.delayed(seconds)
+	if err != nil {
+		return err
+	}
+	return s.option(how, "Svc-Delay", value)
+}
+
+// delayed says how the target writes a delay, and remembers it.
+func (s *scenario) delayed(seconds int) (string, error) {
 	format := s.bound("delay", "format")
 	if format == "" {
-		return skip(report.BindingMissing, "delay.format: how the target writes a delay, such as {n}s")
+		return "", skip(report.BindingMissing, "delay.format: how the target writes a delay, such as {n}s")
 	}
 	s.publish.delay = time.Duration(seconds) * time.Second
-	return s.option(how, "Svc-Delay", strings.ReplaceAll(format, "{n}", fmt.Sprint(seconds)))
+	return strings.ReplaceAll(format, "{n}", fmt.Sprint(seconds)), nil
 }
 
 func (s *scenario) forwardAll(how string) error { return s.option(how, "Svc-Header-Forward", "true") }
+
+func (s *scenario) forwardNone(how string) error { return s.option(how, "Svc-Header-Forward", "false") }
+
+func (s *scenario) callbackInQuery() error {
+	name, err := s.binding("headers", "failure_callback")
+	if err != nil {
+		return err
+	}
+	return s.option("query parameter", name, s.endpoint("failure callback").URL)
+}
+
+func (s *scenario) callbackCalled() error {
+	return s.afterRetries(func() error {
+		if len(s.endpoint("failure callback").Look()) == 0 {
+			return s.failure("the failure callback was not called", "a call", "none")
+		}
+		return nil
+	})
+}
 
 func (s *scenario) carry(forward, name, value string) error {
 	if s.publish.header == nil {
@@ -302,12 +342,17 @@ func (s *scenario) senderHeadersArrive() error {
 // tolerance is what clocks and networks may take off a lower bound.
 const tolerance = 50 * time.Millisecond
 
-func (s *scenario) notBeforeDelay() error {
-	e := s.endpoint(to)
+func (s *scenario) notBeforeDelay() error { return s.delayedAt(to) }
+
+// delayedAt demands that endpoints receive something, and not before the delay
+// has passed.
+func (s *scenario) delayedAt(names ...string) error {
 	early := func() error {
-		for _, got := range e.Look() {
-			if since := got.At.Sub(s.publish.started); s.clock.virtual() || since < s.publish.delay-tolerance {
-				return s.failure("the message was delivered early", "not before "+s.publish.delay.String(), since.Round(time.Millisecond).String())
+		for _, name := range names {
+			for _, got := range s.endpoint(name).Look() {
+				if since := got.At.Sub(s.publish.started); s.clock.virtual() || since < s.publish.delay-tolerance {
+					return s.failure("the message was delivered early", "not before "+s.publish.delay.String(), since.Round(time.Millisecond).String())
+				}
 			}
 		}
 		return nil
@@ -319,10 +364,14 @@ func (s *scenario) notBeforeDelay() error {
 		if err := early(); err != nil {
 			return err
 		}
-		return s.arrives()
 	}
-	if err := s.arrives(); err != nil {
-		return err
+	for _, name := range names {
+		if _, err := s.one(name); err != nil {
+			return err
+		}
+	}
+	if s.clock.virtual() {
+		return nil
 	}
 	return early()
 }
@@ -338,11 +387,53 @@ func (s *scenario) receivesHeader(name, value string) error {
 // carrying names a header of a delivery that holds a value.
 func carrying(got *receiver.Received, value string) string {
 	for name, values := range got.Header {
-		if slices.Contains(values, value) {
+		if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, value) }) {
 			return name
 		}
 	}
 	return ""
+}
+
+// valuesOf are the values of a header, which may have been joined on the way.
+func valuesOf(got *receiver.Received, name string) []string {
+	var out []string
+	for _, v := range got.Header.Values(name) {
+		for part := range strings.SplitSeq(v, ",") {
+			out = append(out, strings.TrimSpace(part))
+		}
+	}
+	return out
+}
+
+func (s *scenario) valuesReach(a, b, name string) error {
+	got, err := s.one(to)
+	if err == nil && !slices.Equal(valuesOf(got, name), []string{a, b}) {
+		err = s.failure("the values of the header "+name, a+", "+b, strings.Join(valuesOf(got, name), ", "))
+	}
+	return err
+}
+
+func (s *scenario) credentialStaysBehind() error {
+	got, err := s.one(to)
+	if err != nil {
+		return err
+	}
+	if name := carrying(got, string(s.auth.Bearer)); name != "" {
+		return s.failure("the credential of the publisher was forwarded", "no header with it", "the header "+name)
+	}
+	return nil
+}
+
+// receivesBoth waits for two deliveries; that both have one body says nothing
+// about whether they are one message.
+func (s *scenario) receivesBoth() error {
+	e := s.endpoint(to)
+	return s.within(func() error {
+		if n := len(e.Look()); n < 2 {
+			return s.failure("deliveries of two messages with one body", "at least 2", fmt.Sprint(n))
+		}
+		return nil
+	})
 }
 
 func (s *scenario) valueReaches(value string) error {

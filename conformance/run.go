@@ -86,6 +86,9 @@ func (s *scenario) waitSeconds() int {
 
 // newWorkflow needs a driver that triggers it.
 func (s *scenario) newWorkflow(steps ...scripted) error {
+	if reads, recovers := s.claimed("listWorkflowMessageLogs"), s.claimed("listWorkflowDLQ"); reads != nil && recovers != nil {
+		return reads
+	}
 	if _, err := s.driver("run"); err != nil {
 		return err
 	}

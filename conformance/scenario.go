@@ -72,7 +72,7 @@ type step struct {
 var stepTable = sync.OnceValue(func() []compiledStep {
 	var all []compiledStep
 	for _, area := range [][]step{
-		publishSteps, authSteps, retrySteps, groupSteps, runSteps, dlqSteps, restartSteps, logSteps,
+		publishSteps, parallelSteps, authSteps, retrySteps, groupSteps, runSteps, dlqSteps, restartSteps, logSteps,
 		flowSteps, statsSteps, searchSteps, vectorSteps, limitSteps, extensionSteps,
 	} {
 		for _, st := range area {

@@ -21,6 +21,9 @@ var searchSteps = []step{
 
 // makeSearchIndex lets a driver make one, or takes one that may be deleted.
 func (s *scenario) makeSearchIndex(name string) (string, error) {
+	if err := s.claimed("deleteSearchIndex"); err != nil {
+		return "", err
+	}
 	d, err := s.driver("search")
 	if err == nil {
 		a, err := s.drive("search", map[string]string{"name": s.name(name)})

@@ -86,6 +86,7 @@ type suite struct {
 	running      []string
 	observations map[string][]string
 	exhausted    string
+	gap          time.Duration     // the longest time between two attempts that was measured
 	absent       map[string]string // areas that the target lacks, and how that was seen; set before the first scenario
 }
 

@@ -10,6 +10,13 @@ Feature: Resuming a flow-control key
       When the key is resumed
       Then all held messages arrive
 
+    @REQ-PUB-005 @stated
+    Scenario: The flow-control key of a message is configured by the query
+      Given a paused flow-control key that holds 1 message
+      And no held message has arrived when a sentinel without a key does
+      When a message with the key in its query is published to another destination
+      Then the message of the other destination does not arrive
+
     @REQ-FLC-005 @implied
     Scenario: A message that was held arrives as it was published
       Given a paused flow-control key that holds 3 messages
@@ -23,7 +30,7 @@ Feature: Resuming a flow-control key
       And another paused flow-control key that holds 1 message
       When the key is resumed
       Then all held messages arrive
-      And the message of the other key does not arrive
+      And the message of the other destination does not arrive
 
     @REQ-FLC-004 @implied
     Scenario Outline: A key of <kind> is one encoded path segment

@@ -25,6 +25,88 @@ Feature: Publishing to a URL group
       Then the endpoints "alpha" and "beta" each receive that body once
       And the endpoint "gamma" receives nothing
 
+    @REQ-PUB-002 @stated @negative
+    Scenario: A group whose name begins with that of another has its own endpoints
+      Given a URL group with the endpoints "alpha" and "beta"
+      And another URL group with a longer name and the endpoint "gamma"
+      When a message is published to the other group
+      Then the endpoint "gamma" receives that body once
+      And the endpoint "alpha" receives nothing
+
+    @REQ-PUB-002 @stated
+    Scenario: An endpoint that fails does not silence its neighbours for the next message
+      Given a URL group with the endpoints "alpha", "beta" and "gamma"
+      And the endpoint "beta" always answers 500
+      And the message is allowed 0 retries by a header
+      When two messages are published to the group one after the other
+      Then the endpoints "alpha", "beta" and "gamma" each receive both messages
+
+    @REQ-PUB-002 @stated @race
+    Scenario: Messages that are published to groups at once reach all endpoints of their group
+      Given a URL group with the endpoints "alpha" and "beta"
+      And another URL group with the endpoints "gamma" and "delta"
+      When 10 messages are published to each group at once
+      Then the endpoints "alpha" and "beta" each receive the 10 messages of the group
+      And the endpoints "gamma" and "delta" each receive the 10 messages of the other group
+
+    @REQ-PUB-003 @REQ-PUB-004 @stated
+    Scenario Outline: A group takes the token in the <place>
+      Given a URL group with the endpoints "alpha" and "beta"
+      When a message is published to the group with the token in the <place> only
+      Then the endpoints "alpha" and "beta" each receive that body once
+
+      Examples: both places
+        | place  |
+        | header |
+        | query  |
+
+  Rule: the configuration of a message holds for every endpoint of the group
+
+    @REQ-PUB-005 @stated
+    Scenario: Configuration in the query holds for a group
+      Given a URL group with the endpoints "alpha" and "beta"
+      And the endpoint "alpha" always answers 503
+      And the message is allowed 0 retries by a query parameter
+      When a message is published to the group
+      Then the endpoint "alpha" is tried exactly once
+
+    @REQ-PUB-006 @stated
+    Scenario: A header with the forward prefix reaches every endpoint
+      Given a URL group with the endpoints "alpha" and "beta"
+      And the request carries the forward header "X-Order" with the value "order-51"
+      When a message is published to the group
+      Then the endpoints "alpha" and "beta" each receive the header "X-Order" with the value "order-51"
+
+    @REQ-PUB-007 @stated @negative
+    Scenario: A header without the prefix reaches no endpoint
+      Given a URL group with the endpoints "alpha" and "beta"
+      And the request carries the header "X-Order" with the value "order-52"
+      When a message is published to the group
+      Then the value "order-52" does not reach the endpoints "alpha" and "beta" in a header
+
+    @REQ-PUB-008 @stated
+    Scenario: All headers reach every endpoint when a header asks for it
+      Given a URL group with the endpoints "alpha" and "beta"
+      And the message forwards all headers by a header
+      And the request carries the header "X-Order" with the value "order-53"
+      When a message is published to the group
+      Then the endpoints "alpha" and "beta" each receive the header "X-Order" with the value "order-53"
+
+    @REQ-PUB-009 @stated
+    Scenario: All headers reach every endpoint when a query parameter asks for it
+      Given a URL group with the endpoints "alpha" and "beta"
+      And the message forwards all headers by a query parameter
+      And the request carries the header "X-Order" with the value "order-54"
+      When a message is published to the group
+      Then the endpoints "alpha" and "beta" each receive the header "X-Order" with the value "order-54"
+
+    @REQ-PUB-010 @stated @time-delay
+    Scenario: A delay holds for every endpoint
+      Given a URL group with the endpoints "alpha" and "beta"
+      And the message is delayed by 3 seconds by a header
+      When a message is published to the group
+      Then the endpoints "alpha" and "beta" receive nothing before the delay has passed
+
   Rule: an update sets default headers for every request to the group
 
     @REQ-GRP-001 @REQ-GRP-002 @stated
@@ -47,6 +129,48 @@ Feature: Publishing to a URL group
       And the group is updated with the default header "X-Team" as the string "red"
       When two messages are published to the group one after the other
       Then the endpoints "alpha" and "beta" each receive the header "X-Team" with the value "red" twice
+
+    @REQ-GRP-002 @stated
+    Scenario: A second update of a default header counts
+      Given a URL group with the endpoints "alpha" and "beta"
+      And the group is updated with the default header "X-Team" as the string "cyan"
+      And the group is updated with the default header "X-Team" as the string "teal"
+      When a message is published to the group
+      Then the endpoints "alpha" and "beta" each receive the header "X-Team" with the value "teal"
+
+    @REQ-GRP-002 @stated
+    Scenario: All default headers of an update reach every endpoint
+      Given a URL group with the endpoints "alpha" and "beta"
+      And the group is updated with the default headers "X-Team" as "pink" and "X-Zone" as "north"
+      When a message is published to the group
+      Then the endpoints "alpha" and "beta" each receive the header "X-Team" with the value "pink"
+      And the endpoints "alpha" and "beta" each receive the header "X-Zone" with the value "north"
+
+    @REQ-GRP-002 @stated
+    Scenario: A default header is on a message whose token is in the query
+      Given a URL group with the endpoints "alpha" and "beta"
+      And the group is updated with the default header "X-Team" as the string "lime"
+      When a message is published to the group with the token in the query only
+      Then the endpoints "alpha" and "beta" each receive the header "X-Team" with the value "lime"
+
+    @REQ-GRP-002 @stated @time-retries
+    Scenario: A default header is on the retry of a delivery
+      Given a URL group with the endpoint "alpha"
+      And the group is updated with the default header "X-Team" as the string "gray"
+      And the endpoint "alpha" answers 503 once and then 200
+      And the message is allowed 1 retry by a header
+      When a message is published to the group
+      Then the endpoint "alpha" is tried exactly twice
+      And the endpoint "alpha" receives the header "X-Team" with the value "gray" twice
+
+    @REQ-GRP-002 @implied @negative
+    Scenario: A default header of a group is not on requests to another group
+      Given a URL group with the endpoints "alpha" and "beta"
+      And another URL group with a longer name and the endpoint "gamma"
+      And the group is updated with the default header "X-Team" as the string "navy"
+      When a message is published to the other group
+      Then the endpoint "gamma" receives that body once
+      And the value "navy" does not reach the endpoint "gamma" in a header
 
     @REQ-GRP-002 @implied @negative
     Scenario: A default header of a group is not on requests to a URL
@@ -74,3 +198,26 @@ Feature: Publishing to a URL group
       And the request carries the header "X-Order" with the value "order-91"
       When a message is published to the group
       Then the endpoints "alpha" and "beta" each receive the header "X-Order" with the value "order-91"
+
+    @REQ-GRP-003 @stated @time-retries
+    Scenario: The number of retries that is a default header counts
+      Given a URL group with the endpoints "alpha" and "beta"
+      And the endpoint "alpha" answers 503 once and then 200
+      And the group is updated with the default configuration of 1 retry
+      When a message is published to the group
+      Then the endpoint "alpha" is tried exactly twice
+
+    @REQ-GRP-003 @stated @negative
+    Scenario: Header forwarding that is switched off by a default header forwards nothing
+      Given a URL group with the endpoints "alpha" and "beta"
+      And the group is updated with the default configuration of no header forwarding
+      And the request carries the header "X-Order" with the value "order-92"
+      When a message is published to the group
+      Then the value "order-92" does not reach the endpoints "alpha" and "beta" in a header
+
+    @REQ-GRP-003 @stated @time-delay
+    Scenario: A delay that is a default header of the group holds for its endpoints
+      Given a URL group with the endpoints "alpha" and "beta"
+      And the group is updated with the default configuration of a delay of 3 seconds
+      When a message is published to the group
+      Then the endpoints "alpha" and "beta" receive nothing before the delay has passed

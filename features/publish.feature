@@ -17,6 +17,9 @@ Feature: Publishing a message
         | /a%2Fb/%20c     |
         | /caf%C3%A9/%25  |
         | /v2/publish/x.y |
+        | /Orders/ABC     |
+        | /a;v=1/b;w=2    |
+        | /a+b            |
 
     @REQ-PUB-001 @implied
     Scenario Outline: A message arrives with the query <query> of its destination
@@ -34,6 +37,24 @@ Feature: Publishing a message
       Given the destinations "orders" and "invoices"
       When a message is published to each of them
       Then each destination receives its own message once
+
+    @REQ-PUB-001 @stated @race
+    Scenario: Messages that are published at once arrive each where it belongs
+      Given 20 destinations
+      When a message is published to each of them at once
+      Then each destination receives its own message once
+
+    @REQ-PUB-001 @stated @race
+    Scenario: Messages that are published at once to one destination all arrive
+      Given a destination
+      When 20 messages are published to the destination at once
+      Then the destination receives each of the 20 messages
+
+    @REQ-PUB-001 @implied
+    Scenario: A message that is the same as another one arrives as well
+      Given a destination
+      When the message is published twice
+      Then the destination receives both
 
   Rule: the body reaches the destination as it was sent
 
@@ -67,6 +88,20 @@ Feature: Publishing a message
       When a message is published with the token in the query only
       Then the message arrives
 
+    @REQ-PUB-003 @stated
+    Scenario: The token in the header counts beside configuration in the query
+      Given a destination
+      And the message is allowed 0 retries by a query parameter
+      When a message is published with the token in the header only
+      Then the message arrives
+
+    @REQ-PUB-004 @stated
+    Scenario: The token in the query counts beside configuration in the query
+      Given a destination
+      And the message is allowed 0 retries by a query parameter
+      When a message is published with the token in the query only
+      Then the message arrives
+
   Rule: each configuration header has an equivalent lowercase query parameter
 
     @REQ-PUB-005 @stated
@@ -85,6 +120,22 @@ Feature: Publishing a message
       When the message is published
       Then exactly 1 attempt is made
       And the destination receives the header "X-Order" with the value "order-71"
+
+    @REQ-PUB-005 @stated @time-retries
+    Scenario: The number of retries in the query counts
+      Given a destination that answers 503 once and then 200
+      And the message is allowed 1 retry by a query parameter
+      When the message is published
+      Then exactly 2 attempts are made
+
+    @REQ-PUB-005 @implied
+    Scenario: A failure callback is configured by the query
+      Given a destination that always answers 503
+      And the message is allowed 0 retries by a query parameter
+      And the message has a callback for its failure by a query parameter
+      When the message is published
+      Then exactly 1 attempt is made
+      And the callback for its failure is called
 
     @REQ-PUB-005 @REQ-PUB-010 @stated @time-delay
     Scenario: A delay is configured by the query
@@ -125,6 +176,47 @@ Feature: Publishing a message
       Then the destination receives the header "X-Order" with the value "order-74"
       And the destination receives the header "X-Customer" with the value "customer-9"
 
+    @REQ-PUB-006 @stated
+    Scenario: A header with the forward prefix is forwarded when the token is in the query
+      Given a destination
+      And the request carries the forward header "X-Order" with the value "order-62"
+      When a message is published with the token in the query only
+      Then the value "order-62" reaches the destination in a header
+
+    @REQ-PUB-006 @implied
+    Scenario: All values of a forwarded header arrive
+      Given a destination
+      And the request carries the forward header "X-Order" with the value "order-63"
+      And the request carries the forward header "X-Order" with the value "order-64"
+      When the message is published
+      Then the values "order-63" and "order-64" reach the destination in the header "X-Order"
+
+    @REQ-PUB-007 @stated @negative
+    Scenario Outline: With header forwarding set to false by a <place> a header stays behind
+      Given a destination
+      And the message forwards no other headers by a <place>
+      And the request carries the header "X-Order" with the value "order-65"
+      When the message is published
+      Then the value "order-65" does not reach the destination in a header
+
+      Examples: both places
+        | place           |
+        | header          |
+        | query parameter |
+
+    @REQ-PUB-007 @stated @negative
+    Scenario: The credential of the publisher stays behind
+      Given a destination
+      When a message is published with the token in the header only
+      Then the credential does not reach the destination
+
+    @REQ-PUB-007 @stated @negative
+    Scenario: A cookie stays behind
+      Given a destination
+      And the request carries the header "Cookie" with the value "session=order-66"
+      When the message is published
+      Then the value "session=order-66" does not reach the destination in a header
+
     @REQ-PUB-007 @stated @negative
     Scenario: A header without the prefix stays behind
       Given a destination
@@ -151,3 +243,30 @@ Feature: Publishing a message
       And the request carries the header "X-Order" with the value "order-77"
       When the message is published
       Then the destination receives the header "X-Order" with the value "order-77"
+
+    @REQ-PUB-008 @stated
+    Scenario: Headers of every name are forwarded when a header asks for it
+      Given a destination
+      And the message forwards all headers by a header
+      And the request carries the header "Shop-Signature" with the value "order-67"
+      When the message is published
+      Then the destination receives the header "Shop-Signature" with the value "order-67"
+
+    @REQ-PUB-008 @implied
+    Scenario: All values of a header are forwarded when a header asks for it
+      Given a destination
+      And the message forwards all headers by a header
+      And the request carries the header "X-Order" with the value "order-68"
+      And the request carries the header "X-Order" with the value "order-69"
+      When the message is published
+      Then the values "order-68" and "order-69" reach the destination in the header "X-Order"
+
+    @REQ-PUB-009 @stated
+    Scenario: Headers of every name are forwarded when a query parameter asks for it
+      Given a destination
+      And the message forwards all headers by a query parameter
+      And the request carries the header "Shop-Signature" with the value "order-70"
+      And the request carries the header "X-Event-Id" with the value "evt-5"
+      When the message is published
+      Then the destination receives the header "Shop-Signature" with the value "order-70"
+      And the destination receives the header "X-Event-Id" with the value "evt-5"

@@ -240,7 +240,9 @@ func (e *Endpoint) take(got *Received) Reply {
 	if respond != nil {
 		answer = respond(got)
 	}
-	got.Status.Store(int64(cmp.Or(answer.Status, http.StatusOK)))
+	if !answer.Reset { // what breaks is not answered
+		got.Status.Store(int64(cmp.Or(answer.Status, http.StatusOK)))
+	}
 	if e.Wake != nil {
 		e.Wake()
 	}

@@ -9,6 +9,7 @@ import (
 var goFiles = []string{
 	"cmd/understudy/logging.go",
 	"cmd/understudy/run.go",
+	"conformance/parallel.go",
 	"conformance/receiver/receiver.go",
 	"conformance/receiver/relay.go",
 	"conformance/receiver/tunnel.go",

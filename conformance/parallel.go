@@ -1,0 +1,109 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// parallelSteps do many things at once: a server that keeps one message or one
+// answer in a shared place mixes them up.
+var parallelSteps = []step{
+	{"Given", `(\d+) destinations`, (*scenario).manyDestinations},
+	{"When", `a message is published to each of them at once`, (*scenario).publishToEachAtOnce},
+	{"When", `(\d+) messages are published to the destination at once`, (*scenario).publishManyAtOnce},
+	{"When", `(\d+) messages are published to each group at once`, (*scenario).publishToGroupsAtOnce},
+	{"Then", `the destination receives each of the (\d+) messages`, (*scenario).receivesEachMessage},
+	{"Then", `the endpoints (".+") each receive the (\d+) messages of the (other )?group`, (*scenario).eachReceivesMessages},
+}
+
+// atOnce does something n times in parallel and gives the first error.
+func atOnce(n int, do func(i int) error) error {
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { errs[i] = do(i) })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err // a verdict has one reason
+		}
+	}
+	return nil
+}
+
+func (s *scenario) manyDestinations(n int) error {
+	for i := range n {
+		s.endpoint(fmt.Sprintf("destination %d", i))
+	}
+	return nil
+}
+
+// publishBody publishes without touching what the scenario prepared.
+func (s *scenario) publishBody(destination, body string) error {
+	a, err := s.do(ask{op: "publishMessage", vars: map[string]string{"destination": destination}, body: []byte(body), method: s.publishMethod()})
+	if err != nil {
+		return err
+	}
+	return a.accepted()
+}
+
+func (s *scenario) publishToEachAtOnce() error {
+	return atOnce(len(s.endpoints), func(i int) error { return s.publishBody(s.endpoints[i].URL, "message for "+s.endpoints[i].Name) })
+}
+
+func (s *scenario) publishManyAtOnce(n int) error {
+	url := s.endpoint(to).URL
+	return atOnce(n, func(i int) error { return s.publishBody(url, messageOf("the destination", i)) })
+}
+
+func (s *scenario) publishToGroupsAtOnce(n int) error {
+	return atOnce(2*n, func(i int) error {
+		group := s.group.name
+		if i%2 == 1 {
+			group = s.group.other
+		}
+		return s.publishBody(group, messageOf(group, i/2))
+	})
+}
+
+func messageOf(place string, i int) string { return fmt.Sprintf("message %d for %s", i, place) }
+
+// receivesAll waits until an endpoint has each of n messages, and demands that
+// it has no other.
+func (s *scenario) receivesAll(name, place string, n int) error {
+	e := s.endpoint(name)
+	return s.within(func() error {
+		var want, got []string
+		for i := range n {
+			want = append(want, messageOf(place, i))
+		}
+		for _, d := range e.Look() {
+			if body := string(d.Body); !slices.Contains(got, body) { // once more is legal
+				got = append(got, body)
+			}
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			return s.failure("the messages that came to "+name, fmt.Sprint(want), fmt.Sprint(got))
+		}
+		return nil
+	})
+}
+
+func (s *scenario) receivesEachMessage(n int) error { return s.receivesAll(to, "the destination", n) }
+
+func (s *scenario) eachReceivesMessages(endpoints string, n int, other string) error {
+	group := s.group.name
+	if other != "" {
+		group = s.group.other
+	}
+	for _, name := range quoted(endpoints) {
+		if err := s.receivesAll(name, group, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
