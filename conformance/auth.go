@@ -212,7 +212,7 @@ func (s *scenario) stranger() (target.Auth, error) {
 	mine, hidden, user, account := s.auth, s.hidden, s.user, s.clock.account
 	key := s.key
 	s.key += "o"
-	err := s.ownAccount("")
+	err := s.ownAccount("another-password")
 	other := s.auth
 	s.auth, s.user, s.clock.account, s.key = mine, user, account, key
 	s.hidden = append(hidden, string(other.Bearer), string(other.Basic.Password))

@@ -70,6 +70,14 @@ Feature: Publishing to a URL group
       When a message is published to the group
       Then the endpoint "alpha" is tried exactly once
 
+    @REQ-RTY-001 @stated @time-retries
+    Scenario: A delivery to an endpoint of a group is tried again
+      Given a URL group with the endpoints "alpha" and "beta"
+      And the endpoint "alpha" answers 503 once and then 200
+      And the message is allowed 1 retry by a header
+      When a message is published to the group
+      Then the endpoint "alpha" is tried exactly twice
+
     @REQ-PUB-006 @stated
     Scenario: A header with the forward prefix reaches every endpoint
       Given a URL group with the endpoints "alpha" and "beta"

@@ -34,14 +34,6 @@ Feature: Retrying a delivery
       When the message is published
       Then exactly 2 attempts are made
 
-    @REQ-RTY-001 @stated @time-retries
-    Scenario: A delivery to an endpoint of a group is tried again
-      Given a URL group with the endpoints "alpha" and "beta"
-      And the endpoint "alpha" answers 503 once and then 200
-      And the message is allowed 1 retry by a header
-      When a message is published to the group
-      Then the endpoint "alpha" is tried exactly twice
-
     @REQ-RTY-002 @stated @time-retries
     Scenario Outline: A message that is allowed <retries> retries is tried <attempts> times and no more
       Given a destination that always answers 503
