@@ -21,8 +21,8 @@ const (
 	binMethodPaths = `/(?:get|post|put|patch|delete)`
 )
 
-// EchoHosts are the public hosts that clients' own tests publish to (measured
-// facts, row 15): those that answer the status in their path, an echo of
+// EchoHosts are the public hosts that clients' own tests publish to (wire.md,
+// "What the published suites assert"): those that answer the status in their path, an echo of
 // requests, one that catches them, and the example hosts, which fail slowly.
 var EchoHosts = echoHosts()
 

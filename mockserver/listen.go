@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
@@ -214,7 +213,16 @@ func (s *Server) env(w *world) []EnvVar {
 // returning errors.
 type TestServer struct {
 	*Server
-	t testing.TB
+	t TB
+}
+
+// TB is what a TestServer needs of a test. *testing.T has it; the package does
+// not import testing, so that no program that embeds the server does.
+type TB interface {
+	Helper()
+	Cleanup(do func())
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
 }
 
 // testLimit is the real time that a helper of a test may take.
@@ -222,7 +230,7 @@ const testLimit = 30 * time.Second
 
 // RunT starts a stand-in for one test: a port of its own, a manual clock. It is
 // closed by t.Cleanup, and fails the test if an answer broke the document.
-func RunT(t testing.TB, cfg ...Config) *TestServer {
+func RunT(t TB, cfg ...Config) *TestServer {
 	t.Helper()
 	c := Config{}
 	if len(cfg) > 0 {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
@@ -247,8 +246,7 @@ func hostPlugin(_ context.Context, config []byte, upstream string) (string, func
 		return "", nil, err
 	}
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(address) }}
-	host := httptest.NewServer(limit(proxy))
-	return host.URL, host.Close, nil
+	return serveOnLoopback(limit(proxy))
 }
 
 // quietLog keeps what a judged stand-in logs out of the report.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"sync"
@@ -71,4 +73,16 @@ func exitCode(ended *os.ProcessState) int {
 		return 128 + int(status.Signal())
 	}
 	return ended.ExitCode()
+}
+
+// serveOnLoopback serves a handler on a free port until stop is called.
+func serveOnLoopback(h http.Handler) (url string, stop func(), err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: stopLimit}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(l) }) // ends with stop
+	return "http://" + l.Addr().String(), func() { _ = server.Close(); serving.Wait() }, nil
 }

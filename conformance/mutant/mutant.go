@@ -18,10 +18,11 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/understudy-mock/understudy/internal/recorder"
 )
 
 // Mutant is one broken implementation, or one latitude.
@@ -112,9 +113,8 @@ func compared(m matching, hit func(), next http.Handler, f func(w http.ResponseW
 			given = append(given, a)
 			a.write(w)
 		})
-		rec := httptest.NewRecorder()
-		f(rec, r, watched)
-		a := answer{rec.Code, rec.Header().Clone(), rec.Body.Bytes()}
+		rec := recorder.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f(w, r, watched) }), r)
+		a := answer{rec.Status, rec.Header(), rec.Body.Bytes()}
 		if len(seen) != 1 || seen[0] != asked || !a.equals(given[0]) {
 			hit()
 		}
@@ -151,9 +151,8 @@ type answer struct {
 
 // call asks the server and keeps its answer.
 func call(next http.Handler, r *http.Request) answer {
-	rec := httptest.NewRecorder()
-	next.ServeHTTP(rec, r)
-	return answer{rec.Code, rec.Header().Clone(), rec.Body.Bytes()}
+	rec := recorder.Serve(next, r)
+	return answer{rec.Status, rec.Header(), rec.Body.Bytes()}
 }
 
 // equals compares what a client can tell apart: JSON by its values.

@@ -11,10 +11,11 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/understudy-mock/understudy/internal/recorder"
 )
 
 // Relay stands on a public host for suites that nobody can reach: it hands the
@@ -228,11 +229,13 @@ func (c *relayClient) play(ctx context.Context, call *relayed) (a relayAnswerBod
 			a = relayAnswerBody{}
 		}
 	}()
-	q := httptest.NewRequestWithContext(ctx, call.Method, call.URI, bytes.NewReader(call.Body))
-	q.Header, q.Host = call.Header, call.Host
-	w := httptest.NewRecorder()
-	c.handler.ServeHTTP(w, q)
-	return relayAnswerBody{w.Code, w.Header(), w.Body.Bytes()}
+	q, err := http.NewRequestWithContext(ctx, call.Method, call.URI, bytes.NewReader(call.Body))
+	if err != nil {
+		return relayAnswerBody{}
+	}
+	q.Header, q.Host, q.RequestURI = call.Header, call.Host, call.URI // as a server has it
+	w := recorder.Serve(c.handler, q)
+	return relayAnswerBody{w.Status, w.Header(), w.Body.Bytes()}
 }
 
 func (c *relayClient) close() {

@@ -39,5 +39,6 @@ var allRules = []rule{
 	roomRule,
 	sizeRule,
 	statusRule,
+	testingRule,
 	wireRule,
 }

@@ -35,6 +35,7 @@ var importRules = []importRule{
 	{"features", []string{"spec", "engine", "mockserver", "conformance", "fixtures"}},
 	{"fixtures", []string{"engine", "mockserver", "conformance", "features"}},
 	{"internal/house", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"internal/recorder", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver", []string{"conformance", "features", "fixtures"}},
 	{"mockserver/kv", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/ratelimit", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/understudy-mock/understudy/internal/recorder"
 	"github.com/understudy-mock/understudy/spec/mask"
 	"github.com/understudy-mock/understudy/spec/route"
 )
@@ -91,15 +92,14 @@ func (a api) do(to any, r request) error {
 		asked.Header.Set("Content-Type", "application/json")
 	}
 	asked.Host, asked.RemoteAddr = "localhost", "127.0.0.1:0" // whoever may see the page may ask
-	answer := recorder{header: http.Header{}}
-	a.handler.ServeHTTP(&answer, asked)
-	if answer.status >= http.StatusBadRequest {
-		return answer.failure()
+	answer := recorder.Serve(a.handler, asked)
+	if answer.Status >= http.StatusBadRequest {
+		return refusalOf(answer)
 	}
-	if to == nil || answer.body.Len() == 0 {
+	if to == nil || answer.Body.Len() == 0 {
 		return nil
 	}
-	body := answer.body.Bytes()
+	body := answer.Body.Bytes()
 	if strings.HasPrefix(r.path, "as/") { // the interface itself shows its account's owner everything
 		body = mask.JSON(body)
 	}
@@ -109,26 +109,11 @@ func (a api) do(to any, r request) error {
 	return nil
 }
 
-// recorder is an answer that stays here.
-type recorder struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (r *recorder) Header() http.Header { return r.header }
-
-func (r *recorder) WriteHeader(status int) { r.status = cmp.Or(r.status, status) }
-
-func (r *recorder) Write(p []byte) (int, error) {
-	r.WriteHeader(http.StatusOK)
-	return r.body.Write(p)
-}
-
-func (r *recorder) failure() error {
+// refusalOf is a response that says no, as an error.
+func refusalOf(r *recorder.Recorder) error {
 	var said struct{ Error string }
-	if json.Unmarshal(r.body.Bytes(), &said) != nil || said.Error == "" {
-		said.Error = fmt.Sprintf("%d %s", r.status, http.StatusText(r.status))
+	if json.Unmarshal(r.Body.Bytes(), &said) != nil || said.Error == "" {
+		said.Error = fmt.Sprintf("%d %s", r.Status, http.StatusText(r.Status))
 	}
-	return &failure{r.status, said.Error}
+	return &failure{r.Status, said.Error}
 }

@@ -1,0 +1,46 @@
+// Package recorder keeps what a handler writes, for callers in the same process:
+//
+//	r := recorder.New()
+//	handler.ServeHTTP(r, request)
+//	fmt.Println(r.Status, r.Body.Len())
+package recorder
+
+import (
+	"bytes"
+	"cmp"
+	"net/http"
+)
+
+// Recorder is a response that stays in memory.
+type Recorder struct {
+	Status int // 200 unless the handler says another
+	Body   bytes.Buffer
+	header http.Header
+}
+
+// New returns a Recorder for one response.
+func New() *Recorder { return &Recorder{header: http.Header{}} }
+
+// Header is that of the response.
+func (r *Recorder) Header() http.Header { return r.header }
+
+// WriteHeader keeps the first final status.
+func (r *Recorder) WriteHeader(status int) {
+	if status >= http.StatusOK || status == http.StatusSwitchingProtocols {
+		r.Status = cmp.Or(r.Status, status)
+	}
+}
+
+// Write adds to the body.
+func (r *Recorder) Write(p []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	return r.Body.Write(p)
+}
+
+// Serve runs a handler and returns its response.
+func Serve(h http.Handler, q *http.Request) *Recorder {
+	r := New()
+	h.ServeHTTP(r, q)
+	r.WriteHeader(http.StatusOK)
+	return r
+}
