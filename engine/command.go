@@ -5,6 +5,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/engine/vector"
 )
 
 // change is a command: one thing that changes an account, and gives an R. It is
@@ -137,21 +140,21 @@ var commands = []kind{
 	command[cancelMessages]("cancelMessages"),
 	command[cancelRun]("cancelRun"),
 	command[cancelRuns]("cancelRuns"),
-	command[createSearchIndex]("createSearchIndex"),
+	command[changeSearch[search.CreateCommand]]("createSearchIndex"),
 	command[deleteDLQ]("deleteDLQ"),
 	command[deleteDLQs]("deleteDLQs"),
 	command[deleteGroup]("deleteGroup"),
 	command[deleteQueue]("deleteQueue"),
 	command[deleteSchedule]("deleteSchedule"),
-	command[deleteSearchIndex]("deleteSearchIndex"),
-	command[deleteVectorNamespace]("deleteVectorNamespace"),
-	command[deleteVectors]("deleteVectors"),
-	command[deleteVectorsWhere]("deleteVectorsWhere"),
-	command[endResumable]("endResumable"),
+	command[changeSearch[search.DeleteCommand]]("deleteSearchIndex"),
+	command[changeVectors[vector.Nothing, vector.DeleteNamespaceCommand]]("deleteVectorNamespace"),
+	command[changeVectors[int, vector.DeleteCommand]]("deleteVectors"),
+	command[changeVectors[int, vector.DeleteWhereCommand]]("deleteVectorsWhere"),
+	command[changeVectors[vector.Nothing, vector.EndCommand]]("endResumable"),
 	command[finishRun]("finishRun"),
 	command[Fixture]("fixture"),
 	command[hurry]("hurry"),
-	command[nextResumable]("nextResumable"),
+	command[changeVectors[vector.Further, vector.NextCommand]]("nextResumable"),
 	command[notify]("notify"),
 	command[notifyRun]("notifyRun"),
 	command[outcome]("outcome"),
@@ -163,14 +166,14 @@ var commands = []kind{
 	command[publishBatch]("publishBatch"),
 	command[putSchedule]("putSchedule"),
 	command[removeEndpoints]("removeEndpoints"),
-	command[renameSearchIndex]("renameSearchIndex"),
-	command[renameVectorNamespace]("renameVectorNamespace"),
+	command[changeSearch[search.RenameCommand]]("renameSearchIndex"),
+	command[changeVectors[bool, vector.RenameNamespaceCommand]]("renameVectorNamespace"),
 	command[repeatCallback]("repeatCallback"),
 	command[reset]("reset"),
 	command[resetClock]("resetClock"),
 	command[resetFlow]("resetFlow"),
-	command[resetSearchIndexTokens]("resetSearchIndexTokens"),
-	command[resetVectors]("resetVectors"),
+	command[changeSearch[search.ResetTokensCommand]]("resetSearchIndexTokens"),
+	command[changeVectors[vector.Nothing, vector.ResetCommand]]("resetVectors"),
 	command[restartAll]("restartAll"),
 	command[restartRun]("restartRun"),
 	command[restore]("restore"),
@@ -181,12 +184,12 @@ var commands = []kind{
 	command[retryDLQs]("retryDLQs"),
 	command[rotateKeys]("rotateKeys"),
 	command[setClock]("setClock"),
-	command[startResumable]("startResumable"),
+	command[changeVectors[vector.Started, vector.StartCommand]]("startResumable"),
 	command[tick]("tick"),
 	command[unpinFlow]("unpinFlow"),
 	command[updateGroup]("updateGroup"),
-	command[updateVector]("updateVector"),
+	command[changeVectors[bool, vector.UpdateCommand]]("updateVector"),
 	command[upsertQueue]("upsertQueue"),
-	command[upsertVectors]("upsertVectors"),
+	command[changeVectors[vector.Nothing, vector.UpsertCommand]]("upsertVectors"),
 	command[WaitRequest]("wait"),
 }

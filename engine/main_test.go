@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
@@ -71,6 +72,12 @@ func (w *world) send(r engine.PublishRequest) engine.Receipts {
 	receipts, err := w.Publish(r)
 	w.must(err)
 	return receipts
+}
+
+// upsert stores vectors.
+func (w *world) upsert(index, namespace string, vectors []vector.Vector) error {
+	_, err := engine.ChangeVectors(w.Account, index, vector.UpsertCommand{Namespace: namespace, Vectors: vectors})
+	return err
 }
 
 func (w *world) must(err error) {

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
@@ -67,8 +68,9 @@ func (w *world) clear() {
 	for _, q := range w.Queues() {
 		w.must(w.DeleteQueue(q.Name))
 	}
-	w.must(w.ResetVectors("v", "", true))
-	_, err := w.CancelRuns(engine.Filter{})
+	_, err := engine.ChangeVectors(w.Account, "v", vector.ResetCommand{All: true})
+	w.must(err)
+	_, err = w.CancelRuns(engine.Filter{})
 	w.must(err)
 	w.settle()
 	_, err = w.CancelMessages(engine.Filter{})

@@ -42,9 +42,6 @@ var reading = map[string]func(*world){
 			_, _ = w.Explain(id)
 		}
 	},
-	"FetchVectors": func(w *world) {
-		eachSpace(func(index, ns string) { _, _ = w.FetchVectors(index, ns, []string{"id1"}, "id") })
-	},
 	"FlowKey": func(w *world) {
 		for _, l := range limits {
 			_, _ = w.FlowKey(l.Key)
@@ -66,14 +63,8 @@ var reading = map[string]func(*world){
 	"Now":      func(w *world) { w.Now() },
 	"Observed": func(w *world) { w.Observed() },
 	"Overview": func(w *world) { w.Overview() },
-	"QueryVectors": func(w *world) {
-		eachSpace(func(index, ns string) {
-			_, _ = w.QueryVectors(index, ns, vector.Query{Values: []float32{1, 2}, TopK: 3})
-		})
-	},
-	"Queue":        func(w *world) { _, _ = w.Queue("q1"); _, _ = w.Queue("none") },
-	"Queues":       func(w *world) { w.Queues() },
-	"RangeVectors": func(w *world) { eachSpace(func(index, ns string) { _, _, _ = w.RangeVectors(index, ns, "", 0, 10) }) },
+	"Queue":    func(w *world) { _, _ = w.Queue("q1"); _, _ = w.Queue("none") },
+	"Queues":   func(w *world) { w.Queues() },
 	"Run": func(w *world) {
 		for _, id := range someRuns {
 			_, _ = w.Run(id)
@@ -85,10 +76,18 @@ var reading = map[string]func(*world){
 			_, _ = w.RunTrace(id)
 		}
 	},
-	"RunViews":      func(w *world) { _, _ = w.RunViews(engine.Filter{}) },
-	"Schedule":      func(w *world) { _, _ = w.Schedule("s0") },
-	"Schedules":     func(w *world) { w.Schedules() },
-	"SearchIndex":   func(w *world) { _, _ = w.SearchIndex("none") },
+	"RunViews":  func(w *world) { _, _ = w.RunViews(engine.Filter{}) },
+	"Schedule":  func(w *world) { _, _ = w.Schedule("s0") },
+	"Schedules": func(w *world) { w.Schedules() },
+	"ReadVectors": func(w *world) {
+		eachSpace(func(index, ns string) {
+			_, _ = engine.ReadVectors(w.Account, index, vector.InfoRead{})
+			_, _ = engine.ReadVectors(w.Account, index, vector.NamespacesRead{})
+			_, _ = engine.ReadVectors(w.Account, index, vector.FetchRead{Namespace: ns, IDs: []string{"id1"}, Prefix: "id"})
+			_, _ = engine.ReadVectors(w.Account, index, vector.RangeRead{Namespace: ns, Limit: 10})
+			_, _ = engine.ReadVectors(w.Account, index, vector.QueryRead{Namespace: ns, Query: vector.Query{Values: []float32{1, 2}, TopK: 3}})
+		})
+	},
 	"SearchIndexes": func(w *world) { w.SearchIndexes() },
 	"Settle":        func(w *world) { _ = w.Settle(context.Background()) }, // nothing runs
 	"Snapshot":      func(w *world) { w.Snapshot() },
@@ -103,19 +102,15 @@ var reading = map[string]func(*world){
 			_, _ = w.Trace(m.ID)
 		}
 	},
-	"Usage":            func(w *world) { _, _ = w.Usage("") },
-	"VectorInfo":       func(w *world) { eachSpace(func(index, _ string) { _, _ = w.VectorInfo(index) }) },
-	"VectorNamespaces": func(w *world) { eachSpace(func(index, _ string) { _, _ = w.VectorNamespaces(index) }) },
-	"Waiters":          func(w *world) { w.Waiters("e0") },
+	"Usage":   func(w *world) { _, _ = w.Usage("") },
+	"Waiters": func(w *world) { w.Waiters("e0") },
 }
 
-var writing = strings.Fields(`AddEndpoints AddFixture Advance AdvanceUntil Cancel CancelCallback CancelMessages CancelRun CancelRuns Close
-	CreateSearchIndex DeleteDLQ DeleteDLQs DeleteGroup DeleteQueue DeleteSchedule DeleteSearchIndex DeleteVectorNamespace
-	DeleteVectors DeleteVectorsWhere EndResumable FinishRun Forget Hurry NextResumable Notify NotifyRun PauseFlow PauseQueue
-	PauseSchedule PinFlow Publish PublishBatch PutSchedule RemoveEndpoints RenameSearchIndex RenameVectorNamespace RepeatCallback
-	Reset ResetClock ResetFlow ResetSearchIndexTokens ResetVectors Restart RestartAll Restore Resume ResumeFlow ResumeQueue
-	ResumeSchedule RetryDLQ RetryDLQs RotateKeys SetClock StartResumable UnpinFlow UpdateGroup UpdateVector
-	UpsertQueue UpsertVectors Wait`)
+var writing = strings.Fields(`AddEndpoints AddFixture Advance AdvanceUntil Cancel CancelCallback CancelMessages CancelRun CancelRuns Close DeleteDLQ
+	DeleteDLQs DeleteGroup DeleteQueue DeleteSchedule FinishRun Forget Hurry Notify NotifyRun PauseFlow PauseQueue
+	PauseSchedule PinFlow Publish PublishBatch PutSchedule RemoveEndpoints RepeatCallback Reset ResetClock ResetFlow
+	Restart RestartAll Restore Resume ResumeFlow ResumeQueue ResumeSchedule RetryDLQ RetryDLQs RotateKeys SetClock
+	UnpinFlow UpdateGroup UpsertQueue Wait`)
 
 var someRuns = []string{"run0", "run1", "run2", "run3", "none"}
 
@@ -178,17 +173,17 @@ func TestVectorsAreReadyAtTheirTime(t *testing.T) {
 	t.Parallel()
 	w := setup(t, stored)
 	count := func() vector.Count {
-		info, err := w.VectorInfo("v")
+		info, err := engine.ReadVectors(w.Account, "v", vector.InfoRead{})
 		w.must(err)
 		return info.Count
 	}
 	one := func(id string) []vector.Vector {
 		return []vector.Vector{{ID: id, Values: []float32{1, 2}, Metadata: json.RawMessage(`{}`)}}
 	}
-	w.must(w.UpsertVectors("v", "", one("a")))
+	w.must(w.upsert("v", "", one("a")))
 	w.advance(30 * time.Second)
-	w.must(w.UpsertVectors("v", "", one("b")))
-	w.must(w.UpsertVectors("v", "", one("b")))
+	w.must(w.upsert("v", "", one("b")))
+	w.must(w.upsert("v", "", one("b")))
 	if got := count(); got != (vector.Count{Pending: 2}) {
 		t.Errorf("after 30 s: %+v", got)
 	}
@@ -196,7 +191,7 @@ func TestVectorsAreReadyAtTheirTime(t *testing.T) {
 	if got := count(); got != (vector.Count{Ready: 1, Pending: 1}) {
 		t.Errorf("after 60 s: %+v", got)
 	}
-	_, err := w.DeleteVectors("v", "", []string{"b"}, "")
+	_, err := engine.ChangeVectors(w.Account, "v", vector.DeleteCommand{IDs: []string{"b"}})
 	w.must(err)
 	if got := count(); got != (vector.Count{Ready: 1}) {
 		t.Errorf("after a deletion: %+v", got)

@@ -49,7 +49,7 @@ var refusals = map[string]func(*world) error{
 		return err
 	},
 	"vectors of two dimensions": func(w *world) error {
-		return w.UpsertVectors("unused", "new", []vector.Vector{{ID: "a", Values: []float32{1}}, {ID: "b", Values: []float32{1, 2}}})
+		return w.upsert("unused", "new", []vector.Vector{{ID: "a", Values: []float32{1}}, {ID: "b", Values: []float32{1, 2}}})
 	},
 	"a wait that is no step": func(w *world) error {
 		return w.Wait(engine.WaitRequest{RunID: "run0", EventID: "e", Step: []byte("no step")})
@@ -94,10 +94,10 @@ func TestARefusedCommandChangesNothing(t *testing.T) {
 func TestVectorsBeyondTheBoundLeaveTheDimensionOpen(t *testing.T) {
 	t.Parallel()
 	w := setup(t, stored, func(c *engine.Config) { c.Memory = &engine.Memory{MaxWork: 1} })
-	if err := w.UpsertVectors("v", "", []vector.Vector{{ID: "a", Values: []float32{1, 2}}}); !errors.Is(err, engine.ErrFull) {
+	if err := w.upsert("v", "", []vector.Vector{{ID: "a", Values: []float32{1, 2}}}); !errors.Is(err, engine.ErrFull) {
 		t.Fatalf("upsert: %v, want ErrFull", err)
 	}
-	if info, err := w.VectorInfo("v"); err != nil || info.Dimension != 0 {
+	if info, err := engine.ReadVectors(w.Account, "v", vector.InfoRead{}); err != nil || info.Dimension != 0 {
 		t.Errorf("dimension %d (%v), want 0", info.Dimension, err)
 	}
 }

@@ -102,10 +102,10 @@ func (w *world) later(c command) error {
 		_, err := w.CancelMessages(engine.Filter{Count: c.B%3 + 1})
 		return err
 	case 2:
-		return w.UpsertVectors("v", fmt.Sprint("ns", c.B%2), []vector.Vector{
+		return w.upsert("v", fmt.Sprint("ns", c.B%2), []vector.Vector{
 			{ID: fmt.Sprint("id", c.C), Values: []float32{0.1, float32(c.B)}, Metadata: json.RawMessage(`{ "a" : 1 }`)}})
 	case 3:
-		_, err := w.CreateSearchIndex(search.Index{Name: "s", Region: "r", Type: "t"})
+		_, err := engine.ChangeSearch(w.Account, search.CreateCommand{Index: search.Index{Name: "s", Region: "r", Type: "t"}})
 		return err
 	case 4:
 		return w.CancelRun(fmt.Sprint("run", c.B%4))
@@ -167,7 +167,7 @@ func (w *world) everything() map[string]any {
 	w.t.Helper()
 	usage, err := w.Usage("1h")
 	w.must(err)
-	info, err := w.VectorInfo("v")
+	info, err := engine.ReadVectors(w.Account, "v", vector.InfoRead{})
 	w.must(err)
 	runs := walk(w.t, engine.Filter{}, w.RunViews)
 	for i := range runs {
@@ -197,7 +197,7 @@ func (w *world) everything() map[string]any {
 	return map[string]any{
 		"overview": overview, "messages": messages,
 		"events": events, "dlq": ids, "runs": runs, "flow": w.FlowKeys(), "queues": w.Queues(), "groups": w.Groups(), "usage": usage,
-		"search": w.SearchIndexes(), "vectors": info, "waiters": w.Waiters("e0"), "keys": current + next, "now": w.Now(), "due": due, "timers": timers, "cursor": page.Cursor,
+		"search": w.SearchIndexes().List(), "vectors": info, "waiters": w.Waiters("e0"), "keys": current + next, "now": w.Now(), "due": due, "timers": timers, "cursor": page.Cursor,
 	}
 }
 

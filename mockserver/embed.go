@@ -47,7 +47,7 @@ func (s *Server) embed(c *call, text *string, vectors bool) (vector.Vector, erro
 	case text == nil:
 		return v, response.Invalid("body /data: missing: must be a string")
 	}
-	info, err := c.account.VectorInfo(c.index)
+	info, err := engine.ReadVectors(c.account, c.index, vector.InfoRead{})
 	if err != nil {
 		return v, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
@@ -30,14 +31,14 @@ func (s *Server) startResumableQuery(c *call) (response.Response, error) {
 	if idle <= 0 || idle > longestMaxIdle {
 		return response.Response{}, response.Invalid(fmt.Sprintf("body /maxIdle: invalid value %g: must be a number of seconds above 0, at most %d", idle, longestMaxIdle))
 	}
-	id, found, err := c.account.StartResumable(c.index, c.namespace(), vector.ResumableQuery{
+	started, err := engine.ChangeVectors(c.account, c.index, vector.StartCommand{Namespace: c.namespace(), Query: vector.ResumableQuery{
 		Query: query, MaxIdle: time.Duration(idle * float64(time.Second)),
 		Parts: vector.Parts{Vector: q.IncludeVectors, Metadata: q.IncludeMetadata, Data: q.IncludeData},
-	})
+	}})
 	if err != nil {
 		return response.Response{}, err
 	}
-	return result(map[string]any{"uuid": id, "scores": q.scored(found)}), nil
+	return result(map[string]any{"uuid": started.ID, "scores": q.scored(started.First)}), nil
 }
 
 // resumption is the body of the later calls of a resumable query.
@@ -54,9 +55,9 @@ func (s *Server) nextResumableQuery(c *call) (response.Response, error) {
 	if body.AdditionalK == nil || *body.AdditionalK < 1 {
 		return response.Response{}, response.Invalid("body /additionalK: must be an integer from 1")
 	}
-	found, parts, err := c.account.NextResumable(c.index, body.UUID, *body.AdditionalK)
-	q := selection{IncludeVectors: parts.Vector, IncludeMetadata: parts.Metadata, IncludeData: parts.Data}
-	return result(q.scored(found)), err
+	more, err := engine.ChangeVectors(c.account, c.index, vector.NextCommand{ID: body.UUID, Count: *body.AdditionalK})
+	q := selection{IncludeVectors: more.Parts.Vector, IncludeMetadata: more.Parts.Metadata, IncludeData: more.Parts.Data}
+	return result(q.scored(more.Results)), err
 }
 
 func (s *Server) endResumableQuery(c *call) (response.Response, error) {
@@ -64,5 +65,6 @@ func (s *Server) endResumableQuery(c *call) (response.Response, error) {
 	if err := unmarshal(c.body, &body); err != nil {
 		return response.Response{}, err
 	}
-	return result("Success"), c.account.EndResumable(c.index, body.UUID)
+	_, err := engine.ChangeVectors(c.account, c.index, vector.EndCommand{ID: body.UUID})
+	return result("Success"), err
 }

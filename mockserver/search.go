@@ -3,6 +3,7 @@ package mockserver
 import (
 	"encoding/json"
 
+	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -25,12 +26,12 @@ func (s *Server) createSearchIndex(c *call) (response.Response, error) {
 	if err := json.Unmarshal(c.body, &body); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
-	index, err := c.account.CreateSearchIndex(search.Index{Name: body.Name, Region: string(body.Region), Type: string(body.Type)})
+	index, err := engine.ChangeSearch(c.account, search.CreateCommand{Index: search.Index{Name: body.Name, Region: string(body.Region), Type: string(body.Type)}})
 	return response.Response{Body: s.searchBody(c, index)}, err
 }
 
 func (s *Server) listSearchIndexes(c *call) (response.Response, error) {
-	indexes := c.account.SearchIndexes()
+	indexes := c.account.SearchIndexes().List()
 	list := make([]api.SearchIndex, len(indexes))
 	for i, index := range indexes {
 		list[i] = s.searchBody(c, index)
@@ -39,7 +40,7 @@ func (s *Server) listSearchIndexes(c *call) (response.Response, error) {
 }
 
 func (s *Server) getSearchIndex(c *call) (response.Response, error) {
-	index, err := c.account.SearchIndex(c.vars["id"])
+	index, err := c.account.SearchIndexes().Get(c.vars["id"])
 	return response.Response{Body: s.searchBody(c, index)}, err
 }
 
@@ -48,15 +49,18 @@ func (s *Server) renameSearchIndex(c *call) (response.Response, error) {
 	if err := json.Unmarshal(c.body, &body); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
-	return done, c.account.RenameSearchIndex(c.vars["id"], body.Name)
+	_, err := engine.ChangeSearch(c.account, search.RenameCommand{ID: c.vars["id"], Name: body.Name})
+	return done, err
 }
 
 func (s *Server) resetSearchIndexTokens(c *call) (response.Response, error) {
-	return done, c.account.ResetSearchIndexTokens(c.vars["id"])
+	_, err := engine.ChangeSearch(c.account, search.ResetTokensCommand{ID: c.vars["id"]})
+	return done, err
 }
 
 func (s *Server) deleteSearchIndex(c *call) (response.Response, error) {
-	return done, c.account.DeleteSearchIndex(c.vars["id"])
+	_, err := engine.ChangeSearch(c.account, search.DeleteCommand{ID: c.vars["id"]})
+	return done, err
 }
 
 func (s *Server) searchBody(c *call, i search.Index) api.SearchIndex {

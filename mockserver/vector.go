@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
@@ -58,7 +59,7 @@ func vectorHandlers() map[string]handler {
 func result(v any) response.Response { return response.Response{Body: map[string]any{"result": v}} }
 
 func (s *Server) getVectorInfo(c *call) (response.Response, error) {
-	info, err := c.account.VectorInfo(c.index)
+	info, err := engine.ReadVectors(c.account, c.index, vector.InfoRead{})
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -96,7 +97,8 @@ func (s *Server) upsertVectors(c *call) (response.Response, error) {
 	for i := range list {
 		vectors[i] = list[i].vector()
 	}
-	return result("Success"), c.account.UpsertVectors(c.index, c.namespace(), vectors)
+	_, err = engine.ChangeVectors(c.account, c.index, vector.UpsertCommand{Namespace: c.namespace(), Vectors: vectors})
+	return result("Success"), err
 }
 
 // upsertVectorData stores texts with the vectors that are made of them.
@@ -117,7 +119,8 @@ func (s *Server) upsertVectorData(c *call) (response.Response, error) {
 		vectors[i] = list[i].vector()
 		vectors[i].Values, vectors[i].Sparse = embedded.Values, embedded.Sparse
 	}
-	return result("Success"), c.account.UpsertVectors(c.index, c.namespace(), vectors)
+	_, err = engine.ChangeVectors(c.account, c.index, vector.UpsertCommand{Namespace: c.namespace(), Vectors: vectors})
+	return result("Success"), err
 }
 
 func (s *Server) updateVector(c *call) (response.Response, error) {
@@ -132,15 +135,15 @@ func (s *Server) updateVector(c *call) (response.Response, error) {
 	if err := oneOf("metadataUpdateMode", body.Mode, []string{"OVERWRITE", "PATCH"}); err != nil {
 		return response.Response{}, err
 	}
-	vector := body.vector()
-	if s.cfg.Embed != "" && body.Data != nil && vector.Values == nil && vector.Sparse == nil { // an index with a model makes the vector of the new text
+	changed := body.vector()
+	if s.cfg.Embed != "" && body.Data != nil && changed.Values == nil && changed.Sparse == nil { // an index with a model makes the vector of the new text
 		embedded, err := s.embed(c, body.Data, false)
 		if err != nil {
 			return response.Response{}, err
 		}
-		vector.Values, vector.Sparse = embedded.Values, embedded.Sparse
+		changed.Values, changed.Sparse = embedded.Values, embedded.Sparse
 	}
-	updated, err := c.account.UpdateVector(c.index, c.namespace(), vector, body.Mode == "PATCH")
+	updated, err := engine.ChangeVectors(c.account, c.index, vector.UpdateCommand{Namespace: c.namespace(), Vector: changed, Patch: body.Mode == "PATCH"})
 	n := 0
 	if updated {
 		n = 1
@@ -234,10 +237,10 @@ func (s *Server) deleteVectors(c *call) (response.Response, error) {
 		if err != nil {
 			return response.Response{}, err
 		}
-		n, err := c.account.DeleteVectorsWhere(c.index, c.namespace(), filter)
+		n, err := engine.ChangeVectors(c.account, c.index, vector.DeleteWhereCommand{Namespace: c.namespace(), Filter: filter})
 		return result(map[string]int{"deleted": n}), err
 	}
-	n, err := c.account.DeleteVectors(c.index, c.namespace(), q.ids(), q.Prefix)
+	n, err := engine.ChangeVectors(c.account, c.index, vector.DeleteCommand{Namespace: c.namespace(), IDs: q.ids(), Prefix: q.Prefix})
 	return result(map[string]int{"deleted": n}), err
 }
 
@@ -252,7 +255,7 @@ func (s *Server) fetchVectors(c *call) (response.Response, error) {
 	if len(q.IDs) > 0 && q.Prefix != "" {
 		return response.Response{}, response.Invalid("Only one of ids or prefix must be provided.")
 	}
-	found, err := c.account.FetchVectors(c.index, c.namespace(), q.ids(), q.Prefix)
+	found, err := engine.ReadVectors(c.account, c.index, vector.FetchRead{Namespace: c.namespace(), IDs: q.ids(), Prefix: q.Prefix})
 	list := make([]any, 0, len(found))
 	for _, v := range found[:min(len(found), max(maxPrefix, len(q.IDs)))] {
 		if v == nil {
@@ -298,7 +301,7 @@ func (s *Server) queryVectors(c *call) (response.Response, error) {
 		if err != nil {
 			return response.Response{}, err
 		}
-		found, err := c.account.QueryVectors(c.index, c.namespace(), query)
+		found, err := engine.ReadVectors(c.account, c.index, vector.QueryRead{Namespace: c.namespace(), Query: query})
 		if err != nil {
 			return response.Response{}, err
 		}
@@ -364,38 +367,40 @@ func (s *Server) rangeVectors(c *call) (response.Response, error) {
 	if q.Limit == 0 {
 		q.Limit = maxPrefix
 	}
-	page, next, err := c.account.RangeVectors(c.index, c.namespace(), q.Prefix, from, q.Limit)
-	list := make([]any, len(page))
-	for i, v := range page {
+	page, err := engine.ReadVectors(c.account, c.index, vector.RangeRead{Namespace: c.namespace(), Prefix: q.Prefix, From: from, Limit: q.Limit})
+	list := make([]any, len(page.Vectors))
+	for i, v := range page.Vectors {
 		list[i] = q.shown(v)
 	}
 	cursor := ""
-	if next >= 0 {
-		cursor = strconv.Itoa(next)
+	if page.Next >= 0 {
+		cursor = strconv.Itoa(page.Next)
 	}
 	return result(map[string]any{"nextCursor": cursor, "vectors": list}), err
 }
 
 func (s *Server) randomVector(c *call) (response.Response, error) {
-	page, _, err := c.account.RangeVectors(c.index, c.namespace(), "", 0, 1)
-	if err != nil || len(page) == 0 {
+	page, err := engine.ReadVectors(c.account, c.index, vector.RangeRead{Namespace: c.namespace(), Limit: 1})
+	if err != nil || len(page.Vectors) == 0 {
 		return result(nil), err
 	}
 	q := selection{IncludeVectors: true, IncludeMetadata: true, IncludeData: true}
-	return result(q.shown(page[0])), nil
+	return result(q.shown(page.Vectors[0])), nil
 }
 
 func (s *Server) resetVectors(c *call) (response.Response, error) {
-	return result("Success"), c.account.ResetVectors(c.index, c.namespace(), c.flag("all", false))
+	_, err := engine.ChangeVectors(c.account, c.index, vector.ResetCommand{Namespace: c.namespace(), All: c.flag("all", false)})
+	return result("Success"), err
 }
 
 func (s *Server) listVectorNamespaces(c *call) (response.Response, error) {
-	names, err := c.account.VectorNamespaces(c.index)
+	names, err := engine.ReadVectors(c.account, c.index, vector.NamespacesRead{})
 	return result(names), err
 }
 
 func (s *Server) deleteVectorNamespace(c *call) (response.Response, error) {
-	return result("Success"), c.account.DeleteVectorNamespace(c.index, c.namespace())
+	_, err := engine.ChangeVectors(c.account, c.index, vector.DeleteNamespaceCommand{Namespace: c.namespace()})
+	return result("Success"), err
 }
 
 func (s *Server) renameVectorNamespace(c *call) (response.Response, error) {
@@ -407,6 +412,6 @@ func (s *Server) renameVectorNamespace(c *call) (response.Response, error) {
 	if err := unmarshal(c.body, &body); err != nil {
 		return response.Response{}, err
 	}
-	renamed, err := c.account.RenameVectorNamespace(c.index, body.Namespace, body.NewNamespace, body.DeleteExisting)
+	renamed, err := engine.ChangeVectors(c.account, c.index, vector.RenameNamespaceCommand{From: body.Namespace, To: body.NewNamespace, Replace: body.DeleteExisting})
 	return result(map[string]bool{"renamed": renamed}), err
 }

@@ -58,42 +58,38 @@ func (all Indexes) List() []Index {
 }
 
 // Get is one index.
-func (all Indexes) Get(id string) (Index, error) {
-	x, err := all.find(id)
-	if err != nil {
-		return Index{}, err
-	}
-	return *x, nil
-}
+func (all Indexes) Get(id string) (Index, error) { return all.change(id, func(*Index) {}) }
 
-func (all Indexes) find(id string) (*Index, error) {
-	if x := all[id]; x != nil {
-		return x, nil
+// Clone is a copy that nothing changes.
+func (all Indexes) Clone() Indexes {
+	out := make(Indexes, len(all))
+	for id, x := range all {
+		one := *x
+		out[id] = &one
 	}
-	return nil, fmt.Errorf("search index %q: not found; it may have been deleted: %w", id, refusal.NotFound)
+	return out
 }
 
 // Rename changes the name of an index.
-func (all Indexes) Rename(id, name string) error {
-	x, err := all.find(id)
-	if err == nil {
-		x.Name = name
-	}
-	return err
+func (all Indexes) Rename(id, name string) (Index, error) {
+	return all.change(id, func(x *Index) { x.Name = name })
 }
 
 // ResetTokens draws new tokens for an index.
-func (all Indexes) ResetTokens(id string, draw NewID) error {
-	x, err := all.find(id)
-	if err == nil {
-		x.drawTokens(draw)
-	}
-	return err
+func (all Indexes) ResetTokens(id string, draw NewID) (Index, error) {
+	return all.change(id, func(x *Index) { x.drawTokens(draw) })
 }
 
 // Delete removes an index for good ("Delete a search index").
-func (all Indexes) Delete(id string) error {
-	_, err := all.find(id)
-	delete(all, id)
-	return err
+func (all Indexes) Delete(id string) (Index, error) {
+	return all.change(id, func(*Index) { delete(all, id) })
+}
+
+func (all Indexes) change(id string, change func(*Index)) (Index, error) {
+	x := all[id]
+	if x == nil {
+		return Index{}, fmt.Errorf("search index %q: not found; it may have been deleted: %w", id, refusal.NotFound)
+	}
+	change(x)
+	return *x, nil
 }

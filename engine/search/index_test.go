@@ -48,7 +48,7 @@ func TestAnIndexThatWasReadIsACopy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := all.Rename("a", "pages"); err != nil {
+	if _, err := all.Rename("a", "pages"); err != nil {
 		t.Fatal(err)
 	}
 	if got.Name != "docs" {
