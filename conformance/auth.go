@@ -50,10 +50,10 @@ var homes = map[string]struct{ profile, area string }{
 func (s *scenario) claimed(op string) error {
 	home, claims := homes[op], s.suite.cfg.Target.Profiles
 	if len(claims) > 0 && !slices.Contains(claims, home.profile) {
-		return &inconclusive{report.NotApplicable, "", "the target does not claim the profile " + home.profile}
+		return &inconclusive{verdict: report.NotApplicable, detail: "the target does not claim the profile " + home.profile}
 	}
 	if why := s.suite.absent[home.area]; why != "" {
-		return &inconclusive{report.NotApplicable, "", why}
+		return &inconclusive{verdict: report.NotApplicable, detail: why}
 	}
 	return nil
 }

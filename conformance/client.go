@@ -2,10 +2,10 @@ package conformance
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -34,6 +34,7 @@ type ask struct {
 	raw    string // appended to the path as it is
 	auth   string // instead of the operation's: none, query, or a scheme
 	token  string // instead of the target's
+	aside  bool   // not what the scenario is about: of a workflow endpoint, or a sentinel
 }
 
 // names are those of a request that may have the brand's prefix.
@@ -47,6 +48,7 @@ func (q ask) names() []string {
 
 // answer is what came back, in neutral names.
 type answer struct {
+	op       *spec.Operation
 	exchange int // index in the scenario's exchanges
 	status   int
 	header   http.Header
@@ -65,9 +67,6 @@ func (s *scenario) do(q ask) (*answer, error) {
 		return nil, harness("", "no operation %q in the document", q.op)
 	}
 	if err := s.suite.needsBrand(q.names()...); err != nil {
-		return nil, err
-	}
-	if err := s.suite.pace.wait(s.ctx, s.suite.cfg.Target.Limits.RPS); err != nil {
 		return nil, err
 	}
 	if err := s.suite.spend(op); err != nil {
@@ -104,64 +103,88 @@ func (s *scenario) do(q ask) (*answer, error) {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	request.Header.Set("User-Agent", fmt.Sprintf("understudy/%s (run %s; %s)", Version, s.suite.id, strings.Join(s.result.Requirements, " ")))
-	s.authorize(request, op, q)
-	return s.send(request, q.body, op)
+	if err := s.authorize(request, op, q); err != nil {
+		return nil, err
+	}
+	a, err := s.send(request, q.body, op)
+	if err == nil && !q.aside {
+		s.latest = a.exchange
+	}
+	return a, err
+}
+
+// credential is a way to sign in: its key in the target file, and its value.
+type credential struct{ key, value string }
+
+// credential is that of a scheme of the document.
+func (s *scenario) credential(scheme string) credential {
+	basic := s.auth.Basic
+	switch scheme {
+	case "bearer", "query":
+		return credential{"auth.bearer", string(s.auth.Bearer)}
+	case "vectorBearer":
+		return credential{"auth.vector_bearer", string(s.auth.VectorBearer)}
+	case "basic":
+		if basic.Username == "" && basic.Password == "" {
+			return credential{"auth.basic", ""}
+		}
+		return credential{"auth.basic", string(basic.Username) + ":" + string(basic.Password)}
+	}
+	return credential{}
 }
 
 // authorize adds the credential of the operation's first scheme.
-func (s *scenario) authorize(r *http.Request, op *spec.Operation, q ask) {
+func (s *scenario) authorize(r *http.Request, op *spec.Operation, q ask) error {
 	scheme := q.auth
 	if scheme == "" && len(op.Security) > 0 {
 		scheme = op.Security[0]
 	}
-	token := q.token
+	own := s.credential(scheme)
+	if own.key == "" {
+		return nil
+	}
+	token := cmp.Or(q.token, own.value)
+	if token == "" {
+		return skip(report.CredentialMissing, "the target file has no target.%s, which %s needs", own.key, op.ID)
+	}
 	switch scheme {
-	case "bearer":
-		if token == "" {
-			token = string(s.auth.Bearer)
-		}
-		r.Header.Set("Authorization", "Bearer "+token)
-	case "vectorBearer":
-		if token == "" {
-			token = string(s.auth.VectorBearer)
-		}
-		r.Header.Set("Authorization", "Bearer "+token)
 	case "basic":
-		text := token
-		if text == "" {
-			text = string(s.auth.Basic.Username) + ":" + string(s.auth.Basic.Password)
-		}
-		r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(text)))
+		r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(token)))
 	case "query":
-		if token == "" {
-			token = string(s.auth.Bearer)
-		}
-		query := r.URL.Query()
-		query.Set(s.suite.dialect.TokenQuery, token)
 		if r.URL.RawQuery != "" {
 			r.URL.RawQuery += "&"
 		}
 		r.URL.RawQuery += s.suite.dialect.TokenQuery + "=" + url.QueryEscape(token)
+	default:
+		r.Header.Set("Authorization", "Bearer "+token)
 	}
+	return nil
 }
 
-// send makes the exchange, keeps it, and holds it to the document.
-func (s *scenario) send(r *http.Request, body []byte, op *spec.Operation) (*answer, error) {
+// exchange makes an exchange, keeps it, and holds it to the document.
+func (s *scenario) exchange(r *http.Request, body []byte, op *spec.Operation) (*answer, error) {
+	r.Body, r.ContentLength = http.NoBody, int64(len(body))
+	if len(body) > 0 {
+		r.Body = io.NopCloser(bytes.NewReader(body)) // anew, since it may be a repetition
+	}
+	if s.patience > 0 {
+		ctx, cancel := context.WithTimeout(r.Context(), s.patience)
+		defer cancel()
+		r = r.WithContext(ctx)
+	}
 	started := now()
 	x := report.Exchange{
 		Method: r.Method, URL: s.masked(r.URL.String()), Header: s.maskedHeader(r.Header), Body: s.maskedBody(body),
-		At: started.Sub(s.result.Started), Curl: s.curl(r, body),
+		At: started.Sub(s.result.Started),
 	}
+	x.Curl, x.Notes = s.curl(r, body)
 	if op != nil {
 		x.Operation = op.ID
 	}
 	response, err := s.suite.http.Do(r)
 	x.Took = since(started)
 	if err != nil {
-		if wrapped, ok := errors.AsType[*url.Error](err); ok {
-			err = wrapped.Err
-		}
-		x.Error = s.masked(err.Error())
+		x.Error = s.masked(plainError(err).Error())
 		return nil, &report.Failure{Message: "no answer from the target: " + x.Error, Exchange: s.keep(x)}
 	}
 	defer response.Body.Close()
@@ -171,13 +194,13 @@ func (s *scenario) send(r *http.Request, body []byte, op *spec.Operation) (*answ
 		return nil, &report.Failure{Message: "the answer broke off: " + x.Error, Exchange: s.keep(x)}
 	}
 	d := s.suite.dialect
-	a := &answer{status: response.StatusCode, header: d.NeutralHeader(response.Header), body: d.NeutralJSON(text), scenario: s}
+	a := &answer{op: op, status: response.StatusCode, header: d.NeutralHeader(response.Header), body: d.NeutralJSON(text), scenario: s}
 	decoder := json.NewDecoder(bytes.NewReader(a.body))
 	decoder.UseNumber()
 	if decoder.Decode(&a.json) != nil || decoder.Decode(new(any)) != io.EOF {
 		a.json = nil
 	}
-	x.Status, x.Answer, x.AnswerHdr = a.status, s.maskedBody(a.body), s.maskedHeader(a.header)
+	x.Status, x.Answer, x.AnswerHdr = a.status, s.maskedBody(text), s.maskedHeader(response.Header)
 	if op != nil {
 		for _, p := range op.CheckResponse(a.status, a.header, a.body) {
 			x.Problems = append(x.Problems, p.String())
@@ -245,33 +268,6 @@ func (s *scenario) maskedHeader(h http.Header) map[string][]string {
 
 // maskedBody is a body for a report.
 func (s *scenario) maskedBody(body []byte) string { return s.masked(clip(string(mask.JSON(body)))) }
-
-// curl repeats a request; the credential comes from the environment.
-func (s *scenario) curl(r *http.Request, body []byte) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "curl -sS -i -X %s %s", r.Method, shellQuoted(s.masked(r.URL.String())))
-	for name, values := range r.Header {
-		for _, v := range values {
-			switch {
-			case name == "User-Agent":
-			case name == "Authorization" && strings.HasPrefix(v, "Basic "):
-				b.WriteString(` -u "$TARGET_USERNAME:$TARGET_PASSWORD"`)
-			case name == "Authorization":
-				b.WriteString(` -H "Authorization: Bearer $TARGET_TOKEN"`)
-			case mask.Secret(name):
-				b.WriteString(" -H " + shellQuoted(name+": "+mask.Hidden))
-			default:
-				b.WriteString(" -H " + shellQuoted(name+": "+s.masked(v)))
-			}
-		}
-	}
-	if len(body) > 0 {
-		b.WriteString(" --data-binary " + shellQuoted(s.maskedBody(body)))
-	}
-	return b.String()
-}
-
-func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // clip shortens a text for a report.
 func clip(text string) string {

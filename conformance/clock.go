@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/report"
@@ -25,44 +25,14 @@ type clock struct {
 	timing  target.Timing
 	offset  time.Duration          // of the target's clock, as its answers say; 0 below what the target file allows
 	arrived func() <-chan struct{} // closed when a delivery comes
-}
-
-// pace keeps requests apart, so that a target is not asked more often in a second
-// than it wants to be ("limits.rps" of the target file).
-type pace struct {
-	mu   sync.Mutex
-	next time.Time // when the next request may go
-}
-
-// reserve takes the next turn, and says how long it is away.
-func (p *pace) reserve(at time.Time, rps float64) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.next.Before(at) {
-		p.next = at
-	}
-	wait := p.next.Sub(at)
-	p.next = p.next.Add(time.Duration(float64(time.Second) / rps))
-	return wait
-}
-
-// wait lets a request go when it is its turn; 0 stands for no limit.
-func (p *pace) wait(ctx context.Context, rps float64) error {
-	if rps <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(p.reserve(now(), rps))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("limits.rps: %w", context.Cause(ctx))
-	}
+	waited  func() time.Duration   // how long the target has made requests wait; nil: never
 }
 
 // now is the time of the world.
 func now() time.Time { return time.Now() }
+
+// timerOf is a timer of the world.
+func timerOf(d time.Duration) *time.Timer { return time.NewTimer(d) }
 
 // since is the time of the world that has passed.
 func since(t time.Time) time.Duration { return time.Since(t) }
@@ -83,19 +53,20 @@ func (c *clock) eventually(ctx context.Context, budget time.Duration, check func
 			if err := c.pass(ctx, d); err != nil {
 				return err
 			}
-			if err = check(); err == nil {
-				return nil
+			if err = check(); err == nil || final(err) {
+				return err
 			}
 		}
 		return err
 	}
+	held := c.held()
 	deadline := now().Add(c.scaled(budget))
 	wait := c.timing.Poll.First
 	for {
 		arrived := c.arrived()
 		err := check()
-		left := time.Until(deadline)
-		if err == nil || left <= 0 {
+		left := time.Until(deadline) + c.held() - held
+		if err == nil || final(err) || left <= 0 {
 			return err
 		}
 		timer := time.NewTimer(min(wait, left))
@@ -109,6 +80,25 @@ func (c *clock) eventually(ctx context.Context, budget time.Duration, check func
 			wait = min(time.Duration(float64(wait)*c.timing.Poll.Factor), c.timing.Poll.Max)
 		}
 	}
+}
+
+// held is how long the target has made requests wait so far.
+func (c *clock) held() time.Duration {
+	if c.waited == nil {
+		return 0
+	}
+	return c.waited()
+}
+
+// final reports whether an error stays whatever the target does later: a missing
+// operation, or something that is no verdict on the target.
+func final(err error) bool {
+	var i *inconclusive
+	if errors.As(err, &i) {
+		return i.reason != report.PrerequisiteFailed && i.reason != report.TriggerNotObserved
+	}
+	var missing *missingOperation
+	return errors.As(err, &missing)
 }
 
 // pass lets d go by; with a driver everything that it causes has happened then.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -89,11 +90,15 @@ func (s *scenario) run(name string, d target.Driver, vars map[string]string, hea
 	maps.Copy(r.Header, s.suite.dialect.BrandHeader(header.Clone()))
 	a, err := s.send(r, body, nil)
 	if err != nil {
-		return nil, harness(report.DriverFailed, "driver %s: %v", name, err)
+		var i *inconclusive
+		if errors.As(err, &i) {
+			i.detail = "driver " + name + ": " + i.detail
+		}
+		return nil, err
 	}
 	s.looked(a.exchange)
 	if !a.ok() {
-		return a, harness(report.DriverFailed, "driver %s: %s %s answered %d: %s", name, method, s.masked(r.URL.String()), a.status, s.maskedBody(a.body))
+		return a, skip(report.DriverFailed, "driver %s: %s %s answered %d: %s", name, method, s.masked(r.URL.String()), a.status, s.maskedBody(a.body))
 	}
 	return a, nil
 }
@@ -147,6 +152,9 @@ func (s *scenario) execute(name string, d target.Driver, vars map[string]string)
 	if len(d.Command) == 0 {
 		return nil, harness(report.DriverFailed, "driver %s: no command", name)
 	}
+	if err := s.paced(); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(s.ctx, driverLimit)
 	defer cancel()
 	args := make([]string, len(d.Command))
@@ -160,9 +168,14 @@ func (s *scenario) execute(name string, d target.Driver, vars map[string]string)
 	var out, errs bytes.Buffer
 	c := exec.CommandContext(ctx, args[0], args[1:]...)
 	c.Stdout, c.Stderr = &out, &errs
+	c.WaitDelay = time.Second // what it has started may hold its output open
 	if err := c.Run(); err != nil {
-		failed := harness(report.DriverFailed, "driver %s: %s: %v: %s", name, args[0], err, s.masked(clip(strings.TrimSpace(errs.String()))))
-		if c.ProcessState != nil && c.ProcessState.ExitCode() == 1 {
+		exit := (*exec.ExitError)(nil)
+		if !errors.As(err, &exit) { // it could not be run at all
+			return nil, harness(report.DriverFailed, "driver %s: %s: %v", name, args[0], err)
+		}
+		failed := skip(report.DriverFailed, "driver %s: %s: %v: %s", name, args[0], err, s.masked(clip(strings.TrimSpace(errs.String()))))
+		if exit.ExitCode() == 1 {
 			return &answer{status: http.StatusNotFound, scenario: s, exchange: -1}, failed
 		}
 		return nil, failed

@@ -213,6 +213,7 @@ func (p *peer) submit(items []batchItem) receiver.Reply {
 
 // tell sends a request of the protocol and turns its answer into ours.
 func (p *peer) tell(q ask) receiver.Reply {
+	q.aside = true
 	a, err := p.scenario.do(q)
 	if err != nil {
 		return receiver.Reply{Status: http.StatusBadGateway, Body: err.Error()}

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -31,16 +34,7 @@ var probes = []struct {
 // lets us in. What does not exist there is named by area, with the reason; that
 // is no fault unless the target claims it.
 func (st *suite) preflight(ctx context.Context) (absent map[string]string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, probeLimit)
-	defer cancel()
-	err = st.receiver.Reach(ctx, st.http)
-	for n := 0; err != nil && st.receiver.Tunneled() && n < 8; n++ { // a tunnel may name its URL before it works
-		c := clock{}
-		if c.wait(ctx, time.Second) == nil {
-			err = st.receiver.Reach(ctx, st.http)
-		}
-	}
-	if err != nil {
+	if err := st.reached(ctx); err != nil {
 		return nil, fmt.Errorf("receiver %s cannot be reached: %w; is receiver.public_url right, and does a firewall stand before it?", st.receiver.Public, err)
 	}
 	s, err := st.begin(ctx, &picked{})
@@ -50,15 +44,18 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 	if err != nil {
 		return nil, err
 	}
+	s.patience = probeLimit
 	absent = map[string]string{}
-	answered, refused := 0, ""
+	refused := map[string]string{} // credential -> what refused it; "": it was let in
 	for _, probe := range probes {
 		op := st.doc.Operation(probe.op)
 		if op == nil {
 			continue
 		}
 		a, err := s.probe(ctx, op)
-		if err != nil {
+		if i := (*inconclusive)(nil); errors.As(err, &i) && i.reason == report.CredentialMissing {
+			continue // the scenarios that need it will say so
+		} else if err != nil {
 			return nil, err
 		}
 		if a != nil {
@@ -69,19 +66,91 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 			continue
 		case a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed || a.status == http.StatusNotImplemented:
 			absent[probe.area] = fmt.Sprintf("%s %s answered %d: the target does not have it", op.Method, op.Path, a.status)
-		case a.status == http.StatusUnauthorized || a.status == http.StatusForbidden:
-			refused = fmt.Sprintf("%s %s answered %d: are the credentials right?", op.Method, op.Path, a.status)
-		case a.ok():
-			answered++
+		case op.Security != nil:
+			s.tried(refused, op, a)
 		}
 	}
-	if answered == 0 && refused != "" {
-		return nil, fmt.Errorf("the target lets nobody in: %s", refused)
+	if err := s.tryStore(refused); err != nil {
+		return nil, err
+	}
+	if err := st.canary(s, refused); err != nil {
+		return nil, err
+	}
+	var no []string
+	for _, key := range slices.Sorted(maps.Keys(refused)) {
+		if refused[key] != "" {
+			no = append(no, fmt.Sprintf("target.%s (%s)", key, refused[key]))
+		}
+	}
+	if len(no) > 0 {
+		return nil, fmt.Errorf("the target refuses %s: are the credentials right?", strings.Join(no, ", "))
 	}
 	if len(st.cfg.Target.Profiles) > 0 || len(st.cfg.Profiles) > 0 {
 		absent = map[string]string{} // what is claimed is judged
 	}
-	return absent, st.canary(s)
+	return absent, nil
+}
+
+// reached finds out whether the receiver has the public address that the target
+// will be given.
+func (st *suite) reached(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	err := st.receiver.Reach(ctx, st.http)
+	for n := 0; err != nil && st.receiver.Tunneled() && n < 8; n++ { // a tunnel may name its URL before it works
+		if (&clock{}).wait(ctx, time.Second) == nil {
+			err = st.receiver.Reach(ctx, st.http)
+		}
+	}
+	return err
+}
+
+// tryStore tries the credential of the rate-limit plugin's store: with a wrong one
+// every scenario about limits would fail.
+func (s *scenario) tryStore(refused map[string]string) error {
+	address, token := s.urls.KV, string(s.auth.KVBearer)
+	if address == "" || token == "" {
+		return nil
+	}
+	r, err := http.NewRequestWithContext(s.ctx, http.MethodPost, address, http.NoBody)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/json")
+	a, err := s.send(r, []byte(`["PING"]`), nil)
+	if err != nil {
+		return fmt.Errorf("%s does not answer: %w", address, plainDetail(err))
+	}
+	if a.status == http.StatusUnauthorized || a.status == http.StatusForbidden {
+		refused["auth.kv_bearer"] = fmt.Sprintf("POST %s answered %d", address, a.status)
+	}
+	return nil
+}
+
+// plainDetail is what went wrong, without the reason that a report gives beside it.
+func plainDetail(err error) error {
+	var i *inconclusive
+	if errors.As(err, &i) {
+		return errors.New(i.detail)
+	}
+	return err
+}
+
+// tried records what came of a credential. One operation that lets it in is
+// enough: what others make of it is for the scenarios.
+func (s *scenario) tried(refused map[string]string, op *spec.Operation, a *answer) {
+	key := s.credential(op.Security[0]).key
+	if claims := s.suite.cfg.Target.Profiles; key != "auth.bearer" && len(claims) > 0 && !slices.Contains(claims, homes[op.ID].profile) {
+		return // nobody will use it
+	}
+	before, seen := refused[key]
+	switch no := a.status == http.StatusUnauthorized || a.status == http.StatusForbidden; {
+	case a.ok():
+		refused[key] = ""
+	case no && (!seen || before != ""):
+		refused[key] = fmt.Sprintf("%s %s answered %d", op.Method, op.Path, a.status)
+	}
 }
 
 // measureOffset learns from the Date of an answer how far the target's clock is
@@ -114,10 +183,13 @@ func (s *scenario) probe(ctx context.Context, op *spec.Operation) (*answer, erro
 	}
 	a, err := s.do(q)
 	if err != nil {
+		if i := (*inconclusive)(nil); errors.As(err, &i) && i.reason == report.CredentialMissing {
+			return nil, err
+		}
 		if why := spec.WrongSchemeOf(ctx, host, err); why != "" {
 			return nil, errors.New(why)
 		}
-		return nil, fmt.Errorf("%s does not answer: %w", host, err)
+		return nil, fmt.Errorf("%s does not answer: %w", host, plainDetail(err))
 	}
 	if why := spec.WrongScheme(host, string(a.body)); a.status == http.StatusBadRequest && why != "" {
 		return nil, errors.New(why)
@@ -159,19 +231,20 @@ func shaped(op *spec.Operation, a *answer) bool {
 
 // canary publishes to the receiver and waits: when nothing comes, no scenario
 // with a destination could say anything.
-func (st *suite) canary(s *scenario) error {
+func (st *suite) canary(s *scenario, refused map[string]string) error {
 	if st.cfg.SkipCanary {
 		return nil
 	}
 	e := s.endpoint("canary")
 	defer e.End()
 	op := st.doc.Operation("publishMessage")
-	s.ctx = context.WithoutCancel(s.ctx)
 	a, err := s.do(ask{op: op.ID, vars: map[string]string{"destination": e.URL}, method: s.publishMethod(), header: st.brandProbe(), body: []byte("canary")})
-	if err != nil {
-		return fmt.Errorf("publish: %w", err)
+	if i := (*inconclusive)(nil); errors.As(err, &i) && i.reason == report.CredentialMissing {
+		return nil // the scenarios will say so
+	} else if err != nil {
+		return fmt.Errorf("publish: %w", plainDetail(err))
 	}
-	if !a.ok() {
+	if s.tried(refused, op, a); !a.ok() {
 		st.findBrand(nil)
 		return nil // the scenarios will say what is wrong with it
 	}

@@ -279,11 +279,7 @@ func (s *scenario) one(name string) (*receiver.Received, error) {
 
 // failure is one about what came to the receiver.
 func (s *scenario) failure(message, want, got string) error {
-	exchange := s.last()
-	if s.asked != nil {
-		exchange = s.asked.exchange
-	}
-	return &report.Failure{Message: message, Want: want, Got: clip(got), Exchange: exchange}
+	return &report.Failure{Message: message, Want: want, Got: clip(got), Exchange: s.judged()}
 }
 
 func (s *scenario) arrives() error {

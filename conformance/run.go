@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -307,8 +308,9 @@ func unless(err error) error {
 	if err == nil {
 		return nil
 	}
-	if f, ok := err.(*report.Failure); ok { //nolint:errorlint // as it was made
-		return skip(report.PrerequisiteFailed, "%s", f.Error())
+	var f *report.Failure
+	if i := (*inconclusive)(nil); !errors.As(err, &i) && errors.As(err, &f) {
+		return &inconclusive{verdict: report.Inconclusive, reason: report.PrerequisiteFailed, detail: f.Error(), failure: f}
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,13 +30,17 @@ type scenario struct {
 	hidden []string // further secrets
 	urls   target.URLs
 	user   string // id of the messaging user
-	clock  clock
-	limit  context.CancelFunc
+
+	patience time.Duration // how long one answer may take; 0: as long as the scenario
+	clock    clock
+	limit    context.CancelFunc
 
 	endpoints []*receiver.Endpoint
 	named     map[string]*receiver.Endpoint
 	asked     *answer      // the last request that a When step made
 	unlooked  map[int]bool // exchanges that no step has judged
+	latest    int          // the last exchange that a step made
+	before    int          // the last exchange before the step that runs
 
 	publish  publishing
 	group    grouping
@@ -125,21 +130,26 @@ type inconclusive struct {
 	verdict report.Verdict // Inconclusive, NotApplicable or HarnessError
 	reason  report.Reason
 	detail  string
+	failure *report.Failure // what was seen, if that is the evidence
+	cause   error           // nil unless something else went wrong first
 }
 
 func (i *inconclusive) Error() string { return string(i.reason) + ": " + i.detail }
+
+// Unwrap gives what went wrong first.
+func (i *inconclusive) Unwrap() error { return i.cause }
 
 // Is makes it godog's skip.
 func (i *inconclusive) Is(target error) bool { return target == godog.ErrSkip }
 
 // skip says why a scenario cannot judge the target.
 func skip(reason report.Reason, format string, args ...any) error {
-	return &inconclusive{report.Inconclusive, reason, fmt.Sprintf(format, args...)}
+	return &inconclusive{verdict: report.Inconclusive, reason: reason, detail: fmt.Sprintf(format, args...)}
 }
 
 // harness says that the suite or a driver is at fault, not the target.
 func harness(reason report.Reason, format string, args ...any) error {
-	return &inconclusive{report.HarnessError, reason, fmt.Sprintf(format, args...)}
+	return &inconclusive{verdict: report.HarnessError, reason: reason, detail: fmt.Sprintf(format, args...)}
 }
 
 // begin prepares a scenario: credentials, addresses and a clock; where a clock is
@@ -149,12 +159,12 @@ func (st *suite) begin(ctx context.Context, p *picked) (*scenario, error) {
 	t := &st.cfg.Target
 	s := &scenario{
 		suite: st, key: fmt.Sprintf("%s%d", st.id, st.number.Add(1)), limit: cancel, auth: t.Target.Auth, urls: t.Target.URLs.Filled(),
-		user: string(t.Fixtures.StatsUserID), named: map[string]*receiver.Endpoint{}, unlooked: map[int]bool{}, arrived: make(chan struct{}),
+		user: string(t.Fixtures.StatsUserID), latest: -1, before: -1, named: map[string]*receiver.Endpoint{}, unlooked: map[int]bool{}, arrived: make(chan struct{}),
 	}
 	s.result = p.result
 	s.result.Started = now()
 	s.ctx = context.WithValue(ctx, scenarioKey{}, s)
-	s.clock = clock{http: st.http, timing: t.Timing, arrived: s.arrivals, offset: st.offset}
+	s.clock = clock{http: st.http, timing: t.Timing, arrived: s.arrivals, offset: st.offset, waited: st.pace.waited}
 	if driver, ok := t.Drivers["clock"]; ok && driver.Kind == "control" {
 		var err error
 		if s.clock.control, err = s.expand(driver.URL, nil, nil); err == nil {
@@ -220,7 +230,7 @@ func (s *scenario) finish() {
 	for _, e := range s.endpoints {
 		for _, got := range e.Deliveries() {
 			s.result.Deliveries = append(s.result.Deliveries, report.Delivery{
-				Endpoint: e.Name, Method: got.Method, Path: s.masked(got.Path), Header: s.maskedHeader(got.Header),
+				Endpoint: e.Name, Method: got.Method, Path: s.masked(got.Path), Header: s.maskedHeader(got.Wire),
 				Body: s.maskedBody(got.Body), Answered: int(got.Status.Load()), At: got.At.Sub(s.result.Started),
 			})
 		}
@@ -282,6 +292,18 @@ func (s *scenario) last() int {
 	return len(s.result.Exchanges) - 1
 }
 
+// judged is the exchange that a failure is about: the last that the step itself
+// made, else the last request that the scenario is about.
+func (s *scenario) judged() int {
+	switch {
+	case s.latest > s.before:
+		return s.latest
+	case s.asked != nil:
+		return s.asked.exchange
+	}
+	return s.last()
+}
+
 // looked says that a step has judged an exchange.
 func (s *scenario) looked(i int) {
 	s.mu.Lock()
@@ -341,7 +363,7 @@ func (s *scenario) afterRun(check func() error) error {
 func (s *scenario) absent(check func() error) error {
 	e := s.endpoint(fmt.Sprintf("sentinel %d", len(s.endpoints)))
 	started := now()
-	a, err := s.do(ask{op: "publishMessage", vars: map[string]string{"destination": e.URL}, method: s.publishMethod(), body: []byte("sentinel")})
+	a, err := s.do(ask{op: "publishMessage", vars: map[string]string{"destination": e.URL}, method: s.publishMethod(), body: []byte("sentinel"), aside: true})
 	if err != nil {
 		return err
 	}
@@ -382,7 +404,27 @@ func (a *answer) accepted() error {
 	if a.ok() {
 		return nil
 	}
-	return &report.Failure{Message: "the request was refused", Want: "a 2xx status", Got: fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)), Exchange: a.exchange}
+	f := &report.Failure{Message: "the request was refused", Want: "a 2xx status", Got: fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)), Exchange: a.exchange}
+	if a.missing() {
+		return &missingOperation{f}
+	}
+	return f
+}
+
+// missingOperation is the failure of an operation that is not where the document
+// has it. Waiting changes nothing about it.
+type missingOperation struct{ *report.Failure }
+
+// Unwrap gives the failure.
+func (m *missingOperation) Unwrap() error { return m.Failure }
+
+// missing reports whether an answer says that the operation is not there: its
+// path names nothing that might come later.
+func (a *answer) missing() bool {
+	if a.op == nil || a.op.ID != "getUsageStatistics" && strings.Contains(a.op.Path, "{") {
+		return false
+	}
+	return a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed || a.status == http.StatusNotImplemented
 }
 
 // refused is nil for anything but a 2xx.

@@ -32,6 +32,55 @@ type Listed struct {
 	Basis                         spec.Basis
 }
 
+// selection is what less than all that the target claims was asked for.
+func (c *Config) selection() []string {
+	var words []string
+	add := func(name string, values []string) {
+		if len(values) > 0 {
+			words = append(words, name+" "+strings.Join(values, ", "))
+		}
+	}
+	claims := c.Target.Profiles
+	if len(claims) == 0 {
+		claims = target.ProfileNames
+	}
+	if len(c.Profiles) > 0 && slices.ContainsFunc(claims, func(p string) bool { return !slices.Contains(c.Profiles, p) && p != "EXT" }) {
+		add("profile", c.Profiles)
+	}
+	if len(c.Basis) > 0 && !(slices.Contains(c.Basis, spec.Stated) && slices.Contains(c.Basis, spec.Implied)) {
+		words = append(words, fmt.Sprintf("basis %v", c.Basis))
+	}
+	add("area", c.Areas)
+	add("requirement", c.Requirements)
+	add("scenario", c.Names)
+	if c.Tags != "" {
+		add("tags", []string{c.Tags})
+	}
+	return words
+}
+
+// flags are what changes how results are judged or made.
+func (c *Config) flags() []string {
+	var words []string
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"--strict", c.Strict}, {"--accept-partial", c.Accept}, {fmt.Sprintf("--concurrency %d", c.Concurrency), c.Concurrency > 0},
+	} {
+		if f.set {
+			words = append(words, f.name)
+		}
+	}
+	for _, b := range c.Basis {
+		words = append(words, "--basis "+string(b))
+	}
+	for _, p := range c.Profiles {
+		words = append(words, "--profile "+p)
+	}
+	return words
+}
+
 // List is every scenario that a configuration picks.
 func List(cfg Config) ([]Listed, error) {
 	selection, err := choose(cfg)
@@ -80,6 +129,7 @@ func choose(cfg Config) ([]picked, error) {
 			}
 			if len(cfg.Names) > 0 && !slices.Contains(cfg.Names, p.result.Name) ||
 				len(cfg.Requirements) > 0 && !overlap(cfg.Requirements, p.result.Requirements) ||
+				len(cfg.Areas) > 0 && !slices.Contains(cfg.Areas, p.area) ||
 				len(profiles) > 0 && !overlap(profiles, p.result.Profiles) ||
 				!slices.Contains(bases, p.result.Basis) || !wanted(p.result.Tags) {
 				continue

@@ -1,13 +1,16 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +38,7 @@ type Config struct {
 	Strict       bool         // an implied requirement that does not hold fails
 	Accept       bool         // a partial result is no failure
 	Tags         string       // boolean expression over tags
+	Areas        []string     // only scenarios of these: publish, dlq ...
 	Requirements []string     // only scenarios of these
 	Names        []string     // only these scenarios
 	Concurrency  int          // 0: that of the target file
@@ -79,13 +83,18 @@ type suite struct {
 
 	leftovers func() (map[string][]any, error) // of a failed run, by section of bindings.fields; made when first asked for
 
+	receiverOnce sync.Once
+	receiverURLs *regexp.Regexp
+
+	ctx  context.Context         // of the run: its cause says why it ended early
+	stop context.CancelCauseFunc // ends the run
+
 	mu           sync.Mutex
 	picked       map[string]*picked // by key of a pickle
 	total        int
 	results      []report.Result
 	running      []string
 	observations map[string][]string
-	exhausted    string
 	gap          time.Duration     // the longest time between two attempts that was measured
 	absent       map[string]string // areas that the target lacks, and how that was seen; set before the first scenario
 }
@@ -132,13 +141,17 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 	}
 	defer st.receiver.Close()
 	started := now()
-	absent, err := st.preflight(ctx)
+	st.ctx, st.stop = context.WithCancelCause(ctx)
+	defer st.stop(nil)
+	absent, err := st.preflight(st.ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
 	}
 	st.absent = absent
-	ctx, cancel := context.WithTimeoutCause(ctx, cfg.Target.Limits.Wall, errWall)
+	wall := cfg.Target.Limits.Wall
+	ctx, cancel := context.WithTimeoutCause(st.ctx, wall, &exhausted{"limits.wall: " + wall.String()})
 	defer cancel()
+	st.ctx = ctx
 	for i := range selection {
 		p := &selection[i]
 		if reason, gone := absent[p.area]; gone {
@@ -154,6 +167,7 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 			return nil, err
 		}
 	}
+	st.cut(selection)
 	report := st.report(ctx, selection)
 	report.Started, report.Duration = started, since(started)
 	report.Apply(expected, started)
@@ -161,8 +175,22 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 	return report, nil
 }
 
-// errWall is why a run ended at its limit.
-var errWall = errors.New("limits.wall")
+// cut gives the scenarios that the end of the run came before their result.
+func (st *suite) cut(selection []picked) {
+	cause := st.over()
+	if cause == nil {
+		return
+	}
+	why := cutOff(cause)
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for i := range selection {
+		if p := &selection[i]; st.picked[p.key] == p && !p.done {
+			p.result.Verdict, p.result.Reason, p.result.Detail = why.verdict, why.reason, why.detail
+			st.results = append(st.results, p.result)
+		}
+	}
+}
 
 // pass runs the scenarios that are serial, or those that are not.
 func (st *suite) pass(ctx context.Context, serial bool) error {
@@ -218,6 +246,12 @@ func (st *suite) hooks(sc *godog.ScenarioContext, serial bool) {
 		s.note(err)
 		return s.ctx, err
 	})
+	sc.StepContext().Before(func(ctx context.Context, _ *godog.Step) (context.Context, error) {
+		if s := of(ctx); s != nil {
+			s.before = s.last()
+		}
+		return ctx, nil
+	})
 	sc.StepContext().After(func(ctx context.Context, pickle *godog.Step, status godog.StepResultStatus, err error) (context.Context, error) {
 		if s := of(ctx); s != nil {
 			s.stepped(pickle.Text, status, err)
@@ -263,13 +297,16 @@ func (s *scenario) note(err error) {
 	}
 	var f *report.Failure
 	var i *inconclusive
+	if cause := s.suite.over(); cause != nil && !errors.As(err, &i) {
+		err = cutOff(cause) // what the end of the run interrupts fails for that reason only
+	}
 	switch {
 	case errors.As(err, &i):
-		r.Verdict, r.Reason, r.Detail = i.verdict, i.reason, i.detail
+		r.Verdict, r.Reason, r.Detail, r.Failure = i.verdict, i.reason, i.detail, i.failure
 	case errors.As(err, &f):
 		r.Verdict, r.Failure, r.Detail = report.Fail, f, err.Error()
 	default:
-		r.Verdict, r.Failure, r.Detail = report.Fail, &report.Failure{Message: err.Error(), Exchange: len(r.Exchanges) - 1}, err.Error()
+		r.Verdict, r.Failure, r.Detail = report.Fail, &report.Failure{Message: err.Error(), Exchange: s.judged()}, err.Error()
 	}
 	if r.Verdict == report.Fail {
 		switch r.Basis {
@@ -291,7 +328,9 @@ func (st *suite) ended(key string, s *scenario) {
 	}
 	if s.result.Failure != nil {
 		f := s.result.Failure
-		f.Message, f.Got, s.result.Detail = s.masked(f.Message), s.masked(f.Got), s.masked(s.result.Detail)
+		for _, text := range []*string{&f.Message, &f.Want, &f.Got, &s.result.Detail} { // in the names that the target uses
+			*text = s.masked(string(st.dialect.BrandText([]byte(*text))))
+		}
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -324,10 +363,11 @@ func (st *suite) spend(op *spec.Operation) error {
 		{"max_messages", &st.messages, limits.MaxMessages, op.Tag == "publish"},
 	} {
 		if l.about && l.count.Add(1) > int64(l.most) && l.most > 0 {
-			st.mu.Lock()
-			st.exhausted = fmt.Sprintf("limits.%s: %d", l.name, l.most)
-			st.mu.Unlock()
-			return skip(report.BudgetExhausted, "limits.%s: %d (before %s)", l.name, l.most, op.ID)
+			cause := &exhausted{fmt.Sprintf("limits.%s: %d", l.name, l.most)}
+			if st.stop != nil {
+				st.stop(cause)
+			}
+			return cutOff(cause)
 		}
 	}
 	return nil
@@ -374,15 +414,25 @@ func (st *suite) report(ctx context.Context, selection []picked) *report.Report 
 		mode = "clock driver"
 	}
 	r := &report.Report{
-		Suite: Version, Revision: t.Spec, Run: st.id, Results: st.results, Observations: st.observations, Exhausted: st.exhausted,
+		Suite: Version, Commit: commit(), Claimed: t.Profiles, Selection: st.cfg.selection(), Flags: st.cfg.flags(), TargetFile: t.Masked(), Bindings: t.Bindings.ByName(), Revision: t.Spec, Run: st.id, Results: st.results, Observations: st.observations,
 		Target: report.Target{Name: t.Target.Name, Version: t.Target.Version, URLs: t.Target.URLs.ByName(), Mode: mode, Receiver: t.Receiver.Mode},
 		Strict: st.cfg.Strict, AcceptPartial: st.cfg.Accept,
 	}
-	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errWall):
-		r.Exhausted = "limits.wall: " + t.Limits.Wall.String()
-	case cause != nil:
-		r.Interrupted = true
+	if cause := context.Cause(ctx); cause != nil {
+		switch why := cutOff(cause); why.reason {
+		case report.BudgetExhausted:
+			r.Exhausted = cause.Error()
+		case report.TargetUnreachable:
+			r.Unreachable = cause.Error()
+		default:
+			r.Interrupted = true
+		}
+	}
+	if register, err := spec.LoadRequirements(); err == nil {
+		r.Document, r.Revision = register.Document.SHA256, cmp.Or(r.Revision, register.Revision)
+	}
+	if len(t.Profiles) == 0 {
+		r.Absent = slices.Sorted(maps.Keys(st.absent))
 	}
 	var profiles []string
 	for i := range selection {

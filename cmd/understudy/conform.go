@@ -34,6 +34,7 @@ type ConformCmd struct {
 	Basis         []spec.Basis `enum:"stated,implied,open,extension" help:"Which requirements: stated, implied, open, extension. Default: stated and implied."`
 	Strict        bool         `help:"An implied requirement that does not hold fails."`
 	Tags          string       `placeholder:"EXPR" help:"Only scenarios whose tags fit, such as '@area-dlq and not @time-long'."`
+	Area          []string     `placeholder:"AREA" help:"Only scenarios of these areas: auth, dlq, publish and so on."`
 	Requirement   []string     `placeholder:"ID" help:"Only scenarios of these requirements."`
 	Scenario      []string     `sep:"none" placeholder:"NAME" help:"Only the scenarios with these names."`
 	AcceptPartial bool         `help:"Exit 0 although something could not be judged."`
@@ -116,7 +117,7 @@ func (c *ConformCmd) writeCoverage(w io.Writer, judged *report.Report) error {
 func (c *ConformCmd) config() (conformance.Config, func(), error) {
 	cfg := conformance.Config{
 		Profiles: c.Profile, Basis: c.Basis, Strict: c.Strict, Accept: c.AcceptPartial, Tags: c.Tags,
-		Requirements: c.Requirement, Names: c.Scenario, Concurrency: c.Concurrency,
+		Areas: c.Area, Requirements: c.Requirement, Names: c.Scenario, Concurrency: c.Concurrency,
 	}
 	nothing := func() {}
 	if c.Target != "" {

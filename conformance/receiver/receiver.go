@@ -81,8 +81,9 @@ type Endpoint struct {
 
 // received is one delivery, whole.
 type Received struct {
-	Method, Path string // what followed the endpoint's url, with query
-	Header       http.Header
+	Method, Path string      // what followed the endpoint's url, with query
+	Header       http.Header // in neutral names
+	Wire         http.Header // as it came
 	Body         []byte
 	Status       atomic.Int64 // answered
 	At           time.Time
@@ -200,7 +201,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 	header := e.dialect.NeutralHeader(q.Header.Clone())
 	header.Set("Host", q.Host)
-	got := &Received{Method: q.Method, Path: path, Header: header, Body: body, At: now()}
+	got := &Received{Method: q.Method, Path: path, Header: header, Wire: q.Header, Body: body, At: now()}
 	answer := e.take(got)
 	if answer.Hold != nil {
 		select {

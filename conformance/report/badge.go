@@ -4,6 +4,7 @@ import (
 	_ "embed" // the template
 	"html/template"
 	"io"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -24,9 +25,10 @@ func badgeWidth(text string) int { return 7*utf8.RuneCountInString(text) + 12 }
 
 // writeBadge writes the verdict as an SVG image for a README.
 func writeBadge(w io.Writer, r *Report) error {
-	text := r.verdictWords()
-	color := badgeColors[r.ExitCode()]
-	if color == "" {
+	text := r.Verdict()
+	_, code := r.verdict() // whatever is accepted, only conformant is green
+	color := badgeColors[code]
+	if color == "" || code == ExitConformant && !strings.HasPrefix(text, "conformant") {
 		color = "#59636e"
 	}
 	left, right := badgeWidth(badgeLabel), badgeWidth(text)

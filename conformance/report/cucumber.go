@@ -12,6 +12,7 @@ type cucumberFeature struct {
 	ID       string            `json:"id"`
 	Keyword  string            `json:"keyword"`
 	Name     string            `json:"name"`
+	About    string            `json:"description"` // of the run, since the format has no other place
 	Elements []cucumberElement `json:"elements"`
 }
 
@@ -51,6 +52,10 @@ var cucumberStatus = map[Verdict]string{
 // steps, because it was decided before the first, says so in one of its own.
 func writeCucumber(w io.Writer, r *Report) error {
 	features := []cucumberFeature{}
+	var about strings.Builder
+	for _, f := range r.facts() {
+		about.WriteString(f.Name + ": " + f.Value + "\n")
+	}
 	index := map[string]int{}
 	for i := range r.Results {
 		x := &r.Results[i]
@@ -60,7 +65,7 @@ func writeCucumber(w io.Writer, r *Report) error {
 		if !ok {
 			at = len(features)
 			index[file] = at
-			features = append(features, cucumberFeature{URI: "features/" + file, ID: slug(x.Feature), Keyword: "Feature", Name: x.Feature})
+			features = append(features, cucumberFeature{URI: "features/" + file, ID: slug(x.Feature), Keyword: "Feature", Name: x.Feature, About: about.String()})
 		}
 		e := cucumberElement{ID: slug(x.Feature) + ";" + slug(x.Name), Keyword: "Scenario", Name: x.Name, Line: line, Type: "scenario", Tags: []cucumberTag{}}
 		for _, tag := range x.Tags {

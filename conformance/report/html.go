@@ -5,7 +5,7 @@ import (
 	"html/template"
 	"io"
 	"slices"
-	"time"
+	"strings"
 )
 
 //go:embed report.html.tmpl
@@ -29,10 +29,11 @@ type htmlResult struct {
 func writeHTML(w io.Writer, r *Report) error {
 	page := struct {
 		*Report
-		Line, Class, Took string
-		Verdicts          []Verdict
-		Rows              []htmlRow
-	}{Report: r, Line: r.verdictLine(), Took: r.Duration.Round(time.Millisecond).String(), Class: map[bool]string{true: "conformant", false: "nonconformant"}[r.ExitCode() == ExitConformant]}
+		Line, Class string
+		Facts       []fact
+		Verdicts    []Verdict
+		Rows        []htmlRow
+	}{Report: r, Line: r.verdictLine(), Facts: r.facts()[1:], Class: map[bool]string{true: "conformant", false: "nonconformant"}[strings.HasPrefix(r.Verdict(), "conformant")]}
 	for _, c := range r.Requirements {
 		row := htmlRow{Covered: c}
 		for i := range r.Results {

@@ -19,14 +19,17 @@ type junitSuites struct {
 }
 
 type junitSuite struct {
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Errors   int         `xml:"errors,attr"`
-	Skipped  int         `xml:"skipped,attr"`
-	Time     float64     `xml:"time,attr"`
-	Stamp    string      `xml:"timestamp,attr"`
-	Cases    []junitCase `xml:"testcase"`
+	Name     string  `xml:"name,attr"`
+	Tests    int     `xml:"tests,attr"`
+	Failures int     `xml:"failures,attr"`
+	Errors   int     `xml:"errors,attr"`
+	Skipped  int     `xml:"skipped,attr"`
+	Time     float64 `xml:"time,attr"`
+	Stamp    string  `xml:"timestamp,attr"`
+
+	Properties []junitProperty `xml:"properties>property,omitempty"`
+
+	Cases []junitCase `xml:"testcase"`
 }
 
 type junitCase struct {
@@ -57,13 +60,17 @@ type junitText struct {
 func writeJUnit(w io.Writer, r *Report) error {
 	all := junitSuites{Name: "understudy conformance of " + r.Target.Name, Time: r.Duration.Seconds()}
 	index := map[string]int{}
+	var about []junitProperty
+	for _, f := range r.facts() {
+		about = append(about, junitProperty{f.Name, xmlText(f.Value)})
+	}
 	for i := range r.Results {
 		x := &r.Results[i]
 		at, ok := index[x.Feature]
 		if !ok {
 			at = len(all.Suites)
 			index[x.Feature] = at
-			all.Suites = append(all.Suites, junitSuite{Name: x.Feature, Stamp: r.Started.UTC().Format(time.RFC3339)})
+			all.Suites = append(all.Suites, junitSuite{Name: x.Feature, Stamp: r.Started.UTC().Format(time.RFC3339), Properties: about})
 		}
 		s := &all.Suites[at]
 		c := junitCase{Name: xmlText(x.Name), Class: xmlText(x.Feature), File: "features/" + x.Location, Time: x.Duration.Seconds()}
@@ -107,7 +114,7 @@ func writeJUnit(w io.Writer, r *Report) error {
 	return err
 }
 
-// xmlText takes out what XML cannot hold.
+// xmlText takes out what XML cannot hold, and what a terminal would obey.
 func xmlText(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c == '\t' || c == '\n' || c >= 0x20 && c != 0xFFFE && c != 0xFFFF {

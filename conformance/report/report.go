@@ -18,6 +18,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/understudy-mock/understudy/spec"
 )
 
 // renderers write reports, one file each. Sorted by name.
@@ -46,11 +48,15 @@ func Formats() []string { return slices.Sorted(maps.Keys(renderers)) }
 func writeJSON(w io.Writer, r *Report) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(r)
+	return encoder.Encode(struct {
+		Verdict  string `json:"verdict"`
+		ExitCode int    `json:"exitCode"`
+		*Report
+	}{r.Verdict(), r.ExitCode(), r})
 }
 
-// bad are the verdicts that someone has to act on, the worst first.
-var bad = []Verdict{HarnessError, Fail, Warn, Inconclusive}
+// bad are the verdicts that are explained one by one, what decides first.
+var bad = []Verdict{Fail, HarnessError, Warn}
 
 // byVerdict are the results with a verdict, in order.
 func (r *Report) byVerdict(v Verdict) []*Result {
@@ -71,23 +77,19 @@ func (r *Report) verdictLine() string {
 			words = append(words, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	return fmt.Sprintf("%s %s: %s (%s)", r.Target.Name, r.Target.Version, r.verdictWords(), strings.Join(words, ", "))
+	line := fmt.Sprintf("%s %s: %s (%s)", r.Target.Name, r.Target.Version, r.Verdict(), strings.Join(words, ", "))
+	if n := len(r.byVerdict(HarnessError)); n > 0 && r.ExitCode() == ExitFailed {
+		line += fmt.Sprintf("; harness errors: %d", n)
+	}
+	return line
 }
 
-// verdictWords is the verdict on the target, in words.
-func (r *Report) verdictWords() string {
-	return map[int]string{
-		ExitConformant: "conformant", ExitFailed: "NOT conformant", ExitPartial: "partial: not everything could be judged", ExitHarness: "no verdict: the suite or a driver failed",
-		ExitStaleBaseline: "the baseline is stale", ExitBudget: "a limit ended the run", ExitInterrupted: "interrupted",
-	}[r.ExitCode()]
-}
-
-// text is the sentence of a requirement, for people.
-func (r *Report) text(id string) string {
+// requirement is that of the report with an id.
+func (r *Report) requirement(id string) *Covered {
 	for i := range r.Requirements {
 		if r.Requirements[i].ID == id {
-			return r.Requirements[i].Text
+			return &r.Requirements[i]
 		}
 	}
-	return ""
+	return &Covered{Requirement: spec.Requirement{ID: id}}
 }

@@ -1,6 +1,9 @@
 package report
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/understudy-mock/understudy/spec"
@@ -28,13 +31,17 @@ type Reason string
 const (
 	BindingMissing      Reason = "binding-missing"
 	DriverMissing       Reason = "driver-missing"
-	DriverFailed        Reason = "driver-failed"        // *
+	DriverFailed        Reason = "driver-failed"        // * if it cannot be run
 	ReceiverUnreachable Reason = "receiver-unreachable" // *
 	FixtureUnsatisfied  Reason = "fixture-unsatisfied"
 	BudgetExhausted     Reason = "budget-exhausted"
 	ForeignData         Reason = "foreign-data"
 	ClockSkew           Reason = "clock-skew"
 	PrerequisiteFailed  Reason = "prerequisite-failed"
+	CredentialMissing   Reason = "credential-missing"
+	TransportFailed     Reason = "transport-failed" // no answer, though the target is there
+	TargetUnreachable   Reason = "target-unreachable"
+	Interrupted         Reason = "interrupted"
 	TriggerNotObserved  Reason = "trigger-not-observed"
 	NotTried            Reason = "not-tried" // of --check-target: nothing can be said by trying it once
 )
@@ -104,7 +111,8 @@ type Exchange struct {
 	Problems  []string            `json:"problems,omitempty" yaml:"problems,omitempty"` // against the OpenAPI document
 	At        time.Duration       `json:"at" yaml:"at"`                                 // since the scenario began, ns
 	Took      time.Duration       `json:"took" yaml:"took"`                             // ns
-	Curl      string              `json:"curl" yaml:"curl"`                             // repeats it, with $UNDERSTUDY_TOKEN for the token
+	Curl      string              `json:"curl" yaml:"curl"`                             // repeats it, from a shell
+	Notes     []string            `json:"notes,omitempty" yaml:"notes,omitempty"`       // what to put in place of the variables of Curl
 }
 
 // Delivery is one call that the target made to the receiver.
@@ -121,8 +129,16 @@ type Delivery struct {
 // Report is what a run of the suite found.
 type Report struct {
 	Suite        string              `json:"suite" yaml:"suite"`       // version
+	Commit       string              `json:"commit" yaml:"commit"`     // of the suite's source; "": unknown
+	Document     string              `json:"document" yaml:"document"` // SHA-256 of the interface document
 	Revision     string              `json:"revision" yaml:"revision"` // of the requirements
 	Target       Target              `json:"target" yaml:"target"`
+	TargetFile   string              `json:"targetFile" yaml:"targetFile"`                   // as it was understood, secrets masked
+	Bindings     map[string]string   `json:"bindings" yaml:"bindings"`                       // section.name -> value
+	Claimed      []string            `json:"claimed" yaml:"claimed"`                         // profiles of the target file
+	Absent       []string            `json:"absent,omitempty" yaml:"absent,omitempty"`       // what the target lacks and does not claim
+	Selection    []string            `json:"selection,omitempty" yaml:"selection,omitempty"` // what less than all that is claimed was asked for
+	Flags        []string            `json:"flags,omitempty" yaml:"flags,omitempty"`
 	Run          string              `json:"run" yaml:"run"`   // id: names of everything that was created begin with it
 	Seed         int64               `json:"seed" yaml:"seed"` // of the order
 	Started      time.Time           `json:"started" yaml:"started"`
@@ -134,7 +150,8 @@ type Report struct {
 	Stale        []string            `json:"stale,omitempty" yaml:"stale,omitempty"`         // expected failures that passed, expired flaky entries
 	Leftovers    []string            `json:"leftovers,omitempty" yaml:"leftovers,omitempty"` // created and not removed
 	Interrupted  bool                `json:"interrupted,omitempty" yaml:"interrupted,omitempty"`
-	Exhausted    string              `json:"exhausted,omitempty" yaml:"exhausted,omitempty"` // the limit that ended the run early
+	Exhausted    string              `json:"exhausted,omitempty" yaml:"exhausted,omitempty"`     // the limit that ended the run early
+	Unreachable  string              `json:"unreachable,omitempty" yaml:"unreachable,omitempty"` // why the target is gone
 
 	Strict        bool `json:"strict" yaml:"strict"`               // what is implied fails as well
 	AcceptPartial bool `json:"acceptPartial" yaml:"acceptPartial"` // a partial result is no failure
@@ -152,11 +169,12 @@ type Target struct {
 // Profile is a set of requirements that a target claims.
 type Profile struct {
 	Name         string `json:"name" yaml:"name"`
-	Verdict      string `json:"result" yaml:"result"` // conformant, partial, nonconformant, not-run
+	Verdict      string `json:"result" yaml:"result"` // conformant, selection, partial, nonconformant, not-run
 	Passed       int    `json:"passed" yaml:"passed"`
 	Failed       int    `json:"failed" yaml:"failed"`
 	Warned       int    `json:"warned" yaml:"warned"`
 	Inconclusive int    `json:"inconclusive" yaml:"inconclusive"`
+	Errors       int    `json:"errors" yaml:"errors"` // of the suite or a driver
 }
 
 // Covered is a requirement and what its scenarios say about it.
@@ -167,7 +185,8 @@ type Covered struct {
 }
 
 // Exit codes of a run (design of the suite). When several apply, the first of
-// 2, 3, 7, 1, 5, 6, 4, 0 counts; 2 and 3 are errors of Run.
+// 2, 130, 3, 1, 7, 5, 6, 4, 0 counts; 2 is an error of Run, and so is 3 before the
+// first scenario.
 const (
 	ExitConformant    = 0
 	ExitFailed        = 1
@@ -180,33 +199,86 @@ const (
 	ExitInterrupted   = 130
 )
 
-// ExitCode is the verdict as a process tells it.
-func (r *Report) ExitCode() int {
-	judged := 0
-	count := map[Verdict]int{}
+// counted is how often each verdict was given; expected failures apart.
+func (r *Report) counted() (count map[Verdict]int, expected, judged int) {
+	count = map[Verdict]int{}
 	for i := range r.Results {
-		if v := r.Results[i].Verdict; !r.Results[i].Expected || v != Fail {
-			count[v]++
+		x := &r.Results[i]
+		if x.Expected && x.Verdict == Fail {
+			expected++
+		} else {
+			count[x.Verdict]++
 		}
-		if r.Results[i].Verdict != NotSelected && r.Results[i].Verdict != NotApplicable {
+		if x.Verdict != NotSelected && x.Verdict != NotApplicable {
 			judged++
 		}
 	}
+	return count, expected, judged
+}
+
+// unjudged is what of the claims no scenario has judged.
+func (r *Report) unjudged() []string {
+	missing := slices.Clone(r.Absent)
+	if len(r.Selection) > 0 {
+		return missing
+	}
+	for _, name := range r.Claimed {
+		at := slices.IndexFunc(r.Profiles, func(p Profile) bool { return p.Name == name })
+		if at < 0 || r.Profiles[at].Verdict == "not-run" {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}
+
+// ExitCode is the verdict as a process tells it.
+func (r *Report) ExitCode() int {
+	_, code := r.verdict()
+	if code == ExitPartial && r.AcceptPartial {
+		return ExitConformant
+	}
+	return code
+}
+
+// Verdict is the word for the whole run. Only a run of all that the target claims,
+// in which everything was judged, is conformant, whatever the exit code.
+func (r *Report) Verdict() string {
+	word, _ := r.verdict()
+	return word
+}
+
+func (r *Report) verdict() (string, int) {
+	count, expected, judged := r.counted()
+	selected := ""
+	if len(r.Selection) > 0 {
+		selected = "selection: "
+	}
+	missing := r.unjudged()
 	switch {
 	case r.Interrupted:
-		return ExitInterrupted
-	case count[HarnessError] > 0:
-		return ExitHarness
+		return "interrupted", ExitInterrupted
+	case r.Unreachable != "":
+		return "no verdict: " + r.Unreachable, ExitPreflight
 	case count[Fail] > 0 || r.Strict && count[Warn] > 0:
-		return ExitFailed
+		return selected + "NOT conformant", ExitFailed
+	case count[HarnessError] > 0:
+		return "no verdict: the suite or a driver failed", ExitHarness
 	case len(r.Stale) > 0:
-		return ExitStaleBaseline
+		return "the baseline is stale", ExitStaleBaseline
 	case r.Exhausted != "":
-		return ExitBudget
+		return "a limit ended the run: " + r.Exhausted, ExitBudget
 	case judged == 0: // never green by absence
-		return ExitPartial
-	case count[Inconclusive] > 0 && !r.AcceptPartial:
-		return ExitPartial
+		return "partial: nothing was judged", ExitPartial
+	case count[Inconclusive] > 0:
+		return selected + "partial: not everything could be judged", ExitPartial
+	case len(missing) > 0:
+		return selected + "partial: not judged: " + strings.Join(missing, ", "), ExitPartial
+	case expected > 0:
+		return fmt.Sprintf("%sNOT conformant, as expected: %d in the baseline", selected, expected), ExitConformant
+	case selected != "":
+		return "selection: all of it holds", ExitConformant
+	case count[Warn] > 0:
+		return "conformant with warnings", ExitConformant
 	}
-	return ExitConformant
+	return "conformant", ExitConformant
 }

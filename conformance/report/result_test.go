@@ -30,7 +30,7 @@ func TestExitCode(t *testing.T) {
 		{"a stale baseline", Report{Results: results(Pass, Inconclusive), Stale: []string{"x"}}, 5},
 		{"a failure and a stale baseline", Report{Results: results(Fail), Stale: []string{"x"}}, 1},
 		{"a budget", Report{Results: results(Pass, Inconclusive), Exhausted: "wall"}, 6},
-		{"a harness error and a failure", Report{Results: results(Fail, HarnessError)}, 7},
+		{"a harness error and a failure", Report{Results: results(Fail, HarnessError)}, 1},
 		{"interrupted", Report{Results: results(Pass), Interrupted: true}, 130},
 	} {
 		if got := c.r.ExitCode(); got != c.want {

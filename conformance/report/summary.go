@@ -55,8 +55,10 @@ func (r *Report) profile(name string) Profile {
 		switch x.Verdict {
 		case Pass, Observed:
 			p.Passed++
-		case Fail, HarnessError:
+		case Fail:
 			p.Failed++
+		case HarnessError:
+			p.Errors++
 		case Warn:
 			p.Warned++
 		case Inconclusive:
@@ -66,10 +68,12 @@ func (r *Report) profile(name string) Profile {
 	switch {
 	case p.Failed > 0:
 		p.Verdict = "nonconformant"
-	case p.Inconclusive > 0:
+	case p.Inconclusive+p.Errors > 0:
 		p.Verdict = "partial"
 	case p.Passed+p.Warned == 0:
 		p.Verdict = "not-run"
+	case len(r.Selection) > 0:
+		p.Verdict = "selection"
 	default:
 		p.Verdict = "conformant"
 	}

@@ -19,6 +19,7 @@ type published struct {
 	} `yaml:"spec"`
 	Suite struct {
 		Version        string `yaml:"version"`
+		Commit         string `yaml:"commit"`
 		RequirementSet string `yaml:"requirement_set"`
 	} `yaml:"suite"`
 	Implementation struct {
@@ -32,6 +33,11 @@ type published struct {
 		Mode     string `yaml:"mode"`
 		Receiver string `yaml:"receiver"`
 	} `yaml:"run"`
+	Claimed          []string            `yaml:"claimed"`
+	Selection        []string            `yaml:"selection"`
+	Flags            []string            `yaml:"flags"`
+	Bindings         map[string]string   `yaml:"bindings"`
+	TargetFile       string              `yaml:"target_file"`
 	Verdict          string              `yaml:"verdict"`
 	Profiles         []publishedProfile  `yaml:"profiles"`
 	Failed           []publishedOpen     `yaml:"failed,omitempty"`
@@ -60,7 +66,8 @@ func writeYAML(w io.Writer, r *Report) error {
 	if register, err := spec.LoadRequirements(); err == nil {
 		p.Spec.Revision, p.Spec.SHA256, p.Suite.RequirementSet = register.Revision, register.Document.SHA256, register.Revision
 	}
-	p.Suite.Version = r.Suite
+	p.Claimed, p.Selection, p.Flags, p.Bindings, p.TargetFile = r.Claimed, r.Selection, r.Flags, r.Bindings, r.TargetFile
+	p.Suite.Version, p.Suite.Commit = r.Suite, r.Commit
 	p.Implementation.Name, p.Implementation.Version = r.Target.Name, r.Target.Version
 	p.Run.ID, p.Run.Started, p.Run.Duration = r.Run, r.Started.UTC().Format(time.RFC3339), r.Duration.Round(time.Millisecond).String()
 	p.Run.Mode, p.Run.Receiver = r.Target.Mode, r.Target.Receiver

@@ -1,0 +1,25 @@
+package conformance
+
+import (
+	"runtime/debug"
+	"sync"
+)
+
+// commit is the commit of the suite's source as the binary knows it, "" when it
+// was built elsewhere than in the repository.
+var commit = sync.OnceValue(func() string {
+	info, _ := debug.ReadBuildInfo()
+	if info == nil {
+		return ""
+	}
+	id := ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			id = s.Value + id
+		case s.Key == "vcs.modified" && s.Value == "true":
+			id += " with changes"
+		}
+	}
+	return id
+})

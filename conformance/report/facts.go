@@ -1,0 +1,42 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// fact is a line about a run: every report carries all of them.
+type fact struct{ Name, Value string }
+
+// facts say what was judged, how much of the suite was asked for, and by which
+// versions, so that a report can be read without the command that made it.
+func (r *Report) facts() []fact {
+	t := &r.Target
+	urls := []string{}
+	for _, name := range slices.Sorted(maps.Keys(t.URLs)) {
+		urls = append(urls, name+"="+t.URLs[name])
+	}
+	bindings := []string{}
+	for _, name := range slices.Sorted(maps.Keys(r.Bindings)) {
+		bindings = append(bindings, name+"="+r.Bindings[name])
+	}
+	return []fact{
+		{"verdict", r.verdictLine()},
+		{"target", strings.TrimSpace(t.Name + " " + t.Version)},
+		{"urls", strings.Join(urls, " ")},
+		{"claims", cmp.Or(strings.Join(r.Claimed, ", "), "no profiles: what the target lacks is no failure")},
+		{"selection", cmp.Or(strings.Join(r.Selection, "; "), "none: all that the target claims")},
+		{"flags", cmp.Or(strings.Join(r.Flags, " "), "none")},
+		{"bindings", cmp.Or(strings.Join(bindings, " "), "none")},
+		{"suite", fmt.Sprintf("%s, commit %s", r.Suite, cmp.Or(r.Commit, "unknown"))},
+		{"requirements", fmt.Sprintf("%s, document sha256 %s", r.Revision, cmp.Or(r.Document, "unknown"))},
+		{"run", fmt.Sprintf("%s, %s, receiver %s", r.Run, r.Target.Mode, r.Target.Receiver)},
+		{"started", r.Started.UTC().Format(time.RFC3339)},
+		{"duration", r.Duration.Round(time.Millisecond).String()},
+		{"target file", cmp.Or(r.TargetFile, "none")},
+	}
+}
