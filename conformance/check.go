@@ -133,13 +133,14 @@ func CheckTarget(ctx context.Context, cfg Config) ([]Checked, error) {
 	}
 	cfg.Target.Fill()
 	st := newSuite(ctx, cfg, doc)
+	defer st.stop(nil)
 	defer st.http.CloseIdleConnections()
 	st.receiver, err = receiver.New(ctx, cfg.Target.Receiver, st.dialect)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
 	}
 	defer st.receiver.Close()
-	absent, err := st.preflight(ctx)
+	absent, err := st.preflight(st.ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
 	}
@@ -375,7 +376,7 @@ func (st *suite) try(ctx context.Context, t trial) Checked {
 	switch {
 	case err == nil:
 		return Checked{t.entry, true, true, seen}
-	case errors.As(err, &without) && without.verdict == report.Inconclusive:
+	case errors.As(err, &without) && without.verdict == report.Inconclusive && without.reason != report.DriverFailed && without.reason != report.TransportFailed:
 		return Checked{t.entry, false, false, without.detail}
 	}
 	return Checked{t.entry, false, true, strings.Join(strings.Fields(s.masked(err.Error())), " ")}

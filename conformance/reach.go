@@ -30,9 +30,6 @@ func (u *unreachable) Error() string { return u.why }
 
 // over is why the run has ended before its last scenario, nil while it goes on.
 func (st *suite) over() error {
-	if st.ctx == nil {
-		return nil
-	}
 	return context.Cause(st.ctx)
 }
 

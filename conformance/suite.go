@@ -105,7 +105,8 @@ func newSuite(ctx context.Context, cfg Config, doc *spec.Document) *suite {
 		cfg: cfg, id: "cf" + strings.ToLower(rand.Text()[:5]), doc: doc, dialect: cfg.Target.Bindings.Dialect(),
 		http: newHTTP(ctx, cfg.concurrency()), picked: map[string]*picked{}, observations: map[string][]string{},
 	}
-	st.leftovers = sync.OnceValues(func() (map[string][]any, error) { return st.leave(ctx) })
+	st.ctx, st.stop = context.WithCancelCause(ctx)
+	st.leftovers = sync.OnceValues(func() (map[string][]any, error) { return st.leave(st.ctx) })
 	return st
 }
 
@@ -122,6 +123,7 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 	}
 	cfg.Target.Fill()
 	st := newSuite(ctx, cfg, doc)
+	defer st.stop(nil)
 	defer st.http.CloseIdleConnections()
 	selection, err := choose(cfg)
 	if err != nil {
@@ -141,8 +143,6 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 	}
 	defer st.receiver.Close()
 	started := now()
-	st.ctx, st.stop = context.WithCancelCause(ctx)
-	defer st.stop(nil)
 	absent, err := st.preflight(st.ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
@@ -364,9 +364,7 @@ func (st *suite) spend(op *spec.Operation) error {
 	} {
 		if l.about && l.count.Add(1) > int64(l.most) && l.most > 0 {
 			cause := &exhausted{fmt.Sprintf("limits.%s: %d", l.name, l.most)}
-			if st.stop != nil {
-				st.stop(cause)
-			}
+			st.stop(cause)
 			return cutOff(cause)
 		}
 	}

@@ -1,0 +1,299 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// fronted runs the suite against a stand-in in real time behind something that
+// changes its traffic. change may alter the configuration.
+func fronted(t *testing.T, front func(http.ResponseWriter, *http.Request, http.Handler), change func(*conformance.Config, *httptest.Server)) *report.Report {
+	t.Helper()
+	s, err := mockserver.Run(mockserver.Config{Log: quietLog()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { front(w, r, s) }))
+	t.Cleanup(server.Close)
+	own := ownTarget(s.Env(), false)
+	own.Target.URLs = target.URLs{Base: server.URL, KV: server.URL + "/kv"}
+	cfg := conformance.Config{Target: own, Concurrency: 8}
+	if change != nil {
+		change(&cfg, server)
+	}
+	judged, err := conformance.Run(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return judged
+}
+
+// none checks that nothing failed.
+func none(t *testing.T, judged *report.Report, verdicts ...report.Verdict) {
+	t.Helper()
+	for i := range judged.Results {
+		if r := &judged.Results[i]; slices.Contains(verdicts, r.Verdict) {
+			t.Errorf("%s %s: %s: %s", r.Verdict, r.Reason, r.Name, r.Detail)
+		}
+	}
+}
+
+// reasons counts the results by reason.
+func reasons(judged *report.Report) map[report.Reason]int {
+	count := map[report.Reason]int{}
+	for i := range judged.Results {
+		count[judged.Results[i].Reason]++
+	}
+	return count
+}
+
+// A target that asks to wait is waited for, by steps and by drivers.
+func TestConformWaitsWhenItIsAskedTo(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	judged := fronted(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if n := asked.Add(1); n%7 == 0 && n < 80 {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		next.ServeHTTP(w, r)
+	}, func(cfg *conformance.Config, _ *httptest.Server) {
+		cfg.Requirements = []string{"REQ-PUB-001", "REQ-PUB-002", "REQ-GRP-001", "REQ-LOG-007"}
+	})
+	none(t, judged, report.Fail, report.HarnessError, report.Inconclusive)
+	if code := judged.ExitCode(); code != 0 {
+		t.Errorf("exit %d, want 0", code)
+	}
+}
+
+// A target that goes away ends the run with what was judged so far.
+func TestConformEndsWithItsTarget(t *testing.T) {
+	t.Parallel()
+	for name, away := range map[string]func(*httptest.Server, http.ResponseWriter){
+		"its connections are refused": func(s *httptest.Server, _ http.ResponseWriter) {
+			_ = s.Listener.Close()
+			panic(http.ErrAbortHandler)
+		},
+		"a gateway answers for it": func(_ *httptest.Server, w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int64
+			var server atomic.Pointer[httptest.Server]
+			judged := fronted(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				if asked.Add(1) > 150 {
+					away(server.Load(), w)
+					return
+				}
+				next.ServeHTTP(w, r)
+			}, func(_ *conformance.Config, s *httptest.Server) { server.Store(s) })
+			none(t, judged, report.Fail, report.Warn, report.HarnessError)
+			if code := judged.ExitCode(); code != report.ExitPreflight {
+				t.Errorf("exit %d, want %d", code, report.ExitPreflight)
+			}
+			count := reasons(judged)
+			if count[""] == 0 || count[report.TargetUnreachable] == 0 {
+				t.Errorf("%d results with a verdict, %d without, want some of each", count[""], count[report.TargetUnreachable])
+			}
+		})
+	}
+}
+
+// A connection that breaks is no failure of the target, and ends nothing.
+func TestConformDoesNotJudgeTransport(t *testing.T) {
+	t.Parallel()
+	judged := fronted(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if strings.HasPrefix(r.URL.Path, "/v2/workflows/messageLogs") && r.URL.RawQuery != "" {
+			panic(http.ErrAbortHandler)
+		}
+		next.ServeHTTP(w, r)
+	}, func(cfg *conformance.Config, _ *httptest.Server) {
+		cfg.Requirements = []string{"REQ-PUB-001", "REQ-LOG-007"}
+	})
+	none(t, judged, report.Fail, report.HarnessError)
+	if n := reasons(judged)[report.TransportFailed]; n == 0 {
+		t.Errorf("reasons %v, want some %s", reasons(judged), report.TransportFailed)
+	}
+}
+
+// A set-up object that cannot be made is no failure of the target.
+func TestConformDoesNotJudgeSetUp(t *testing.T) {
+	t.Parallel()
+	judged := fronted(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if strings.HasPrefix(r.URL.Path, "/v2/topics/") {
+			http.Error(w, "no groups today", http.StatusInternalServerError)
+			return
+		}
+		next.ServeHTTP(w, r)
+	}, func(cfg *conformance.Config, _ *httptest.Server) { cfg.Requirements = []string{"REQ-PUB-002"} })
+	none(t, judged, report.Fail, report.HarnessError)
+	if !slices.ContainsFunc(judged.Results, func(r report.Result) bool {
+		return r.Reason == report.DriverFailed && strings.Contains(r.Detail, "driver group: POST ")
+	}) {
+		t.Errorf("no result names the driver: %v", reasons(judged))
+	}
+}
+
+// A wrong credential is found before anything is judged, each by itself.
+func TestConformTriesEachCredential(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	for key, spoil := range map[string]func(*target.Auth){
+		"target.auth.basic":         func(a *target.Auth) { a.Basic.Password = "wrong-password" },
+		"target.auth.bearer":        func(a *target.Auth) { a.Bearer = "wrong-token" },
+		"target.auth.kv_bearer":     func(a *target.Auth) { a.KVBearer = "wrong-token" },
+		"target.auth.vector_bearer": func(a *target.Auth) { a.VectorBearer = "wrong-token" },
+	} {
+		t.Run(key, func(t *testing.T) {
+			t.Parallel()
+			own := ownTarget(u.Env(), false)
+			delete(own.Drivers, "account")
+			spoil(&own.Target.Auth)
+			_, err := conformance.Run(t.Context(), conformance.Config{Target: own})
+			if err == nil || !strings.Contains(err.Error(), "the target refuses "+key+" (") || strings.Count(err.Error(), "target.auth.") != 1 {
+				t.Errorf("error %v, want one about %s", err, key)
+			}
+		})
+	}
+}
+
+// A limit ends the run, and what it interrupts is no failure.
+func TestConformEndsAtItsLimits(t *testing.T) {
+	t.Parallel()
+	for name, limit := range map[string]func(*target.Limits){
+		"limits.max_requests: 60": func(l *target.Limits) { l.MaxRequests = 60 },
+		"limits.max_messages: 20": func(l *target.Limits) { l.MaxMessages = 20 },
+		"limits.wall: 1s":         func(l *target.Limits) { l.Wall = time.Second },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			judged := fronted(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) },
+				func(cfg *conformance.Config, _ *httptest.Server) { limit(&cfg.Target.Limits) })
+			none(t, judged, report.Fail, report.Warn, report.HarnessError)
+			if code := judged.ExitCode(); code != report.ExitBudget || judged.Exhausted != name {
+				t.Errorf("exit %d, limit %q; want %d, %q", code, judged.Exhausted, report.ExitBudget, name)
+			}
+		})
+	}
+}
+
+// An operation that is not where the document has it fails at once: nobody waits
+// for it to come.
+func TestConformDoesNotWaitForAnOperationThatIsMissing(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	judged := fronted(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if strings.HasPrefix(r.URL.Path, "/v2/workflows/messageLogs") {
+			asked.Add(1)
+			http.NotFound(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	}, func(cfg *conformance.Config, _ *httptest.Server) {
+		cfg.Target.Profiles = []string{"WF-READ"}
+		cfg.Requirements = []string{"REQ-LOG-001", "REQ-LOG-007"}
+	})
+	if code := judged.ExitCode(); code != report.ExitFailed {
+		t.Errorf("exit %d, want %d", code, report.ExitFailed)
+	}
+	if n, most := asked.Load(), int64(2*len(judged.Results)+1); n > most {
+		t.Errorf("%d requests to the missing operation for %d scenarios, want at most %d", n, len(judged.Results), most)
+	}
+}
+
+// A failure shows the exchange that was judged, as it was on the wire, and a
+// command that repeats it after the run.
+func TestConformShowsWhatWasJudged(t *testing.T) {
+	t.Parallel()
+	var server atomic.Pointer[httptest.Server]
+	judged := fronted(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if strings.Contains(r.URL.Path, "/r/") && r.Header.Get("Svc-Forward-X-Case") != "" || r.URL.Query().Get("repeat") != "" {
+			w.Header().Set("Svc-Fault", "on the wire")
+		}
+		if strings.HasPrefix(r.URL.Path, "/v2/publish/") && strings.Contains(r.URL.Path, "/a/b") {
+			w.Header().Set("Svc-Fault", "on the wire")
+			w.WriteHeader(http.StatusTeapot)
+			return
+		}
+		next.ServeHTTP(w, r)
+	}, func(cfg *conformance.Config, s *httptest.Server) {
+		server.Store(s)
+		cfg.Requirements = []string{"REQ-PUB-001"}
+	})
+	found := slices.IndexFunc(judged.Results, func(r report.Result) bool { return r.Verdict == report.Fail })
+	if found < 0 {
+		t.Fatalf("nothing failed: %v", judged.Results)
+	}
+	r := &judged.Results[found]
+	x := &r.Exchanges[r.Failure.Exchange]
+	if x.Status != http.StatusTeapot {
+		t.Fatalf("the exchange that is shown answered %d, want %d", x.Status, http.StatusTeapot)
+	}
+	if got := x.AnswerHdr["Svc-Fault"]; !slices.Equal(got, []string{"on the wire"}) {
+		t.Errorf("header Svc-Fault: got %q, want it as it came", got)
+	}
+	if strings.Contains(x.Curl, "/r/cf") || !strings.Contains(x.Curl, `"$RECEIVER_URL"`) {
+		t.Errorf("curl still names the receiver of the run: %s", x.Curl)
+	}
+	for _, name := range []string{"RECEIVER_URL: ", "TARGET_TOKEN: "} {
+		if !slices.ContainsFunc(x.Notes, func(note string) bool { return strings.HasPrefix(note, name) }) {
+			t.Errorf("no note explains %s: %q", name, x.Notes)
+		}
+	}
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("curl is not installed: the command is not run")
+	}
+	c := exec.CommandContext(t.Context(), "sh", "-c", x.Curl)
+	c.Env = append(os.Environ(), "RECEIVER_URL=http://127.0.0.1:9", "TARGET_TOKEN=any", "no_proxy=*")
+	out, err := c.CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte(" 418 ")) {
+		t.Errorf("the command: %v\n%s\n%s", err, x.Curl, out)
+	}
+}
+
+// A run that is cut short still writes its reports.
+func TestConformWritesReportsOfWhatWasJudged(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	own := ownTarget(u.Env(), false)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "target.yaml")
+	text := "apiVersion: conformance/v1\ntarget:\n  name: own\n  urls: {base: '" + own.Target.URLs.Base + "', vector: '" + own.Target.URLs.Vector + "'}\n  auth: {bearer: '" + string(own.Target.Auth.Bearer) + "'}\n" +
+		"bindings: {publish: {method: POST}}\nlimits: {max_requests: 12}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	code := run(t.Context(), []string{"conform", "--target", file, "--area", "publish", "--report", "json=" + filepath.Join(dir, "r.json")}, &out, &errs)
+	if code != report.ExitBudget {
+		t.Errorf("exit %d, want %d: %s", code, report.ExitBudget, errs.String())
+	}
+	written, err := os.ReadFile(filepath.Join(dir, "r.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"verdict": "a limit ended the run: limits.max_requests: 12"`, `"exitCode": 6`, `"area publish"`} {
+		if !bytes.Contains(written, []byte(want)) {
+			t.Errorf("the report lacks %s", want)
+		}
+	}
+	if bytes.Contains(written, []byte(own.Target.Auth.Bearer)) {
+		t.Error("the report shows the token")
+	}
+}
