@@ -8,6 +8,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/go-faster/jx"
 )
 
 // change is a command: one thing that changes an account, and gives an R. It is
@@ -83,7 +84,7 @@ func step[R any, C change[R]](a *Account, c C) (R, error) {
 		return r, err
 	}
 	if a.cfg.Journal != nil {
-		a.record(at, kindNames[reflect.TypeFor[C]()], c)
+		a.record(at, c)
 	}
 	if a.turned {
 		a.turnClock()
@@ -96,30 +97,50 @@ func step[R any, C change[R]](a *Account, c C) (R, error) {
 type kind struct {
 	name  string
 	body  reflect.Type
+	form  *form
 	apply func(a *Account, body []byte) error
 }
 
 // command is the kind of commands of type C; R follows from C.
 func command[C change[R], R any](name string) kind {
-	return kind{name, reflect.TypeFor[C](), func(a *Account, body []byte) error {
+	k := kind{name: name, body: reflect.TypeFor[C](), form: formOf(reflect.TypeFor[C]())}
+	k.apply = func(a *Account, body []byte) error {
 		var c C
-		if err := decodeBody(body, &c); err != nil {
+		if err := k.decode(body, &c); err != nil {
 			return err
 		}
 		if _, err := c.apply(a); err != nil && !changes(err) {
 			return err
 		}
 		return nil
-	}}
+	}
+	return k
 }
 
-// kindNames are the names of the types of commands.
-var kindNames = func() map[reflect.Type]string {
-	names := map[reflect.Type]string{}
-	for _, k := range commands {
-		names[k.body] = k.name
+// encode is a command as JSON.
+func (k *kind) encode(c any) []byte {
+	var e jx.Encoder
+	k.form.write(&e, reflect.ValueOf(c))
+	return e.Bytes()
+}
+
+// decode reads what encode has written; c points at a command.
+func (k *kind) decode(body []byte, c any) error {
+	d := jx.DecodeBytes(body)
+	err := k.form.read(d, reflect.ValueOf(c).Elem())
+	if err != nil {
+		return fmt.Errorf("damaged: %w: %w", err, ErrInvalid)
 	}
-	return names
+	return nil
+}
+
+// kindsByType finds the kind of a command.
+var kindsByType = func() map[reflect.Type]*kind {
+	kinds := map[reflect.Type]*kind{}
+	for i := range commands {
+		kinds[commands[i].body] = &commands[i]
+	}
+	return kinds
 }()
 
 // kindNamed finds a kind of commands.

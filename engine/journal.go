@@ -8,9 +8,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"reflect"
 	"time"
-
-	jsonx "github.com/go-json-experiment/json"
 )
 
 // Record is one command as a journal keeps it. As a line of text it is JSON:
@@ -34,13 +33,10 @@ type Journal interface {
 }
 
 // record leaves a command to the journal.
-func (a *Account) record(at time.Time, kind string, c any) {
-	body, err := encodeBody(c)
-	if err != nil { // TestCommandsDecodeToThemselves has encoded all of them
-		a.broken("command cannot be recorded", "kind", kind, "error", err)
-	}
+func (a *Account) record(at time.Time, c any) {
+	k := kindsByType[reflect.TypeOf(c)]
 	a.lsn++
-	a.cfg.Journal.Append(Record{a.lsn, at, kind, body})
+	a.cfg.Journal.Append(Record{a.lsn, at, k.name, k.encode(c)})
 }
 
 // caughtUp refuses a command while records of earlier ones are not durable: so at
@@ -128,15 +124,4 @@ func ReadRecords(r io.Reader) iter.Seq2[Record, error] {
 			}
 		}
 	}
-}
-
-// encodeBody writes a command as a snapshot writes what it keeps.
-func encodeBody(c any) ([]byte, error) { return jsonx.Marshal(c, saving) }
-
-// decodeBody reads what encodeBody has written.
-func decodeBody(body []byte, c any) error {
-	if err := jsonx.Unmarshal(body, c, loading); err != nil {
-		return fmt.Errorf("damaged: %w: %w", err, ErrInvalid)
-	}
-	return nil
 }

@@ -1,0 +1,400 @@
+package engine
+
+import (
+	"cmp"
+	"encoding"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-faster/jx"
+)
+
+// form is how values of a type are written in a record and read again: objects
+// with the names of the exported fields, zero values left out; times are Unix ms,
+// durations Go's text; texts and bytes that are not UTF-8 are {"base64": "..."},
+// so that nothing is lost. An unknown field is an error.
+type form struct {
+	write func(*jx.Encoder, reflect.Value)
+	read  func(*jx.Decoder, reflect.Value) error
+}
+
+// forms has those of all types that commands consist of; it is complete before
+// the first command.
+var forms = map[reflect.Type]*form{}
+
+// formOf finds or makes the form of a type. A type may contain itself.
+func formOf(t reflect.Type) *form {
+	if f := forms[t]; f != nil {
+		return f
+	}
+	f := &form{}
+	forms[t] = f
+	pointer := reflect.PointerTo(t)
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		*f = form{writeTime, readTime}
+	case t == reflect.TypeFor[time.Duration]():
+		*f = form{writeDuration, readDuration}
+	case pointer.Implements(reflect.TypeFor[json.Unmarshaler]()) && t.Kind() == reflect.Struct:
+		*f = form{writeJSON, readJSON}
+	case pointer.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
+		*f = form{writeText, readText}
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
+		*f = form{writeBytes, readBytes}
+	default:
+		*f = plainForm(t)
+	}
+	return f
+}
+
+func plainForm(t reflect.Type) form {
+	switch t.Kind() {
+	case reflect.Bool:
+		return form{func(e *jx.Encoder, v reflect.Value) { e.Bool(v.Bool()) }, readWith((*jx.Decoder).Bool, reflect.Value.SetBool)}
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return form{func(e *jx.Encoder, v reflect.Value) { e.Int64(v.Int()) }, readWith((*jx.Decoder).Int64, reflect.Value.SetInt)}
+	case reflect.Uint64:
+		return form{func(e *jx.Encoder, v reflect.Value) { e.UInt64(v.Uint()) }, readWith((*jx.Decoder).UInt64, reflect.Value.SetUint)}
+	case reflect.Float32:
+		return form{func(e *jx.Encoder, v reflect.Value) { e.Float32(float32(v.Float())) }, readFloat32}
+	case reflect.Float64:
+		return form{func(e *jx.Encoder, v reflect.Value) { e.Float64(v.Float()) }, readWith((*jx.Decoder).Float64, reflect.Value.SetFloat)}
+	case reflect.String:
+		return form{func(e *jx.Encoder, v reflect.Value) { writeString(e, v.String()) }, readString}
+	case reflect.Pointer:
+		return pointerForm(formOf(t.Elem()))
+	case reflect.Slice:
+		return listForm(formOf(t.Elem()))
+	case reflect.Map:
+		return mapForm(t, formOf(t.Elem()))
+	case reflect.Struct:
+		return objectForm(t)
+	}
+	panic(fmt.Sprintf("engine: a command contains a %s, which has no form in a journal", t))
+}
+
+// readWith reads a value by a method of the decoder.
+func readWith[T any](read func(*jx.Decoder) (T, error), set func(reflect.Value, T)) func(*jx.Decoder, reflect.Value) error {
+	return func(d *jx.Decoder, v reflect.Value) error {
+		x, err := read(d)
+		if err == nil {
+			set(v, x)
+		}
+		return err
+	}
+}
+
+func readFloat32(d *jx.Decoder, v reflect.Value) error {
+	x, err := d.Float32()
+	v.SetFloat(float64(x))
+	return err
+}
+
+func pointerForm(of *form) form {
+	return form{
+		func(e *jx.Encoder, v reflect.Value) {
+			if v.IsNil() {
+				e.Null()
+				return
+			}
+			of.write(e, v.Elem())
+		},
+		func(d *jx.Decoder, v reflect.Value) error {
+			if d.Next() == jx.Null {
+				return d.Null()
+			}
+			v.Set(reflect.New(v.Type().Elem()))
+			return of.read(d, v.Elem())
+		},
+	}
+}
+
+func listForm(of *form) form {
+	return form{
+		func(e *jx.Encoder, v reflect.Value) {
+			if v.IsNil() {
+				e.Null()
+				return
+			}
+			e.ArrStart()
+			for i := range v.Len() {
+				of.write(e, v.Index(i))
+			}
+			e.ArrEnd()
+		},
+		func(d *jx.Decoder, v reflect.Value) error {
+			if d.Next() == jx.Null {
+				return d.Null()
+			}
+			v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+			return eachElement(d, func() error {
+				v.Grow(1)
+				v.SetLen(v.Len() + 1)
+				return of.read(d, v.Index(v.Len()-1))
+			})
+		},
+	}
+}
+
+// mapForm is for maps whose keys are texts; they are sorted. A key that is not
+// UTF-8 is base64 behind a NUL.
+func mapForm(t reflect.Type, of *form) form {
+	return form{
+		func(e *jx.Encoder, v reflect.Value) {
+			if v.IsNil() {
+				e.Null()
+				return
+			}
+			keys := map[string]reflect.Value{}
+			for k, item := range v.Seq2() {
+				key := k.String()
+				if !utf8.ValidString(key) || strings.HasPrefix(key, "\x00") {
+					key = "\x00" + base64.StdEncoding.EncodeToString([]byte(key))
+				}
+				keys[key] = item
+			}
+			e.ObjStart()
+			for _, key := range slices.Sorted(maps.Keys(keys)) {
+				e.FieldStart(key)
+				of.write(e, keys[key])
+			}
+			e.ObjEnd()
+		},
+		func(d *jx.Decoder, v reflect.Value) error {
+			if d.Next() == jx.Null {
+				return d.Null()
+			}
+			v.Set(reflect.MakeMap(t))
+			return eachMember(d, func(name []byte) error {
+				key := string(name)
+				if coded, ok := strings.CutPrefix(key, "\x00"); ok {
+					raw, err := base64.StdEncoding.DecodeString(coded)
+					if err != nil {
+						return err
+					}
+					key = string(raw)
+				}
+				item := reflect.New(t.Elem()).Elem()
+				if err := of.read(d, item); err != nil {
+					return err
+				}
+				v.SetMapIndex(reflect.ValueOf(key).Convert(t.Key()), item)
+				return nil
+			})
+		},
+	}
+}
+
+// member is an exported field of a struct.
+type member struct {
+	name string
+	at   int
+	form *form
+}
+
+func objectForm(t reflect.Type) form {
+	var members []member
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() {
+			members = append(members, member{f.Name, i, formOf(f.Type)})
+		}
+	}
+	return form{
+		func(e *jx.Encoder, v reflect.Value) {
+			e.ObjStart()
+			for _, m := range members {
+				if field := v.Field(m.at); !field.IsZero() {
+					e.FieldStart(m.name)
+					m.form.write(e, field)
+				}
+			}
+			e.ObjEnd()
+		},
+		func(d *jx.Decoder, v reflect.Value) error {
+			return eachMember(d, func(key []byte) error {
+				for _, m := range members {
+					if m.name == string(key) {
+						if err := m.form.read(d, v.Field(m.at)); err != nil {
+							return fmt.Errorf("%s: %w", m.name, err)
+						}
+						return nil
+					}
+				}
+				return fmt.Errorf("unknown member %.80q", key)
+			})
+		},
+	}
+}
+
+// eachMember reads an object; read takes the value of a member.
+func eachMember(d *jx.Decoder, read func(key []byte) error) error {
+	all, err := d.ObjIter()
+	for err == nil && all.Next() {
+		err = read(all.Key())
+	}
+	return cmp.Or(err, all.Err())
+}
+
+// eachElement reads a list; read takes an element.
+func eachElement(d *jx.Decoder, read func() error) error {
+	all, err := d.ArrIter()
+	for err == nil && all.Next() {
+		err = read()
+	}
+	return cmp.Or(err, all.Err())
+}
+
+// base64Member holds what is not UTF-8.
+const base64Member = "base64"
+
+func writeString(e *jx.Encoder, s string) {
+	if utf8.ValidString(s) {
+		e.Str(s)
+		return
+	}
+	e.ObjStart()
+	e.FieldStart(base64Member)
+	e.Base64([]byte(s))
+	e.ObjEnd()
+}
+
+func readRaw(d *jx.Decoder) (b []byte, err error) {
+	if d.Next() == jx.String {
+		return d.StrAppend([]byte{})
+	}
+	err = eachMember(d, func(key []byte) error {
+		if string(key) != base64Member {
+			return fmt.Errorf("unknown member %.80q: must be %q", key, base64Member)
+		}
+		b, err = d.Base64()
+		return err
+	})
+	return b, err
+}
+
+func readString(d *jx.Decoder, v reflect.Value) error {
+	b, err := readRaw(d)
+	v.SetString(string(b))
+	return err
+}
+
+func writeBytes(e *jx.Encoder, v reflect.Value) {
+	if v.IsNil() {
+		e.Null()
+		return
+	}
+	writeString(e, string(v.Bytes()))
+}
+
+func readBytes(d *jx.Decoder, v reflect.Value) error {
+	if d.Next() == jx.Null {
+		return d.Null()
+	}
+	b, err := readRaw(d)
+	v.SetBytes(b)
+	return err
+}
+
+// writeTime writes Unix ms; where that loses something, Unix s and ns.
+func writeTime(e *jx.Encoder, v reflect.Value) {
+	t := v.Interface().(time.Time) //nolint:errcheck // its form is chosen by type
+	if t.Nanosecond()%1e6 == 0 {
+		e.Int64(t.UnixMilli())
+		return
+	}
+	e.ArrStart()
+	e.Int64(t.Unix())
+	e.Int64(int64(t.Nanosecond()))
+	e.ArrEnd()
+}
+
+func readTime(d *jx.Decoder, v reflect.Value) error {
+	if d.Next() == jx.Number {
+		ms, err := d.Int64()
+		v.Set(reflect.ValueOf(time.UnixMilli(ms)))
+		return err
+	}
+	var parts []int64
+	err := eachElement(d, func() error {
+		n, err := d.Int64()
+		parts = append(parts, n)
+		return err
+	})
+	if err == nil && len(parts) != 2 {
+		err = fmt.Errorf("a time: must be Unix ms, or a list of Unix s and ns")
+	}
+	if err == nil {
+		v.Set(reflect.ValueOf(time.Unix(parts[0], parts[1])))
+	}
+	return err
+}
+
+func writeDuration(e *jx.Encoder, v reflect.Value) { e.Str(time.Duration(v.Int()).String()) }
+
+func readDuration(d *jx.Decoder, v reflect.Value) error {
+	text, err := d.Str()
+	if err != nil {
+		return err
+	}
+	length, err := time.ParseDuration(text)
+	v.SetInt(int64(length))
+	return err
+}
+
+// writeText writes what has a text, such as a formula.
+func writeText(e *jx.Encoder, v reflect.Value) {
+	own, ok := v.Interface().(encoding.TextMarshaler)
+	if !ok {
+		own, ok = addressed(v).(encoding.TextMarshaler)
+	}
+	if !ok {
+		panic(fmt.Sprintf("engine: %s reads a text and writes none", v.Type()))
+	}
+	text, err := own.MarshalText()
+	if err != nil {
+		panic(fmt.Sprintf("engine: %s: %v", v.Type(), err)) // the text that it was read from
+	}
+	writeString(e, string(text))
+}
+
+// addressed is a pointer to a value, or to a copy of it.
+func addressed(v reflect.Value) any {
+	if v.CanAddr() {
+		return v.Addr().Interface()
+	}
+	p := reflect.New(v.Type())
+	p.Elem().Set(v)
+	return p.Interface()
+}
+
+func readText(d *jx.Decoder, v reflect.Value) error {
+	text, err := readRaw(d)
+	if err != nil {
+		return err
+	}
+	return v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(text) //nolint:errcheck // its form is chosen by type
+}
+
+// writeJSON writes what has a form of its own.
+func writeJSON(e *jx.Encoder, v reflect.Value) {
+	text, err := json.Marshal(addressed(v))
+	if err != nil {
+		panic(fmt.Sprintf("engine: %s: %v", v.Type(), err))
+	}
+	e.Raw(text)
+}
+
+func readJSON(d *jx.Decoder, v reflect.Value) error {
+	text, err := d.Raw()
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, v.Addr().Interface())
+}
