@@ -28,6 +28,9 @@ type nothing = struct{}
 // done leaves out what a command gives.
 func done[R any](_ R, err error) error { return err }
 
+// given leaves out why a command was refused.
+func given[R any](r R, _ error) R { return r }
+
 // pair is what a command gives that gives two things.
 type pair[T, U any] struct {
 	first  T
@@ -174,6 +177,7 @@ var commands = []kind{
 	command[changeVectors[vector.Nothing, vector.EndCommand]]("endResumable"),
 	command[finishRun]("finishRun"),
 	command[Fixture]("fixture"),
+	command[forget]("forget"),
 	command[hurry]("hurry"),
 	command[changeVectors[vector.Further, vector.NextCommand]]("nextResumable"),
 	command[notify]("notify"),

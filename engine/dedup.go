@@ -66,8 +66,21 @@ func (a *Account) forgetMarks() {
 	}
 }
 
+// expiredMarks is the bytes that forgetMarks frees.
+func (a *Account) expiredMarks() (bytes int64) {
+	d := &a.dedup
+	for _, m := range d.order.items[d.order.head:] {
+		if m.until.After(a.now) {
+			break
+		}
+		bytes += m.weight()
+	}
+	return bytes
+}
+
 // remember makes id the first message under the keys.
 func (a *Account) remember(keys []string, id string) {
+	a.forgetMarks()
 	d := &a.dedup
 	for _, key := range keys {
 		if d.first == nil {

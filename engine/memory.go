@@ -127,9 +127,8 @@ func (a *Account) Observed() int64 { return a.observed.Load() }
 
 // roomFor says why requests cannot be accepted now: the bounds of Memory.
 func (a *Account) roomFor(rs ...PublishRequest) error {
-	a.forgetMarks()
 	memory := a.cfg.Memory
-	if memory.MaxWork == 0 && memory.MaxMessages == 0 {
+	if a.replaying || memory.MaxWork == 0 && memory.MaxMessages == 0 {
 		return nil
 	}
 	bytes, messages := int64(0), int64(0)
@@ -142,6 +141,9 @@ func (a *Account) roomFor(rs ...PublishRequest) error {
 		bytes += n*messageCost + int64(len(rs[i].Body)) + headerBytes(rs[i].Header) + headerBytes(rs[i].Forward)
 	}
 	held, waiting := memory.Work()
+	if memory.MaxWork > 0 && held+bytes > memory.MaxWork {
+		held -= a.expiredMarks()
+	}
 	switch {
 	case memory.MaxMessages > 0 && waiting+messages > memory.MaxMessages:
 		return fmt.Errorf("backlog: %d messages are not delivered yet, the limit is %d (--max-backlog): wait for deliveries, or cancel some: %w", waiting, memory.MaxMessages, ErrFull)
@@ -154,7 +156,7 @@ func (a *Account) roomFor(rs ...PublishRequest) error {
 // roomForBytes says why what clients keep here, such as vectors and URL groups,
 // cannot grow now.
 func (a *Account) roomForBytes(bytes int64) error {
-	if held, _ := a.cfg.Memory.Work(); bytes > 0 && a.cfg.Memory.MaxWork > 0 && held+bytes > a.cfg.Memory.MaxWork {
+	if held, _ := a.cfg.Memory.Work(); bytes > 0 && !a.replaying && a.cfg.Memory.MaxWork > 0 && held+bytes > a.cfg.Memory.MaxWork {
 		return fmt.Errorf("backlog: vectors, URL groups, messages, the DLQ and open workflow runs hold %d bytes, the limit is %d (--max-backlog): delete some: %w", held, a.cfg.Memory.MaxWork, ErrFull)
 	}
 	return nil
@@ -215,6 +217,11 @@ func (o *Outcome) size() int64 {
 		return 0
 	}
 	return int64(len(o.Body)) + headerBytes(o.Header)
+}
+
+// size is the bytes of a message, whether it shares them or not.
+func (m *Message) size() int {
+	return len(m.Body) + int(headerBytes(m.Header)+headerBytes(m.Forward)+m.Options.size())
 }
 
 // ends reports whether a message has reached its last state with this event.
@@ -340,22 +347,52 @@ func (a *Account) dropDLQ(e *DLQEntry) {
 // Forget drops observations of at least the given size, the oldest first: first
 // the bodies and headers of messages, answers and runs that have ended, then,
 // once there are none left, whole events. It returns the bytes that it dropped.
-func (a *Account) Forget(bytes int64) int64 {
-	a.lock()
-	defer a.unlock()
-	before := a.ledger.observed
+func (a *Account) Forget(bytes int64) int64 { return given(do(a, forget{&forgotten{bytes: bytes}})) }
+
+// forget drops observations. How many depends on what the process counts, so the
+// record says how far it went.
+type forget struct{ Gone *forgotten }
+
+type forgotten struct {
+	bytes int64  // to drop; 0 in replay, which drops what follows
+	Bare  uint64 // events below this sequence are without bodies
+	First uint64 // of the events that are left
+	Runs  bool   // the runs that ended before these are gone as well
+}
+
+func (c forget) apply(a *Account) (int64, error) {
+	before, l, to := a.ledger.observed, &a.log, c.Gone
 	gone := func() int64 { return before - a.ledger.observed }
-	l := &a.log
-	for i := l.start(l.bare); i < len(l.events) && gone() < bytes; i++ {
+	if to.bytes <= 0 {
+		a.forgetTo(to)
+		return gone(), nil
+	}
+	for i := l.start(l.bare); i < len(l.events) && gone() < to.bytes; i++ {
 		a.stripEvent(l.events[i])
 	}
-	for left := true; left && gone() < bytes; {
+	for left := true; left && gone() < to.bytes; {
 		if left = len(l.events) > 0; left {
 			a.forget(min(len(l.events), max(1024, len(l.events)/4)))
 		}
 		a.forgetRuns()
+		to.Runs = true
 	}
-	return gone()
+	to.Bare, to.First = l.bare, l.issued-uint64(len(l.events))+1
+	return gone(), nil
+}
+
+// forgetTo drops what was dropped before.
+func (a *Account) forgetTo(to *forgotten) {
+	l := &a.log
+	for i := l.start(l.bare); i < len(l.events) && l.events[i].seq < to.Bare; i++ {
+		a.stripEvent(l.events[i])
+	}
+	if n := l.start(to.First); n > 0 {
+		a.forget(n)
+	}
+	if to.Runs {
+		a.forgetRuns()
+	}
 }
 
 // stripEvent drops the bodies and headers that an event holds; what can still be
@@ -370,9 +407,12 @@ func (a *Account) stripEvent(e *event) {
 	if m := e.msg; e.ends() && m.last != nil {
 		m.last = m.last.bare()
 	}
-	if m := e.msg; e.ends() && m.weight > 0 {
+	if m := e.msg; e.ends() {
 		a.addObserved(-int64(m.weight))
-		m.weight, m.Dropped = 0, int(m.weight)
+		m.weight = 0
+	}
+	if m := e.msg; e.ends() && m.size() > 0 {
+		m.Dropped = m.size()
 		m.Body, m.Header, m.Forward, m.Options = nil, nil, nil, m.Options.bare()
 	}
 	if e.endsRun() && !a.needed(e.run) {
