@@ -285,12 +285,9 @@ func (a *Account) addChecked(s *checkedFixture) {
 		if one.ID == "" {
 			one.ID = a.ids.id("scd_", a.now)
 		}
-		one.CreatedAt, one.Request.schedule = a.now, one.ID
-		one.line = s.crons[i]
-		a.schedules[one.ID] = &one
-		a.addWork(int64(one.weight()))
+		one.CreatedAt, one.line = a.now, s.crons[i]
 		next, _ := one.line.next(a.now) // none: it stays without one
-		a.book(&one, next)
+		a.setSchedule(&one, next)
 	}
 	for i := range s.Messages {
 		a.publish(&s.messages[i])

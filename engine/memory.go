@@ -398,7 +398,7 @@ func (a *Account) forgetTo(to *forgotten) {
 // stripEvent drops the bodies and headers that an event holds; what can still be
 // delivered keeps them.
 func (a *Account) stripEvent(e *event) {
-	a.log.bare = e.seq + 1
+	a.log.bare = max(a.log.bare, e.seq+1)
 	if e.detail != nil && e.out.size() > 0 {
 		a.addObserved(-e.out.size())
 		d := *e.detail // readers may hold the old one

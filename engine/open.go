@@ -31,7 +31,6 @@ type begin struct {
 	Formula string // and the waits before retries
 	Zones   string // fingerprint of the time-zone data
 	Clock   string // real, manual or auto
-	Now     time.Time
 
 	Parallel        int
 	MaxCreated      int
@@ -57,9 +56,6 @@ func (c begin) apply(a *Account) (nothing, error) {
 	}
 	pick(&a.cfg.CurrentKey, a.current) // these outlive a Reset
 	pick(&a.cfg.NextKey, a.next)
-	if c.Now.After(a.now) {
-		a.now = c.Now
-	}
 	a.follow(c.Clock, nil)
 	a.putBack()
 	return nothing{}, nil
@@ -170,7 +166,8 @@ func Open(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Accoun
 	a.mu.Lock()
 	defer a.unlock()
 	a.replaying = false
-	c := begin{Rules: journalRules, Clock: modeOf(cfg.Clock, cfg.Auto), Now: cfg.Clock.Now().Truncate(time.Millisecond),
+	a.stamp()
+	c := begin{Rules: journalRules, Clock: modeOf(cfg.Clock, cfg.Auto),
 		Parallel: cfg.Parallel, MaxCreated: cmp.Or(cfg.MaxCreated, DefaultMaxCreated), Seed: cfg.Seed, CurrentKey: cfg.CurrentKey, NextKey: cfg.NextKey,
 		PricePerMessage: cfg.PricePerMessage, VectorLag: cfg.VectorLag, VectorIndexes: cfg.VectorIndexes}
 	if c.Parallel == 0 {

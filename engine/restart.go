@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 )
 
 // Restart creates a new run from the configuration and payload of a failed
@@ -144,6 +145,9 @@ func (a *Account) continueAs(run, old *Run, e *DLQEntry) {
 		}
 	}
 	failed := e.Message.step
+	if !slices.Contains(old.items, failed) {
+		failed = nil // an answer could not be brought: its step is made again
+	}
 	run.Kept = len(old.items)
 	a.logRun(run, RunStarted, detail{})
 	for i, it := range old.items {
@@ -155,6 +159,7 @@ func (a *Account) continueAs(run, old *Run, e *DLQEntry) {
 			a.deliverItem(run, &again, run.stepOptions(Options{}))
 		}
 	}
+	a.reweigh(run)
 }
 
 // RepeatCallback sends the failure callback of an entry again, after it failed.

@@ -392,3 +392,29 @@ func legal(t interface{ Fatalf(string, ...any) }, events []engine.Event) {
 		}
 	}
 }
+
+// The answer of a third party may be what could not be delivered: it is in no list.
+func TestAResumedRunGoesOnWhereAnAnswerFailed(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.answer = func(at engine.Attempt) engine.Outcome {
+		if at.Message.Role == engine.RoleCallback {
+			return engine.Outcome{Status: 500}
+		}
+		return engine.Outcome{Status: 200}
+	}
+	w.send(engine.PublishRequest{URL: "https://app.test/wf", Options: engine.Options{Retries: new(0), Callback: &engine.Callback{URL: "https://cb.test/"},
+		Workflow: &engine.Workflow{Init: new(true), RunID: "run0"}}})
+	w.settle()
+	entries := w.dlq()
+	if len(entries) != 1 {
+		t.Fatalf("%d DLQ entries, want 1", len(entries))
+	}
+	ref, err := w.Resume(entries[0].ID, engine.Options{})
+	w.must(err)
+	w.settle()
+	made := w.made()
+	if last := made[len(made)-1].Message; last.RunID != ref.ID || last.Role != engine.RoleStep {
+		t.Errorf("the last attempt is of run %s, a %s; want a step of %s", last.RunID, last.Role, ref.ID)
+	}
+}

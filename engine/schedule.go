@@ -59,15 +59,22 @@ func (c putSchedule) apply(a *Account) (Schedule, error) {
 		s.ID = a.ids.id("scd_", a.now)
 	}
 	if old := a.schedules[s.ID]; old != nil {
+		s.CreatedAt, s.Last, s.LastStates, s.Paused = old.CreatedAt, old.Last, old.LastStates, old.Paused
+	}
+	a.setSchedule(s, next)
+	return *s, nil
+}
+
+// setSchedule puts a schedule in place of the one with its id.
+func (a *Account) setSchedule(s *Schedule, next time.Time) {
+	if old := a.schedules[s.ID]; old != nil {
 		a.addWork(-int64(old.weight()))
 		a.timers.remove(old)
-		s.CreatedAt, s.Last, s.LastStates, s.Paused = old.CreatedAt, old.Last, old.LastStates, old.Paused
 	}
 	s.Request.schedule = s.ID
 	a.schedules[s.ID] = s
 	a.addWork(int64(s.weight()))
 	a.book(s, next)
-	return *s, nil
 }
 
 // cronLine is a cron expression and the zone that it is read in.

@@ -176,7 +176,6 @@ func (a *Account) submit(c *accepted) Receipt {
 		it.step.answered(&call.step)
 	}
 	m := a.carry(run, it, run.stepOptions(c.Options), c.Forward)
-	a.reweigh(run)
 	return Receipt{MessageID: m.ID, URL: m.URL}
 }
 
@@ -216,6 +215,7 @@ func (a *Account) deliverItem(run *Run, it *item, opts *Options, extra ...Header
 		cut:      len(run.items),
 	})
 	it.messageID = m.ID
+	a.reweigh(run)
 	return m
 }
 

@@ -270,6 +270,8 @@ func (x *Index) RenameNamespace(from, to string, replace bool) (bool, error) {
 		return false, nil
 	case x.namespaces[to] != nil && !replace:
 		return false, fmt.Errorf("namespace %q: %w", to, refusal.Exists)
+	case from == to:
+		return true, nil
 	}
 	if replaced := x.namespaces[to]; replaced != nil {
 		x.bytes -= replaced.bytes()

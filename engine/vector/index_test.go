@@ -124,3 +124,15 @@ func TestASavedIndexThatCannotBe(t *testing.T) {
 		})
 	}
 }
+
+func TestANamespaceMayGetItsOwnName(t *testing.T) {
+	t.Parallel()
+	x := plane(t)
+	x.Upsert("one", []vector.Vector{{ID: "a", Values: []float32{1, 2}}}, start, 0)
+	if renamed, err := x.RenameNamespace("one", "one", true); !renamed || err != nil {
+		t.Errorf("got %v, %v, want true", renamed, err)
+	}
+	if got, want := x.Namespaces(), []string{"", "one"}; !slices.Equal(got, want) {
+		t.Errorf("namespaces %q, want %q", got, want)
+	}
+}

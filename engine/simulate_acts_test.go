@@ -1,0 +1,320 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/engine/vector"
+)
+
+func newHash() hash.Hash32 { return fnv.New32a() }
+
+// actNames are the names of the acts, those that make work more often than others.
+var actNames = func() []string {
+	names := slices.Sorted(maps.Keys(acts))
+	for _, often := range []string{"publish", "publish", "publish", "publish", "publish", "publish", "publish", "publish", "publish", "publish", "publishBatch", "tick", "tick", "tick", "tick", "tick", "tick", "retryDLQ", "restartRun", "upsertVectors", "resumeFlow", "resumeQueue"} {
+		names = append(names, often)
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		return name == "reset" || name == "resetClock" || name == "restore" // rare, see tick
+	})
+}()
+
+// pick is one of a list, the zero value of an empty one.
+func pick[T any](s *simulation, list []T) (v T) {
+	if len(list) > 0 {
+		v = list[s.IntN(len(list))]
+	}
+	return v
+}
+
+func (s *simulation) name(kind string, n int) string { return fmt.Sprint(kind, s.IntN(n)) }
+
+func (s *simulation) options() engine.Options {
+	o := engine.Options{Retries: new(s.IntN(4)), Labels: []string{"caf\xe9", "b"}[:s.IntN(3)]}
+	switch s.IntN(6) {
+	case 0:
+		o.Delay = time.Duration(s.IntN(90)) * time.Second
+	case 1:
+		o.NotBefore = epoch.Add(time.Duration(s.IntN(600)) * time.Second)
+	}
+	if s.IntN(3) == 0 {
+		o.Flow = &engine.FlowControl{Key: pick(s, simulatedKeys), Parallelism: s.IntN(3) + 1, Rate: s.IntN(3), Period: time.Duration(s.IntN(20)) * time.Second}
+	}
+	if s.IntN(3) == 0 {
+		o.Queue = pick(s, queueNames)
+	}
+	if s.IntN(4) == 0 {
+		o.Callback = &engine.Callback{URL: "https://cb.test/", Options: engine.Options{Timeout: 1500 * time.Millisecond}}
+	}
+	if s.IntN(4) == 0 {
+		o.FailureCallback = &engine.Callback{URL: "https://fcb.test/", Options: engine.Options{Flow: o.Flow}}
+	}
+	switch s.IntN(8) {
+	case 0:
+		o.RetryDelay, _ = engine.ParseFormula("1000 * pow(2, retried)")
+	case 1:
+		o.DedupContent, o.Redact = true, &engine.Redaction{Body: true, Names: []string{"X-Secret"}}
+	case 2:
+		o.DedupID = s.name("dedup", 3)
+	}
+	return o
+}
+
+func (s *simulation) request() engine.PublishRequest {
+	r := engine.PublishRequest{URL: "https://app.test/" + s.name("", 9), Options: s.options(), Body: []byte{byte(s.IntN(256)), 0xff, 'x'}[s.IntN(3):],
+		Forward: engine.Header{"X-Secret": {"s"}, "X-Latin": {"\xe9t\xe9"}}, CallerIP: "::1"}
+	switch s.IntN(8) {
+	case 0:
+		r.URL, r.Group = "", "g"
+	case 1, 2:
+		r.Options.DedupID, r.Options.Queue = "", ""
+		r.URL = "https://app.test/wf"
+		r.Options.Workflow = &engine.Workflow{Init: new(true), URL: r.URL}
+		if s.IntN(2) == 0 {
+			r.Options.Workflow.RunID = s.name("run", 6)
+		}
+	case 3:
+		r.Trigger = s.IntN(4) == 0
+	}
+	return r
+}
+
+// some are the ids of a list.
+func some[T any](list func(engine.Filter) (engine.Page[T], error), id func(T) string) (ids []string) {
+	p, _ := list(engine.Filter{Count: 10})
+	for _, one := range p.Items {
+		ids = append(ids, id(one))
+	}
+	return ids
+}
+
+func (s *simulation) message() string {
+	return pick(s, some(s.Messages, func(m engine.Message) string { return m.ID }))
+}
+
+func (s *simulation) entry() string {
+	return pick(s, some(s.DLQ, func(e engine.DLQEntry) string { return e.ID }))
+}
+
+func (s *simulation) run() string {
+	return pick(s, some(s.RunList, func(r engine.RunSummary) string { return r.ID }))
+}
+
+func (s *simulation) filter() engine.Filter {
+	return engine.Filter{Count: s.IntN(4), Labels: []string{"b"}[:s.IntN(2)]}
+}
+
+func (s *simulation) vectors() []vector.Vector {
+	list := make([]vector.Vector, s.IntN(3)+1)
+	for i := range list {
+		list[i] = vector.Vector{ID: s.name("id", 9), Values: []float32{0.1, float32(s.NormFloat64())}, Metadata: json.RawMessage(`{ "a" : ` + s.name("", 3) + ` }`)}
+	}
+	return list
+}
+
+func (s *simulation) filterOfVectors() vector.Filter {
+	f, err := vector.ParseFilter("a = " + s.name("", 3))
+	s.must(err)
+	return f
+}
+
+func (s *simulation) searchIndex() string {
+	list := s.SearchIndexes()
+	return pick(s, list).ID
+}
+
+func (s *simulation) duration() time.Duration {
+	return time.Duration(pick(s, []int{0, 1, 999, 1000, 10_000, 60_000, 600_000, 3_600_000})) * time.Millisecond
+}
+
+// acts are one for each kind of command; begin and outcome follow from them. Their
+// errors do not matter.
+var acts = map[string]func(*simulation) error{
+	"addEndpoints": func(s *simulation) error {
+		_, err := s.AddEndpoints("g", []engine.Endpoint{{Name: "one", URL: "https://app.test/g"}, {URL: "https://app.test/g/" + s.name("", 3)}})
+		return err
+	},
+	"cancel":            func(s *simulation) error { return s.Cancel(s.message()) },
+	"cancelCallback":    func(s *simulation) error { return s.CancelCallback(s.entry()) },
+	"cancelMessages":    func(s *simulation) error { _, err := s.CancelMessages(s.filter()); return err },
+	"cancelRun":         func(s *simulation) error { return s.CancelRun(s.run()) },
+	"cancelRuns":        func(s *simulation) error { _, err := s.CancelRuns(s.filter()); return err },
+	"createSearchIndex": func(s *simulation) error { _, err := s.CreateSearchIndex(search.Index{Name: "s"}); return err },
+	"deleteDLQ":         func(s *simulation) error { return s.DeleteDLQ(s.entry()) },
+	"deleteDLQs":        func(s *simulation) error { _, _, err := s.DeleteDLQs(s.filter()); return err },
+	"deleteGroup":       func(s *simulation) error { return s.DeleteGroup("g") },
+	"deleteQueue":       func(s *simulation) error { return s.DeleteQueue(pick(s, queueNames)) },
+	"deleteSchedule":    func(s *simulation) error { return s.DeleteSchedule(s.name("s", 2)) },
+	"deleteSearchIndex": func(s *simulation) error { return s.DeleteSearchIndex(s.searchIndex()) },
+	"deleteVectorNamespace": func(s *simulation) error {
+		return s.DeleteVectorNamespace("v", s.name("ns", 2))
+	},
+	"deleteVectors": func(s *simulation) error {
+		_, err := s.DeleteVectors("v", "", []string{s.name("id", 9)}, "")
+		return err
+	},
+	"deleteVectorsWhere": func(s *simulation) error {
+		_, err := s.DeleteVectorsWhere("v", "", s.filterOfVectors())
+		return err
+	},
+	"endResumable": func(s *simulation) error { return s.EndResumable("v", pick(s, s.queries)) },
+	"finishRun":    func(s *simulation) error { return s.FinishRun(s.run(), []byte("\xff"), time.Time{}) },
+	"forget":       func(s *simulation) error { s.Forget(int64(s.IntN(100_000))); return nil },
+	"hurry":        func(s *simulation) error { return s.Hurry(s.message()) },
+	"nextResumable": func(s *simulation) error {
+		_, _, err := s.NextResumable("v", pick(s, s.queries), 1)
+		return err
+	},
+	"notify":        func(s *simulation) error { _, err := s.Notify(s.name("e", 2), []byte("data\x80")); return err },
+	"notifyRun":     func(s *simulation) error { _, err := s.NotifyRun(s.run(), s.name("e", 2), []byte("kept")); return err },
+	"pauseFlow":     func(s *simulation) error { return s.PauseFlow(pick(s, simulatedKeys)) },
+	"pauseQueue":    func(s *simulation) error { return s.PauseQueue(pick(s, queueNames)) },
+	"pauseSchedule": func(s *simulation) error { return s.PauseSchedule(s.name("s", 2)) },
+	"pinFlow": func(s *simulation) error {
+		return s.PinFlow(pick(s, simulatedKeys), engine.FlowControl{Parallelism: s.IntN(3), Rate: s.IntN(3), Period: time.Duration(s.IntN(9)) * time.Second})
+	},
+	"publish": func(s *simulation) error { _, err := s.Publish(s.request()); return err },
+	"publishBatch": func(s *simulation) error {
+		_, err := s.PublishBatch([]engine.PublishRequest{s.request(), s.request()})
+		return err
+	},
+	"putSchedule": func(s *simulation) error {
+		_, err := s.PutSchedule(s.name("s", 2), pick(s, []string{"*/7 * * * *", "CRON_TZ=Europe/Berlin 30 2 * * *", "@hourly"}), engine.PublishRequest{URL: "https://app.test/cron", Options: s.options()})
+		return err
+	},
+	"removeEndpoints": func(s *simulation) error {
+		return s.RemoveEndpoints("g", []engine.Endpoint{{URL: "https://app.test/g/" + s.name("", 3)}})
+	},
+	"renameSearchIndex": func(s *simulation) error { return s.RenameSearchIndex(s.searchIndex(), s.name("n", 3)) },
+	"renameVectorNamespace": func(s *simulation) error {
+		_, err := s.RenameVectorNamespace("v", s.name("ns", 2), s.name("ns", 3), true)
+		return err
+	},
+	"repeatCallback":         func(s *simulation) error { _, err := s.RepeatCallback(s.entry()); return err },
+	"reset":                  func(s *simulation) error { return s.Reset() },
+	"resetClock":             (*simulation).restartClock,
+	"resetFlow":              func(s *simulation) error { return s.ResetFlow(pick(s, simulatedKeys)) },
+	"resetSearchIndexTokens": func(s *simulation) error { return s.ResetSearchIndexTokens(s.searchIndex()) },
+	"resetVectors":           func(s *simulation) error { return s.ResetVectors("v", s.name("ns", 2), s.IntN(2) == 0) },
+	"restartAll": func(s *simulation) error {
+		_, _, err := s.RestartAll(s.filter(), engine.Options{Retries: new(1)}, s.IntN(2) == 0)
+		return err
+	},
+	"restartRun": func(s *simulation) error {
+		if s.IntN(2) == 0 {
+			_, err := s.Restart(s.entry(), engine.Options{Retries: new(1)})
+			return err
+		}
+		_, err := s.Resume(s.entry(), engine.Options{})
+		return err
+	},
+	"restore":        (*simulation).goBack,
+	"resumeFlow":     func(s *simulation) error { return s.ResumeFlow(pick(s, simulatedKeys)) },
+	"resumeQueue":    func(s *simulation) error { return s.ResumeQueue(pick(s, queueNames)) },
+	"resumeSchedule": func(s *simulation) error { return s.ResumeSchedule(s.name("s", 2)) },
+	"retryDLQ": func(s *simulation) error {
+		_, err := s.RetryDLQ(s.entry(), engine.Options{Retries: new(1)})
+		return err
+	},
+	"retryDLQs":  func(s *simulation) error { _, _, err := s.RetryDLQs(s.filter(), engine.Options{}); return err },
+	"rotateKeys": func(s *simulation) error { _, _, err := s.RotateKeys(); return err },
+	"seed":       (*simulation).fixture,
+	"seedUsage":  func(s *simulation) error { return s.SeedUsage(s.Now(), engine.Counts{Created: 3}) },
+	"setClock":   (*simulation).turn,
+	"startResumable": func(s *simulation) error {
+		id, _, err := s.StartResumable("v", "", vector.ResumableQuery{Query: vector.Query{Values: []float32{1, 2}, TopK: 1, Filter: s.filterOfVectors()}, MaxIdle: time.Minute})
+		s.queries = append(s.queries, id)
+		return err
+	},
+	"tick":      (*simulation).passTime,
+	"unpinFlow": func(s *simulation) error { return s.UnpinFlow(pick(s, simulatedKeys), true, s.IntN(2) == 0) },
+	"updateGroup": func(s *simulation) error {
+		_, err := s.UpdateGroup("g", engine.Header{"A": {"b"}}, nil, s.options())
+		return err
+	},
+	"updateVector": func(s *simulation) error {
+		_, err := s.UpdateVector("v", "", s.vectors()[0], s.IntN(2) == 0)
+		return err
+	},
+	"upsertQueue": func(s *simulation) error {
+		_, err := s.UpsertQueue(pick(s, queueNames), engine.QueueSettings{Parallelism: new(s.IntN(3)), Paused: new(s.IntN(4) == 0)})
+		return err
+	},
+	"upsertVectors": func(s *simulation) error {
+		return s.UpsertVectors("v", pick(s, []string{"", "ns0", "ns1"}), s.vectors())
+	},
+	"wait": func(s *simulation) error {
+		return s.Wait(engine.WaitRequest{RunID: s.run(), EventID: s.name("e", 2), Timeout: "90s", Step: []byte(`{"stepId":3,"stepName":"w","stepType":"Wait"}`)})
+	},
+}
+
+// passTime lets time pass, or, seldom, forgets everything.
+func (s *simulation) passTime() (err error) {
+	switch s.IntN(60) {
+	case 0:
+		return s.Reset()
+	case 1:
+		return s.restartClock()
+	case 2, 3, 4:
+		return s.goBack()
+	}
+	s.opened(func(ctx context.Context) { _, err = s.Advance(ctx, s.Now().Add(s.duration())) })
+	return err
+}
+
+func (s *simulation) restartClock() error {
+	return s.ResetClock(engine.NewManual(epoch.Add(s.duration())), false)
+}
+
+// goBack restores an earlier snapshot, or takes one.
+func (s *simulation) goBack() error {
+	if s.saved == nil || s.IntN(3) == 0 {
+		s.saved = s.document()
+		return nil
+	}
+	s.load(s.saved)
+	return nil
+}
+
+// turn takes another clock, and mostly goes back to a manual one.
+func (s *simulation) turn() error {
+	switch s.IntN(4) {
+	case 0:
+		return s.SetClock(engine.NewReal(), false)
+	case 1:
+		return s.SetClock(engine.NewManual(s.Now()), true)
+	}
+	return s.SetClock(engine.NewManual(s.Now()), false)
+}
+
+// fixture puts something of everything into the account.
+func (s *simulation) fixture() error {
+	now := s.Now()
+	ago := now.Add(-time.Hour)
+	return s.Seed(engine.Seed{
+		Groups:    []engine.Group{{Name: "g", Endpoints: []engine.Endpoint{{URL: sink}}}},
+		Queues:    []engine.Queue{{Name: pick(s, queueNames), Parallelism: 1 + s.IntN(2)}},
+		FlowKeys:  []engine.FlowKey{{Key: pick(s, simulatedKeys), Parallelism: s.IntN(3), Paused: s.IntN(5) == 0}},
+		Schedules: []engine.Schedule{{ID: s.name("s", 2), Cron: "0 * * * *", Request: engine.PublishRequest{URL: sink}}},
+		Messages:  []engine.PublishRequest{{URL: sink, Options: s.options()}},
+		DLQ:       []engine.Failure{{At: ago, Request: engine.PublishRequest{URL: sink}, Retried: s.IntN(3), Last: engine.Outcome{Status: 500}}},
+		Runs: []engine.PastRun{
+			{State: engine.RunFailed, CreatedAt: ago, EndedAt: now, Request: engine.PublishRequest{URL: "https://app.test/wf"}, Failure: engine.Failure{Last: engine.Outcome{Err: "gone"}}},
+			{State: engine.RunStarted, CreatedAt: ago, EndedAt: ago, NextAt: now, Request: engine.PublishRequest{URL: "https://app.test/wf"}, Steps: []engine.Step{{Name: "s1", Type: "Run", Out: `"x"`}}},
+			{State: engine.RunStarted, CreatedAt: ago, EndedAt: ago, Request: engine.PublishRequest{URL: "https://app.test/wf"}, Waits: []engine.WaitRequest{{EventID: "e0"}}},
+		},
+		Usage:  []engine.Point{{At: ago, Counts: engine.Counts{Created: 4}}},
+		Search: []search.Index{{Name: "s"}},
+		Vectors: []engine.VectorSeed{{Config: vector.Config{Name: s.name("seeded", 2), Type: vector.Dense, Similarity: vector.Euclidean},
+			Vectors: []vector.Vector{{ID: "a", Values: []float32{1, 2}}}}},
+	})
+}
