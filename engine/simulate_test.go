@@ -3,7 +3,6 @@ package engine_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
 // tape is a journal in memory.
@@ -93,7 +93,7 @@ func begun(t tester, seed uint64, parallel int) *simulation {
 }
 
 func (s *simulation) config(seed uint64, parallel int) engine.Config {
-	return engine.Config{ID: "t", Clock: engine.NewManual(epoch), Deliver: s, Strict: true, Seed: seed / 3 % 2 * 11, Parallel: parallel, VectorLag: time.Minute,
+	return engine.Config{ID: "t", Clock: engine.NewManual(epoch), Deliver: s, Wire: wire.Format{}, Strict: true, Seed: seed / 3 % 2 * 11, Parallel: parallel, VectorLag: time.Minute,
 		VectorIndexes: []vector.Config{{Name: "v", Type: vector.Dense, Similarity: vector.Cosine}}}
 }
 
@@ -183,11 +183,7 @@ func hashOf(seed uint64, parts ...any) uint32 {
 // proceed is a workflow endpoint: it reports a step, waits, calls a third party,
 // invokes a run, or ends the run.
 func (s *simulation) proceed(at engine.Attempt, n uint32) {
-	var list []json.RawMessage
-	if json.Unmarshal(at.Body, &list) != nil {
-		return
-	}
-	run, url, id := at.Message.RunID, at.Message.URL, len(list)
+	run, url, id := at.Message.RunID, at.Message.URL, len(at.Steps)
 	part := func(kind string) []byte {
 		return fmt.Appendf(nil, `{"stepId":%d,"stepName":"s%d","stepType":%q,"concurrent":1}`, id, id, kind)
 	}
