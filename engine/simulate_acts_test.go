@@ -106,7 +106,7 @@ func (s *simulation) entry() string {
 }
 
 func (s *simulation) run() string {
-	return pick(s, some(s.RunList, func(r engine.RunSummary) string { return r.ID }))
+	return pick(s, some(s.RunSummaries, func(r engine.RunSummary) string { return r.ID }))
 }
 
 func (s *simulation) filter() engine.Filter {
@@ -168,6 +168,7 @@ var acts = map[string]func(*simulation) error{
 	},
 	"endResumable": func(s *simulation) error { return s.EndResumable("v", pick(s, s.queries)) },
 	"finishRun":    func(s *simulation) error { return s.FinishRun(s.run(), []byte("\xff"), time.Time{}) },
+	"fixture":      (*simulation).fixture,
 	"forget":       func(s *simulation) error { s.Forget(int64(s.IntN(100_000))); return nil },
 	"hurry":        func(s *simulation) error { return s.Hurry(s.message()) },
 	"nextResumable": func(s *simulation) error {
@@ -227,8 +228,6 @@ var acts = map[string]func(*simulation) error{
 	},
 	"retryDLQs":  func(s *simulation) error { _, _, err := s.RetryDLQs(s.filter(), engine.Options{}); return err },
 	"rotateKeys": func(s *simulation) error { _, _, err := s.RotateKeys(); return err },
-	"seed":       (*simulation).fixture,
-	"seedUsage":  func(s *simulation) error { return s.SeedUsage(s.Now(), engine.Counts{Created: 3}) },
 	"setClock":   (*simulation).turn,
 	"startResumable": func(s *simulation) error {
 		id, _, err := s.StartResumable("v", "", vector.ResumableQuery{Query: vector.Query{Values: []float32{1, 2}, TopK: 1, Filter: s.filterOfVectors()}, MaxIdle: time.Minute})
@@ -300,7 +299,7 @@ func (s *simulation) turn() error {
 func (s *simulation) fixture() error {
 	now := s.Now()
 	ago := now.Add(-time.Hour)
-	return s.Seed(engine.Seed{
+	return s.AddFixture(engine.Fixture{
 		Groups:    []engine.Group{{Name: "g", Endpoints: []engine.Endpoint{{URL: sink}}}},
 		Queues:    []engine.Queue{{Name: pick(s, queueNames), Parallelism: 1 + s.IntN(2)}},
 		FlowKeys:  []engine.FlowKey{{Key: pick(s, simulatedKeys), Parallelism: s.IntN(3), Paused: s.IntN(5) == 0}},
@@ -314,7 +313,7 @@ func (s *simulation) fixture() error {
 		},
 		Usage:  []engine.Point{{At: ago, Counts: engine.Counts{Created: 4}}},
 		Search: []search.Index{{Name: "s"}},
-		Vectors: []engine.VectorSeed{{Config: vector.Config{Name: s.name("seeded", 2), Type: vector.Dense, Similarity: vector.Euclidean},
+		Vectors: []engine.FixtureVectors{{Config: vector.Config{Name: s.name("seeded", 2), Type: vector.Dense, Similarity: vector.Euclidean},
 			Vectors: []vector.Vector{{ID: "a", Values: []float32{1, 2}}}}},
 	})
 }
