@@ -22,6 +22,8 @@ VULN_DB ?= https://vuln.go.dev
 BENCH ?= .
 CONTRACT ?=
 SOAK ?= 10m
+LIVES ?= 10000
+N ?= 1000000
 TIMES ?= 10
 
 .PHONY: help
@@ -51,6 +53,7 @@ test: ## Everything that must pass, fast checks first
 	@$(MAKE) vuln
 	@$(MAKE) tools
 	@$(MAKE) race
+	@$(MAKE) simulate
 	@$(MAKE) conform
 	@$(MAKE) memory TIMES=4
 	@$(MAKE) clients
@@ -113,6 +116,11 @@ race: ## Go tests under the race detector, without the real clients
 soak: ## Random traffic under the race detector; SOAK=1h takes longer than 10m
 	@echo '== soak, $(SOAK)'
 	SOAK=$(SOAK) $(GO) test -race -count=1 -v -timeout 24h -run '^TestSoak$$' ./mockserver
+
+.PHONY: simulate
+simulate: ## Random lives, replayed to the same bytes, cut and continued; N=10000000 commands with faults
+	@echo '== simulation, $(LIVES) lives and $(N) commands'
+	LIVES=$(LIVES) N=$(N) $(GO) test -count=1 -v -timeout 24h -run '^TestSimulate' ./engine
 
 .PHONY: memory
 memory: ## TIMES=10 times as much of everything as a server may keep, and its resident memory

@@ -133,7 +133,7 @@ func (s *simulation) searchIndex() string {
 }
 
 func (s *simulation) duration() time.Duration {
-	return time.Duration(pick(s, []int{0, 1, 999, 1000, 10_000, 60_000, 600_000, 3_600_000})) * time.Millisecond
+	return time.Duration(pick(s, []int{0, 1, 999, 1000, 2000, 10_000, 20_000, 60_000, 300_000, 3_600_000}[:5+s.IntN(6)])) * time.Millisecond
 }
 
 // acts are one for each kind of command; begin and outcome follow from them. Their
@@ -258,12 +258,12 @@ var acts = map[string]func(*simulation) error{
 
 // passTime lets time pass, or, seldom, forgets everything.
 func (s *simulation) passTime() (err error) {
-	switch s.IntN(60) {
+	switch s.IntN(120) {
 	case 0:
 		return s.Reset()
 	case 1:
 		return s.restartClock()
-	case 2, 3, 4:
+	case 2, 3:
 		return s.goBack()
 	}
 	s.opened(func(ctx context.Context) { _, err = s.Advance(ctx, s.Now().Add(s.duration())) })

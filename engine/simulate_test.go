@@ -301,26 +301,29 @@ func (s *simulation) ended(memory *engine.Memory) error {
 // parallels are those of the simulations.
 var parallels = []int{1, 3, 64}
 
-// simulate lives a life and holds its journal to it; cut says how often the journal
-// is cut, opened and continued.
-func simulate(t *testing.T, seed uint64, commands, cuts int) {
+// simulate lives a life and holds its journal to it, which is then cut, opened and
+// continued. It returns how many commands were recorded: those that were issued and
+// accepted, ticks and outcomes.
+func simulate(t *testing.T, seed uint64, commands, cuts int) int {
 	parallel := parallels[seed%3]
 	s := begun(t, seed, parallel)
 	s.live(commands)
 	if err := s.replayed(parallel); err != nil {
-		t.Fatalf("seed %d, %d commands, parallelism %d: %s\n%s", seed, commands, parallel, err, shortest(t, seed, commands))
+		t.Errorf("seed %d, %d commands, parallelism %d: %s\n%s", seed, commands, parallel, err, shortest(t, seed, commands))
 	}
 	for range cuts {
 		n := 1 + s.IntN(len(s.journal.records))
 		if err := s.continued(n, parallel); err != nil {
 			for i := 1; i <= n; i++ {
 				if first := s.continued(i, parallel); first != nil {
-					t.Fatalf("seed %d, %d commands, parallelism %d: cut after record %d of %d: %v\njournal: %s", seed, commands, parallel, i, len(s.journal.records), first, s.journal.write(i))
+					t.Errorf("seed %d, %d commands, parallelism %d: cut after record %d of %d: %v\njournal: %s", seed, commands, parallel, i, len(s.journal.records), first, s.journal.write(i))
+					return 0
 				}
 			}
-			t.Fatalf("seed %d, %d commands, parallelism %d: cut after record %d of %d, once: %v\njournal: %s", seed, commands, parallel, n, len(s.journal.records), err, s.journal.write(n))
+			t.Errorf("seed %d, %d commands, parallelism %d: cut after record %d of %d, once: %v\njournal: %s", seed, commands, parallel, n, len(s.journal.records), err, s.journal.write(n))
 		}
 	}
+	return len(s.journal.records)
 }
 
 // shortest finds the shortest life of a seed whose journal fails.
@@ -336,48 +339,38 @@ func shortest(t *testing.T, seed uint64, commands int) string {
 	return "it does not fail again"
 }
 
-// sized is a size of the environment, or one that fits a test run.
-func sized(name string, usual int) int {
+// sized is a size of the environment; `make simulate` sets them.
+func sized(name string, small int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
 		return n
 	}
-	if raceEnabled || testing.Short() {
-		return usual / 50
-	}
-	return usual
+	return small
 }
 
-// inTurns runs n things on all processors.
-func inTurns(n int, do func(i int)) {
-	var next atomic.Int64
+// simulateMany runs lives on all processors while more says so.
+func simulateMany(t *testing.T, first uint64, issue int, more func(lives, commands int64) bool, cuts func(seed uint64) int) {
+	var lives, commands atomic.Int64
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				do(int(i))
+			for !t.Failed() && more(lives.Load(), commands.Load()) {
+				seed := first + uint64(lives.Add(1))
+				commands.Add(int64(simulate(t, seed, issue, cuts(seed))))
 			}
 		})
 	}
 	workers.Wait()
+	t.Logf("%d lives, %d commands", lives.Load(), commands.Load())
 }
 
 func TestSimulateLives(t *testing.T) {
-	n := sized("LIVES", 10_000)
-	inTurns(n, func(i int) {
-		if !t.Failed() {
-			simulate(t, uint64(i), 25, i%2)
-		}
-	})
+	most := int64(sized("LIVES", 300))
+	simulateMany(t, 0, 25, func(lives, _ int64) bool { return lives < most }, func(seed uint64) int { return int(seed % 2) })
 }
 
 func TestSimulateCommands(t *testing.T) {
-	const commands = 1000
-	n := sized("N", 1_000_000) / commands
-	inTurns(n, func(i int) {
-		if !t.Failed() {
-			simulate(t, uint64(1_000_000+i), commands, 0)
-		}
-	})
+	most := int64(sized("N", 5_000))
+	simulateMany(t, 1<<32, 1000, func(_, commands int64) bool { return commands < most }, func(uint64) int { return 0 })
 }
 
 func TestSimulationsIssueEveryCommand(t *testing.T) {
