@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-faster/jx"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
-	"github.com/go-faster/jx"
 )
 
 // change is a command: one thing that changes an account, and gives an R. It is

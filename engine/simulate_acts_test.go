@@ -128,13 +128,15 @@ func (s *simulation) filterOfVectors() vector.Filter {
 }
 
 func (s *simulation) searchIndex() string {
-	list := s.SearchIndexes()
-	return pick(s, list).ID
+	return pick(s, s.SearchIndexes().List()).ID
 }
 
 func (s *simulation) duration() time.Duration {
 	return time.Duration(pick(s, []int{0, 1, 999, 1000, 2000, 10_000, 20_000, 60_000, 300_000, 3_600_000}[:5+s.IntN(6)])) * time.Millisecond
 }
+
+// changed leaves out what a command gives.
+func changed[R any](_ R, err error) error { return err }
 
 // acts are one for each kind of command; begin and outcome follow from them. Their
 // errors do not matter.
@@ -143,37 +145,40 @@ var acts = map[string]func(*simulation) error{
 		_, err := s.AddEndpoints("g", []engine.Endpoint{{Name: "one", URL: "https://app.test/g"}, {URL: "https://app.test/g/" + s.name("", 3)}})
 		return err
 	},
-	"cancel":            func(s *simulation) error { return s.Cancel(s.message()) },
-	"cancelCallback":    func(s *simulation) error { return s.CancelCallback(s.entry()) },
-	"cancelMessages":    func(s *simulation) error { _, err := s.CancelMessages(s.filter()); return err },
-	"cancelRun":         func(s *simulation) error { return s.CancelRun(s.run()) },
-	"cancelRuns":        func(s *simulation) error { _, err := s.CancelRuns(s.filter()); return err },
-	"createSearchIndex": func(s *simulation) error { _, err := s.CreateSearchIndex(search.Index{Name: "s"}); return err },
-	"deleteDLQ":         func(s *simulation) error { return s.DeleteDLQ(s.entry()) },
-	"deleteDLQs":        func(s *simulation) error { _, _, err := s.DeleteDLQs(s.filter()); return err },
-	"deleteGroup":       func(s *simulation) error { return s.DeleteGroup("g") },
-	"deleteQueue":       func(s *simulation) error { return s.DeleteQueue(pick(s, queueNames)) },
-	"deleteSchedule":    func(s *simulation) error { return s.DeleteSchedule(s.name("s", 2)) },
-	"deleteSearchIndex": func(s *simulation) error { return s.DeleteSearchIndex(s.searchIndex()) },
+	"cancel":         func(s *simulation) error { return s.Cancel(s.message()) },
+	"cancelCallback": func(s *simulation) error { return s.CancelCallback(s.entry()) },
+	"cancelMessages": func(s *simulation) error { _, err := s.CancelMessages(s.filter()); return err },
+	"cancelRun":      func(s *simulation) error { return s.CancelRun(s.run()) },
+	"cancelRuns":     func(s *simulation) error { _, err := s.CancelRuns(s.filter()); return err },
+	"createSearchIndex": func(s *simulation) error {
+		return changed(engine.ChangeSearch(s.Account, search.CreateCommand{Index: search.Index{Name: "s"}}))
+	},
+	"deleteDLQ":      func(s *simulation) error { return s.DeleteDLQ(s.entry()) },
+	"deleteDLQs":     func(s *simulation) error { _, _, err := s.DeleteDLQs(s.filter()); return err },
+	"deleteGroup":    func(s *simulation) error { return s.DeleteGroup("g") },
+	"deleteQueue":    func(s *simulation) error { return s.DeleteQueue(pick(s, queueNames)) },
+	"deleteSchedule": func(s *simulation) error { return s.DeleteSchedule(s.name("s", 2)) },
+	"deleteSearchIndex": func(s *simulation) error {
+		return changed(engine.ChangeSearch(s.Account, search.DeleteCommand{ID: s.searchIndex()}))
+	},
 	"deleteVectorNamespace": func(s *simulation) error {
-		return s.DeleteVectorNamespace("v", s.name("ns", 2))
+		return changed(engine.ChangeVectors(s.Account, "v", vector.DeleteNamespaceCommand{Namespace: s.name("ns", 2)}))
 	},
 	"deleteVectors": func(s *simulation) error {
-		_, err := s.DeleteVectors("v", "", []string{s.name("id", 9)}, "")
-		return err
+		return changed(engine.ChangeVectors(s.Account, "v", vector.DeleteCommand{IDs: []string{s.name("id", 9)}}))
 	},
 	"deleteVectorsWhere": func(s *simulation) error {
-		_, err := s.DeleteVectorsWhere("v", "", s.filterOfVectors())
-		return err
+		return changed(engine.ChangeVectors(s.Account, "v", vector.DeleteWhereCommand{Filter: s.filterOfVectors()}))
 	},
-	"endResumable": func(s *simulation) error { return s.EndResumable("v", pick(s, s.queries)) },
-	"finishRun":    func(s *simulation) error { return s.FinishRun(s.run(), []byte("\xff"), time.Time{}) },
-	"fixture":      (*simulation).fixture,
-	"forget":       func(s *simulation) error { s.Forget(int64(s.IntN(100_000))); return nil },
-	"hurry":        func(s *simulation) error { return s.Hurry(s.message()) },
+	"endResumable": func(s *simulation) error {
+		return changed(engine.ChangeVectors(s.Account, "v", vector.EndCommand{ID: pick(s, s.queries)}))
+	},
+	"finishRun": func(s *simulation) error { return s.FinishRun(s.run(), []byte("\xff"), time.Time{}) },
+	"fixture":   (*simulation).fixture,
+	"forget":    func(s *simulation) error { s.Forget(int64(s.IntN(100_000))); return nil },
+	"hurry":     func(s *simulation) error { return s.Hurry(s.message()) },
 	"nextResumable": func(s *simulation) error {
-		_, _, err := s.NextResumable("v", pick(s, s.queries), 1)
-		return err
+		return changed(engine.ChangeVectors(s.Account, "v", vector.NextCommand{ID: pick(s, s.queries), Count: 1}))
 	},
 	"notify":        func(s *simulation) error { _, err := s.Notify(s.name("e", 2), []byte("data\x80")); return err },
 	"notifyRun":     func(s *simulation) error { _, err := s.NotifyRun(s.run(), s.name("e", 2), []byte("kept")); return err },
@@ -195,17 +200,22 @@ var acts = map[string]func(*simulation) error{
 	"removeEndpoints": func(s *simulation) error {
 		return s.RemoveEndpoints("g", []engine.Endpoint{{URL: "https://app.test/g/" + s.name("", 3)}})
 	},
-	"renameSearchIndex": func(s *simulation) error { return s.RenameSearchIndex(s.searchIndex(), s.name("n", 3)) },
-	"renameVectorNamespace": func(s *simulation) error {
-		_, err := s.RenameVectorNamespace("v", s.name("ns", 2), s.name("ns", 3), true)
-		return err
+	"renameSearchIndex": func(s *simulation) error {
+		return changed(engine.ChangeSearch(s.Account, search.RenameCommand{ID: s.searchIndex(), Name: s.name("n", 3)}))
 	},
-	"repeatCallback":         func(s *simulation) error { _, err := s.RepeatCallback(s.entry()); return err },
-	"reset":                  func(s *simulation) error { return s.Reset() },
-	"resetClock":             (*simulation).restartClock,
-	"resetFlow":              func(s *simulation) error { return s.ResetFlow(pick(s, simulatedKeys)) },
-	"resetSearchIndexTokens": func(s *simulation) error { return s.ResetSearchIndexTokens(s.searchIndex()) },
-	"resetVectors":           func(s *simulation) error { return s.ResetVectors("v", s.name("ns", 2), s.IntN(2) == 0) },
+	"renameVectorNamespace": func(s *simulation) error {
+		return changed(engine.ChangeVectors(s.Account, "v", vector.RenameNamespaceCommand{From: s.name("ns", 2), To: s.name("ns", 3), Replace: true}))
+	},
+	"repeatCallback": func(s *simulation) error { _, err := s.RepeatCallback(s.entry()); return err },
+	"reset":          func(s *simulation) error { return s.Reset() },
+	"resetClock":     (*simulation).restartClock,
+	"resetFlow":      func(s *simulation) error { return s.ResetFlow(pick(s, simulatedKeys)) },
+	"resetSearchIndexTokens": func(s *simulation) error {
+		return changed(engine.ChangeSearch(s.Account, search.ResetTokensCommand{ID: s.searchIndex()}))
+	},
+	"resetVectors": func(s *simulation) error {
+		return changed(engine.ChangeVectors(s.Account, "v", vector.ResetCommand{Namespace: s.name("ns", 2), All: s.IntN(2) == 0}))
+	},
 	"restartAll": func(s *simulation) error {
 		_, _, err := s.RestartAll(s.filter(), engine.Options{Retries: new(1)}, s.IntN(2) == 0)
 		return err
@@ -230,8 +240,8 @@ var acts = map[string]func(*simulation) error{
 	"rotateKeys": func(s *simulation) error { _, _, err := s.RotateKeys(); return err },
 	"setClock":   (*simulation).turn,
 	"startResumable": func(s *simulation) error {
-		id, _, err := s.StartResumable("v", "", vector.ResumableQuery{Query: vector.Query{Values: []float32{1, 2}, TopK: 1, Filter: s.filterOfVectors()}, MaxIdle: time.Minute})
-		s.queries = append(s.queries, id)
+		started, err := engine.ChangeVectors(s.Account, "v", vector.StartCommand{Query: vector.ResumableQuery{Query: vector.Query{Values: []float32{1, 2}, TopK: 1, Filter: s.filterOfVectors()}, MaxIdle: time.Minute}})
+		s.queries = append(s.queries, started.ID)
 		return err
 	},
 	"tick":      (*simulation).passTime,
@@ -241,15 +251,14 @@ var acts = map[string]func(*simulation) error{
 		return err
 	},
 	"updateVector": func(s *simulation) error {
-		_, err := s.UpdateVector("v", "", s.vectors()[0], s.IntN(2) == 0)
-		return err
+		return changed(engine.ChangeVectors(s.Account, "v", vector.UpdateCommand{Vector: s.vectors()[0], Patch: s.IntN(2) == 0}))
 	},
 	"upsertQueue": func(s *simulation) error {
 		_, err := s.UpsertQueue(pick(s, queueNames), engine.QueueSettings{Parallelism: new(s.IntN(3)), Paused: new(s.IntN(4) == 0)})
 		return err
 	},
 	"upsertVectors": func(s *simulation) error {
-		return s.UpsertVectors("v", pick(s, []string{"", "ns0", "ns1"}), s.vectors())
+		return changed(engine.ChangeVectors(s.Account, "v", vector.UpsertCommand{Namespace: pick(s, []string{"", "ns0", "ns1"}), Vectors: s.vectors()}))
 	},
 	"wait": func(s *simulation) error {
 		return s.Wait(engine.WaitRequest{RunID: s.run(), EventID: s.name("e", 2), Timeout: "90s", Step: []byte(`{"stepId":3,"stepName":"w","stepType":"Wait"}`)})
