@@ -22,8 +22,8 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// world is an account with what surrounds it: journals, stubs and rewrites.
-type world struct {
+// tenant is an account with what surrounds it: journals, stubs and rewrites.
+type tenant struct {
 	Account
 	account    *engine.Account
 	requests   journal[Exchange, *Exchange]
@@ -46,24 +46,24 @@ type world struct {
 // seededStart is where a seeded manual clock begins, so that runs repeat.
 var seededStart = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// world finds or makes the world of an account.
-func (s *Server) world(a Account) *world {
+// tenant finds or makes the home of an account.
+func (s *Server) tenant(a Account) *tenant {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w := s.worlds[a.ID]; w != nil {
+	if w := s.tenants[a.ID]; w != nil {
 		return w
 	}
-	w := s.newWorld(a)
-	s.worlds[a.ID], s.tokens[digestOf(a.Token)] = w, w
+	w := s.newTenant(a)
+	s.tenants[a.ID], s.tokens[digestOf(a.Token)] = w, w
 	return w
 }
 
-// newWorld makes a world that nobody can reach yet.
-func (s *Server) newWorld(a Account) *world {
-	w := &world{Account: a, mode: s.cfg.Clock, password: a.Password, public: s.publicToken(a)}
+// newTenant makes a tenant that nobody can reach yet.
+func (s *Server) newTenant(a Account) *tenant {
+	w := &tenant{Account: a, mode: s.cfg.Clock, password: a.Password, public: s.publicToken(a)}
 	current, next := s.signingKeys(a)
 	if w.password == "" {
-		w.password = derived(a.Token, "management")
+		w.password = derivedSecret(a.Token, "management")
 	}
 	for _, x := range s.cfg.VectorIndexes {
 		w.indexes = append(w.indexes, vectorAccess{x.Name, vectorToken(a.Token, x.Name)})
@@ -90,15 +90,15 @@ func (s *Server) newWorld(a Account) *world {
 		VectorLag:       s.cfg.VectorLag,
 		VectorIndexes:   s.cfg.VectorIndexes,
 		Memory:          s.memory,
-		Strict:          strict,
+		Strict:          strictEngine,
 	})
-	w.kvToken = derived(a.Token, "kv")
+	w.kvToken = derivedSecret(a.Token, "kv")
 	w.kv, _ = kv.New(kv.Config{Token: w.kvToken, URL: s.cfg.KVURL, Prefix: kvPrefix + a.ID + ":", Capacity: s.kvCapacity, Now: w.account.Now}) // New has tried the URL
 	return w
 }
 
-// strict makes faults of the engine panic; the tests of this package set it.
-var strict = false
+// strictEngine makes faults of the engine panic; the tests of this package set it.
+var strictEngine = false
 
 // seed gives each account a sequence of its own.
 func (s *Server) seed(id string) uint64 {
@@ -125,8 +125,8 @@ func (s *Server) newClock(mode string) engine.Clock {
 	return engine.NewManual(start)
 }
 
-// derived is a further development credential of an account.
-func derived(token, purpose string) string {
+// derivedSecret is a further development credential of an account.
+func derivedSecret(token, purpose string) string {
 	sum := sha256.Sum256([]byte(purpose + " " + token))
 	return purpose + "_" + hex.EncodeToString(sum[:12])
 }
@@ -164,13 +164,13 @@ type vectorAccess struct{ name, token string }
 
 func vectorToken(token, index string) string {
 	if index == defaultIndex.Name {
-		return derived(token, "vector")
+		return derivedSecret(token, "vector")
 	}
-	return derived(token, "vector_"+index)
+	return derivedSecret(token, "vector_"+index)
 }
 
 // opens is the name of the vector index that a token opens, "" for none.
-func (w *world) opens(token string) string {
+func (w *tenant) opens(token string) string {
 	w.opening.Lock()
 	defer w.opening.Unlock()
 	for _, x := range w.indexes {
@@ -182,14 +182,14 @@ func (w *world) opens(token string) string {
 }
 
 // vectorToken is the token of the first vector index.
-func (w *world) vectorToken() string {
+func (w *tenant) vectorToken() string {
 	w.opening.Lock()
 	defer w.opening.Unlock()
 	return w.indexes[0].token
 }
 
 // openIndex gives a vector index that was not configured its token.
-func (w *world) openIndex(name string) {
+func (w *tenant) openIndex(name string) {
 	w.opening.Lock()
 	defer w.opening.Unlock()
 	if !slices.ContainsFunc(w.indexes, func(known vectorAccess) bool { return known.name == name }) {
@@ -197,23 +197,23 @@ func (w *world) openIndex(name string) {
 	}
 }
 
-// all lists the worlds by id.
-func (s *Server) all() []*world {
+// all lists the tenants by id.
+func (s *Server) all() []*tenant {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := make([]*world, 0, len(s.worlds))
-	for _, w := range s.worlds {
+	list := make([]*tenant, 0, len(s.tenants))
+	for _, w := range s.tenants {
 		list = append(list, w)
 	}
-	slices.SortFunc(list, func(a, b *world) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(list, func(a, b *tenant) int { return strings.Compare(a.ID, b.ID) })
 	return list
 }
 
 // first is the default account: the one that the control API acts on.
-func (s *Server) first() *world { return s.world(s.cfg.Accounts[0]) }
+func (s *Server) first() *tenant { return s.tenant(s.cfg.Accounts[0]) }
 
-// find is the world for which a credential holds.
-func (s *Server) find(holds func(*world) bool) *world {
+// find is the tenant for which a credential holds.
+func (s *Server) find(holds func(*tenant) bool) *tenant {
 	for _, w := range s.all() {
 		if holds(w) {
 			return w
@@ -223,44 +223,44 @@ func (s *Server) find(holds func(*world) bool) *world {
 }
 
 // byToken is the account of an access token; with AnyAccount a new one.
-func (s *Server) byToken(token string) *world {
+func (s *Server) byToken(token string) *tenant {
 	s.mu.Lock()
 	w := s.tokens[digestOf(token)]
 	s.mu.Unlock()
 	if w != nil || !s.cfg.AnyAccount || token == "" {
 		return w
 	}
-	return s.world(Account{ID: derived(token, "account"), Token: token})
+	return s.tenant(Account{ID: derivedSecret(token, "account"), Token: token})
 }
 
 // authenticate finds the account by the operation's security schemes. A
 // credential that is given must be right, even beside another that is.
-func (s *Server) authenticate(c *call) (*world, error) {
+func (s *Server) authenticate(c *call) (*tenant, error) {
 	op := c.op
 	if len(op.Security) == 0 || op.Area == "kv_url" { // the store has its own rules for tokens
 		return nil, nil
 	}
-	var found *world
+	var found *tenant
 	for _, scheme := range op.Security {
 		w, given, err := s.credential(scheme, c)
 		if err != nil {
 			return nil, err
 		}
 		if given && found != nil && found != w {
-			return nil, unauthorized(op, "two credentials that belong to different accounts")
+			return nil, unauthorizedFor(op, "two credentials that belong to different accounts")
 		}
 		if given {
 			found = w
 		}
 	}
 	if found == nil {
-		return nil, unauthorized(op, "no credentials; accepted is "+accepted(op.Security)+"; "+whereTokens)
+		return nil, unauthorizedFor(op, "no credentials; accepted is "+credentialForms(op.Security)+"; "+whereTokens)
 	}
 	return found, nil
 }
 
-// accepted names the credentials of the schemes.
-func accepted(schemes []string) string {
+// credentialForms names the credentials of the schemes.
+func credentialForms(schemes []string) string {
 	words := map[string]string{
 		"bearer":       "Authorization: Bearer TOKEN",
 		"queryToken":   "the query parameter svc_token",
@@ -276,7 +276,7 @@ func accepted(schemes []string) string {
 }
 
 // credential looks for one scheme's credential in a request.
-func (s *Server) credential(scheme string, c *call) (w *world, given bool, err error) {
+func (s *Server) credential(scheme string, c *call) (w *tenant, given bool, err error) {
 	kind, value, _ := strings.Cut(c.header.Get("Authorization"), " ")
 	value = strings.TrimSpace(value)
 	switch scheme {
@@ -293,13 +293,13 @@ func (s *Server) credential(scheme string, c *call) (w *world, given bool, err e
 			return nil, false, nil
 		}
 		if w = s.byBasic(kind, value); w == nil {
-			return nil, true, response.Unauthorized("Basic", "Authorization: wrong user name or password; accepted is "+accepted([]string{scheme})+"; "+whereTokens)
+			return nil, true, response.Unauthorized("Basic", "Authorization: wrong user name or password; accepted is "+credentialForms([]string{scheme})+"; "+whereTokens)
 		}
 	default:
 		if kind == "" {
 			return nil, false, nil
 		}
-		holds := func(w *world) bool { return w.opens(value) != "" }
+		holds := func(w *tenant) bool { return w.opens(value) != "" }
 		if scheme == "bearer" {
 			w = s.byToken(value)
 		} else {
@@ -315,8 +315,8 @@ func (s *Server) credential(scheme string, c *call) (w *world, given bool, err e
 // whereTokens is for those who have none, or that of another server.
 const whereTokens = "`understudy env` prints the credentials"
 
-// bearer is the token of an Authorization header.
-func bearer(h http.Header) string {
+// bearerToken is the token of an Authorization header.
+func bearerToken(h http.Header) string {
 	_, token, _ := strings.Cut(h.Get("Authorization"), " ")
 	return strings.TrimSpace(token)
 }
@@ -326,23 +326,23 @@ func wrongToken(scheme string) string {
 	if scheme == "vectorBearer" {
 		return "Unauthorized: Invalid auth token; " + whereTokens
 	}
-	return "Authorization: not a token of this server; accepted is " + accepted([]string{scheme}) + "; " + whereTokens
+	return "Authorization: not a token of this server; accepted is " + credentialForms([]string{scheme}) + "; " + whereTokens
 }
 
 // byBasic splits at the first colon: a password may hold others.
-func (s *Server) byBasic(kind, value string) *world {
+func (s *Server) byBasic(kind, value string) *tenant {
 	text, err := base64.StdEncoding.DecodeString(value)
 	user, password, ok := strings.Cut(string(text), ":")
 	if err != nil || !ok || !strings.EqualFold(kind, "Basic") {
 		return nil
 	}
-	return s.find(func(w *world) bool { return w.username() == user && sameSecret(w.password, password) })
+	return s.find(func(w *tenant) bool { return w.username() == user && sameSecret(w.password, password) })
 }
 
 // username is that of the management API.
-func (w *world) username() string { return w.ID + "@understudy.test" }
+func (w *tenant) username() string { return w.ID + "@understudy.test" }
 
-func unauthorized(op *spec.Operation, text string) error {
+func unauthorizedFor(op *spec.Operation, text string) error {
 	challenge := "Bearer"
 	if slices.Contains(op.Security, "basic") {
 		challenge = "Basic"

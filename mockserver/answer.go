@@ -14,7 +14,7 @@ const (
 	defaultMaxAnswer = 10 << 20
 	// counted is how many times as much of an answer of unknown length is read, to
 	// count it.
-	counted = 10
+	countedTimes = 10
 )
 
 // cutAnswer looks at the beginning of an answer, as far as it is kept. The note
@@ -25,8 +25,8 @@ func cutAnswer(r *http.Response, kept []byte, limit int64) (body []byte, note st
 	}
 	length, more := r.ContentLength, ""
 	if length < 0 {
-		rest, err := io.Copy(io.Discard, io.LimitReader(r.Body, (counted-1)*limit))
-		if length = limit + rest; length == counted*limit || err != nil {
+		rest, err := io.Copy(io.Discard, io.LimitReader(r.Body, (countedTimes-1)*limit))
+		if length = limit + rest; length == countedTimes*limit || err != nil {
 			more = "more than "
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"asDelete": (*Server).as,
 	"asGet":    (*Server).as,
 	"asPatch":  (*Server).as,
@@ -20,7 +20,7 @@ var _ = register(map[string]handler{
 	"asPut":    (*Server).as,
 })
 
-// as calls an operation of the interface as an account, by a tester's hand: no
+// as calls an operation of the interface as an account, as the tester: no
 // credentials are needed, faults leave it alone, and the journal of requests,
 // which is for what clients do, does not see it.
 func (s *Server) as(c *call) (response.Response, error) {
@@ -53,7 +53,7 @@ func (s *Server) as(c *call) (response.Response, error) {
 		}
 	}
 	r.Header.Set("Authorization", w.authorization(found.op.Area, probe.asked))
-	inner := &call{request: r, byHand: true}
+	inner := &call{request: r, asTester: true}
 	out, err := s.answer(nil, inner, &Exchange{})
 	c.dialect, c.warnings = inner.dialect, inner.warnings
 	if inner.op != nil && out.Status == 0 {
@@ -63,7 +63,7 @@ func (s *Server) as(c *call) (response.Response, error) {
 }
 
 // authorization is the credential of an account on a host of the interface.
-func (w *world) authorization(area, index string) string {
+func (w *tenant) authorization(area, index string) string {
 	switch area {
 	case "dev_api_url":
 		return "Basic " + base64.StdEncoding.EncodeToString([]byte(w.username()+":"+w.password))

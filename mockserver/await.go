@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = register(map[string]handler{"controlAwait": (*Server).controlAwait})
+var _ = registerHandlers(map[string]handler{"controlAwait": (*Server).controlAwait})
 
 // Condition is what a caller waits for: Count entries that match. The other
 // fields belong to some kinds of entries only, see awaitKeys.
@@ -61,7 +61,7 @@ func (s *Server) controlAwait(c *call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	want.Count = max(want.Count, 1)
-	ctx, cancel, err := limited(c.request.Context(), want.Timeout, 5*time.Second)
+	ctx, cancel, err := withTimeLimit(c.request.Context(), want.Timeout, 5*time.Second)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -73,7 +73,7 @@ func (s *Server) controlAwait(c *call) (response.Response, error) {
 		}
 	}
 	for stride := time.Second; ; stride *= 4 {
-		entries, more := s.matching(c.world, &want)
+		entries, more := s.matching(c.tenant, &want)
 		if len(entries) >= want.Count {
 			return response.Response{Body: map[string]any{"count": len(entries), "entries": entries, "now": c.account.Now().UnixMilli()}}, nil
 		}
@@ -102,7 +102,7 @@ func (s *Server) stride(ctx context.Context, a *engine.Account, left *time.Durat
 }
 
 // matching is what matches now, and what tells of the next entry.
-func (s *Server) matching(w *world, c *Condition) (entries []any, more <-chan struct{}) {
+func (s *Server) matching(w *tenant, c *Condition) (entries []any, more <-chan struct{}) {
 	switch c.On {
 	case "requests":
 		more = w.requests.next()

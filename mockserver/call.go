@@ -21,11 +21,11 @@ type call struct {
 	query    url.Values
 	raw      string // the raw query
 	body     []byte
-	world    *world
+	tenant   *tenant
 	account  *engine.Account
 	index    string   // name of the vector index that the credentials open
 	asked    string   // name of the vector index in the URL, "" for none
-	byHand   bool     // a tester's, see as
+	asTester bool     // a tester's, see as
 	hops     int      // deliveries to this server that led here, see admitDelivery
 	head     bool     // HEAD: answered as GET, without the body
 	nothing  bool     // an empty list of ids or of values asks for nothing

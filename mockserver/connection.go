@@ -153,8 +153,8 @@ func (d *deliverer) try(trip http.RoundTripper, r *http.Request, hops int) (resp
 	return response, err != nil && reused.Load() && !answered.Load() && r.Context().Err() == nil, err
 }
 
-// under is the connection under TLS.
-func under(c net.Conn) net.Conn {
+// underlyingConn is the connection under TLS.
+func underlyingConn(c net.Conn) net.Conn {
 	if t, ok := c.(*tls.Conn); ok {
 		return t.NetConn()
 	}

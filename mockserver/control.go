@@ -14,7 +14,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"controlAdvance":         (*Server).controlAdvance,
 	"controlClearDeliveries": (*Server).controlClearDeliveries,
 	"controlClearRequests":   (*Server).controlClearRequests,
@@ -46,7 +46,7 @@ const advanceLimit = 60 * time.Second
 // account that the call acts on.
 func (s *Server) admitControl(c *call) error {
 	if len(c.op.Security) > 0 && !s.mayControl(c) {
-		return unauthorized(c.op, "the control API is open on loopback only; elsewhere it takes Authorization: Bearer with the token of --control-token")
+		return unauthorizedFor(c.op, "the control API is open on loopback only; elsewhere it takes Authorization: Bearer with the token of --control-token")
 	}
 	if err := s.admitSink(c); err != nil {
 		return err
@@ -58,11 +58,11 @@ func (s *Server) admitControl(c *call) error {
 	}
 	id := c.query.Get("account")
 	if id == "" || id == "*" {
-		c.world = s.first()
-	} else if c.world = s.byID(id); c.world == nil {
+		c.tenant = s.first()
+	} else if c.tenant = s.byID(id); c.tenant == nil {
 		return fmt.Errorf("account %q: no such account: %w", id, engine.ErrNotFound)
 	}
-	c.account = c.world.account
+	c.account = c.tenant.account
 	return nil
 }
 
@@ -77,17 +77,17 @@ func (s *Server) mayControl(c *call) bool {
 	return localAddr(c.request.RemoteAddr) && localHost(c.request.Host)
 }
 
-// worlds are the accounts that a control call acts on.
-func (s *Server) chosen(c *call) []*world {
+// chosen are the accounts that a control call acts on.
+func (s *Server) chosen(c *call) []*tenant {
 	if c.query.Get("account") == "*" {
 		return s.all()
 	}
-	return []*world{c.world}
+	return []*tenant{c.tenant}
 }
 
 func (s *Server) controlHealth(c *call) (response.Response, error) {
 	return response.Response{Body: map[string]any{
-		"status": "ok", "version": Version, "dialect": s.dialectName(), "clock": s.clockBody(c.world),
+		"status": "ok", "version": Version, "dialect": s.dialectName(), "clock": s.clockBody(c.tenant),
 		"journal": map[string]int{"limit": journalLimit}, "memory": s.memoryBody(),
 	}}, nil
 }
@@ -128,7 +128,7 @@ func (s *Server) controlReset(c *call) (response.Response, error) {
 
 // resetClock forgets the state of an account, and gives it the clock that the
 // configuration says: one that was moved or replaced is back where it began.
-func (s *Server) resetClock(w *world) error {
+func (s *Server) resetClock(w *tenant) error {
 	s.mu.Lock()
 	w.mode = s.cfg.Clock
 	s.mu.Unlock()
@@ -140,19 +140,19 @@ type clockBody struct {
 	Now  int64  `json:"now"` // Unix ms
 }
 
-func (s *Server) clockBody(w *world) clockBody {
+func (s *Server) clockBody(w *tenant) clockBody {
 	return clockBody{s.clockMode(w), w.account.Now().UnixMilli()}
 }
 
 // clockMode is real, manual or auto.
-func (s *Server) clockMode(w *world) string {
+func (s *Server) clockMode(w *tenant) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return w.mode
 }
 
 func (s *Server) controlClock(c *call) (response.Response, error) {
-	return response.Response{Body: s.clockBody(c.world)}, nil
+	return response.Response{Body: s.clockBody(c.tenant)}, nil
 }
 
 // controlSetClock changes the mode, moves a manual clock, or both.
@@ -184,10 +184,10 @@ func (s *Server) controlSetClock(c *call) (response.Response, error) {
 			}
 		}
 	}
-	return response.Response{Body: s.clockBody(c.world)}, nil
+	return response.Response{Body: s.clockBody(c.tenant)}, nil
 }
 
-func (s *Server) setMode(w *world, mode string) error {
+func (s *Server) setMode(w *tenant, mode string) error {
 	s.mu.Lock()
 	same := w.mode == mode
 	w.mode = mode
@@ -211,10 +211,10 @@ func (s *Server) controlAdvance(c *call) (response.Response, error) {
 	if err := json.Unmarshal(c.body, &body); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
-	if given(body.By != "", body.To != nil, body.Until != "") != 1 {
+	if countGiven(body.By != "", body.To != nil, body.Until != "") != 1 {
 		return response.Response{}, response.Invalid(`body: accepted is either {"by": "24h"}, {"to": Unix ms} or {"until": "next" or "idle"}`)
 	}
-	ctx, cancel, err := limited(c.request.Context(), body.Timeout, advanceLimit)
+	ctx, cancel, err := withTimeLimit(c.request.Context(), body.Timeout, advanceLimit)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -224,7 +224,7 @@ func (s *Server) controlAdvance(c *call) (response.Response, error) {
 		var p engine.Progress
 		if body.Until != "" {
 			p, err = w.account.AdvanceUntil(ctx, body.Until == "idle")
-		} else if to, bad := target(w, body.By, body.To); bad != nil {
+		} else if to, bad := advanceTarget(w, body.By, body.To); bad != nil {
 			err = bad
 		} else {
 			p, err = w.account.Advance(ctx, to)
@@ -237,8 +237,8 @@ func (s *Server) controlAdvance(c *call) (response.Response, error) {
 	return response.Response{Body: map[string]int64{"now": sum.Now.UnixMilli(), "timersFired": int64(sum.TimersFired), "attempts": int64(sum.Attempts)}}, nil
 }
 
-// given counts what is there.
-func given(there ...bool) (n int) {
+// countGiven counts what is there.
+func countGiven(there ...bool) (n int) {
 	for _, yes := range there {
 		if yes {
 			n++
@@ -247,7 +247,7 @@ func given(there ...bool) (n int) {
 	return n
 }
 
-func target(w *world, by string, to *int64) (time.Time, error) {
+func advanceTarget(w *tenant, by string, to *int64) (time.Time, error) {
 	if to != nil {
 		return time.UnixMilli(*to), nil
 	}
@@ -258,7 +258,7 @@ func target(w *world, by string, to *int64) (time.Time, error) {
 	return w.account.Now().Add(d), nil
 }
 
-func limited(ctx context.Context, text string, usual time.Duration) (context.Context, context.CancelFunc, error) {
+func withTimeLimit(ctx context.Context, text string, usual time.Duration) (context.Context, context.CancelFunc, error) {
 	limit := usual
 	if text != "" {
 		d, err := response.Duration(text)
@@ -278,7 +278,7 @@ func (s *Server) controlSettle(c *call) (response.Response, error) {
 			return response.Response{}, response.Invalid("body: " + err.Error())
 		}
 	}
-	ctx, cancel, err := limited(c.request.Context(), body.Timeout, 5*time.Second)
+	ctx, cancel, err := withTimeLimit(c.request.Context(), body.Timeout, 5*time.Second)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -288,7 +288,7 @@ func (s *Server) controlSettle(c *call) (response.Response, error) {
 			return response.Response{}, err
 		}
 	}
-	return response.Response{Body: s.clockBody(c.world)}, nil
+	return response.Response{Body: s.clockBody(c.tenant)}, nil
 }
 
 type journalBody[T any] struct {
@@ -304,7 +304,7 @@ func (s *Server) controlRequests(c *call) (response.Response, error) {
 		return (!asked || refused == (len(x.Problems) > 0)) && (id == "" || x.OperationID == id) && strings.HasPrefix(x.Path, path) && (status == 0 || x.Response.Status == status)
 	}
 	if c.flag("follow", false) {
-		return follow(s, &c.world.requests, func(x Exchange) any {
+		return followJournal(s, &c.tenant.requests, func(x Exchange) any {
 			if !fits(&x) {
 				return nil
 			}
@@ -312,7 +312,7 @@ func (s *Server) controlRequests(c *call) (response.Response, error) {
 			return x
 		}), nil
 	}
-	entries, dropped := c.world.requests.list(c.number("limit"), fits)
+	entries, dropped := c.tenant.requests.list(c.number("limit"), fits)
 	for i := range entries {
 		entries[i].clip(most)
 	}
@@ -325,7 +325,7 @@ func (s *Server) controlDeliveries(c *call) (response.Response, error) {
 		return (id == "" || d.MessageID == id) && strings.HasPrefix(d.URL, url) && (status == 0 || d.Response.Status == status)
 	}
 	if c.flag("follow", false) {
-		return follow(s, &c.world.deliveries, func(d Delivery) any {
+		return followJournal(s, &c.tenant.deliveries, func(d Delivery) any {
 			if !fits(&d) {
 				return nil
 			}
@@ -333,7 +333,7 @@ func (s *Server) controlDeliveries(c *call) (response.Response, error) {
 			return d
 		}), nil
 	}
-	entries, dropped := c.world.deliveries.list(c.number("limit"), fits)
+	entries, dropped := c.tenant.deliveries.list(c.number("limit"), fits)
 	for i := range entries {
 		entries[i].clip(most)
 	}
@@ -344,18 +344,18 @@ func (s *Server) controlClearRequests(c *call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
 		w.requests.clear()
 	}
-	return empty, nil
+	return emptyObject, nil
 }
 
 func (s *Server) controlClearDeliveries(c *call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
 		w.deliveries.clear()
 	}
-	return empty, nil
+	return emptyObject, nil
 }
 
 func (s *Server) controlStubs(c *call) (response.Response, error) {
-	return response.Response{Body: c.world.stubs.Get()}, nil
+	return response.Response{Body: c.tenant.stubs.Get()}, nil
 }
 
 func (s *Server) controlSetStubs(c *call) (response.Response, error) {
@@ -371,18 +371,18 @@ func (s *Server) controlSetStubs(c *call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
 		w.stubs.Set(list)
 	}
-	return response.Response{Body: c.world.stubs.Get()}, nil
+	return response.Response{Body: c.tenant.stubs.Get()}, nil
 }
 
 func (s *Server) controlClearStubs(c *call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
 		w.stubs.Set(nil)
 	}
-	return empty, nil
+	return emptyObject, nil
 }
 
 func (s *Server) controlRewrites(c *call) (response.Response, error) {
-	return response.Response{Body: c.world.rewrites.get()}, nil
+	return response.Response{Body: c.tenant.rewrites.get()}, nil
 }
 
 func (s *Server) controlSetRewrites(c *call) (response.Response, error) {
@@ -400,24 +400,24 @@ func (s *Server) controlSetRewrites(c *call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
 		w.rewrites.set(m)
 	}
-	return response.Response{Body: c.world.rewrites.get()}, nil
+	return response.Response{Body: c.tenant.rewrites.get()}, nil
 }
 
 func (s *Server) controlClearRewrites(c *call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
 		w.rewrites.set(nil)
 	}
-	return empty, nil
+	return emptyObject, nil
 }
 
 // controlEvents streams every log event as it happens.
 func (s *Server) controlEvents(c *call) (response.Response, error) {
 	position := uint64(0)
 	return s.stream("log", 0, func() (list []sent, more <-chan struct{}) {
-		events, more := c.account.Follow(position, followed)
+		events, more := c.account.Follow(position, followerBatch)
 		for i := range events {
 			position = events[i].Seq
-			list = append(list, sent{position, func() any { return s.streamed(c.world, &events[i]) }})
+			list = append(list, sent{position, func() any { return s.streamed(c.tenant, &events[i]) }})
 		}
 		return list, more
 	}), nil
@@ -425,7 +425,7 @@ func (s *Server) controlEvents(c *call) (response.Response, error) {
 
 // streamed is an event in the form of the log that it belongs to, without
 // credentials.
-func (s *Server) streamed(w *world, e *engine.Event) any {
+func (s *Server) streamed(w *tenant, e *engine.Event) any {
 	body := s.eventOf(w, e)
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -434,7 +434,7 @@ func (s *Server) streamed(w *world, e *engine.Event) any {
 	return json.RawMessage(mask.JSON(text))
 }
 
-func (s *Server) eventOf(w *world, e *engine.Event) any {
+func (s *Server) eventOf(w *tenant, e *engine.Event) any {
 	if e.Message == nil { // of a run, and without headers
 		return eventBody(e)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"controlAccount":    (*Server).controlAccount,
 	"controlAccounts":   (*Server).controlAccounts,
 	"controlPutAccount": (*Server).controlPutAccount,
@@ -22,7 +22,7 @@ func (s *Server) controlAccounts(*call) (response.Response, error) {
 	return response.Response{Body: map[string]any{"accounts": ids}}, nil
 }
 
-// controlPutAccount gives a test a world of its own: its token is made from the
+// controlPutAccount gives a test an account of its own: its token is made from the
 // id. An account that exists is told as it is.
 func (s *Server) controlPutAccount(c *call) (response.Response, error) {
 	var body struct{ Password string }
@@ -32,10 +32,10 @@ func (s *Server) controlPutAccount(c *call) (response.Response, error) {
 		}
 	}
 	id := c.vars["id"]
-	return response.Response{Body: s.credentials(s.world(Account{ID: id, Token: derived(id, "token"), Password: body.Password}))}, nil
+	return response.Response{Body: s.credentials(s.tenant(Account{ID: id, Token: derivedSecret(id, "token"), Password: body.Password}))}, nil
 }
 
-func (s *Server) credentials(w *world) map[string]any {
+func (s *Server) credentials(w *tenant) map[string]any {
 	current, next := w.account.Keys()
 	return map[string]any{
 		"id": w.ID, "userId": w.ID, "token": w.Token, "currentSigningKey": current, "nextSigningKey": next,

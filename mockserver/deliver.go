@@ -55,12 +55,12 @@ func (d *deliverer) close() {
 }
 
 // to is the deliverer of one account.
-func (d *deliverer) to(w *world) func(context.Context, engine.Attempt) engine.Outcome {
+func (d *deliverer) to(w *tenant) func(context.Context, engine.Attempt) engine.Outcome {
 	return func(ctx context.Context, a engine.Attempt) engine.Outcome { return d.deliver(ctx, w, a) }
 }
 
 // deliver makes one attempt: stub or network, then the journal.
-func (d *deliverer) deliver(ctx context.Context, w *world, a engine.Attempt) engine.Outcome {
+func (d *deliverer) deliver(ctx context.Context, w *tenant, a engine.Attempt) engine.Outcome {
 	m := a.Message
 	dialect := d.server.dialectOf(w, m.Options.Dialect)
 	body := a.Body

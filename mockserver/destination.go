@@ -13,14 +13,14 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// destination reads what a publish names from the rest of its path and its raw
+// parseDestination reads what a publish names from the rest of its path and its raw
 // query. A value that holds a literal :// is the URL as it stands: its escapes
 // and slashes belong to the destination. Any other value is unescaped once and
 // is then a URL or the name of a URL group. What the query says beyond
 // configuration belongs to the destination in either form.
-func destination(path, rawQuery string) (urlOrGroup string, err error) {
+func parseDestination(path, rawQuery string) (urlOrGroup string, err error) {
 	target := path
-	if m := collapsed.FindStringIndex(target); m != nil { // a proxy made one slash of two
+	if m := collapsedScheme.FindStringIndex(target); m != nil { // a proxy made one slash of two
 		target = target[:m[1]-1] + "/" + target[m[1]-1:]
 	}
 	if !strings.Contains(target, "://") {
@@ -38,7 +38,7 @@ func destination(path, rawQuery string) (urlOrGroup string, err error) {
 	return target + "?" + own, nil
 }
 
-var collapsed = regexp.MustCompile(`^https?:/[^/]`)
+var collapsedScheme = regexp.MustCompile(`^https?:/[^/]`)
 
 // ownQuery is the query without configuration and token.
 func ownQuery(raw string) string {
@@ -73,9 +73,9 @@ func noProvider(target string) string {
 	return "no stub answers for this model provider; add one with `understudy ctl stub " + target + ` '200:{"choices":[]}'` + "`, or start the server with --stub " + target + "=200"
 }
 
-// aim puts a destination into a request: as a URL, as the name of a group, or as
+// setDestination puts a destination into a request: as a URL, as the name of a group, or as
 // that of a model provider.
-func aim(r *engine.PublishRequest, in, target string) error {
+func setDestination(r *engine.PublishRequest, in, target string) error {
 	if target == "" {
 		return response.Refused([]spec.Problem{response.Problem(in, "destination", "", "a non-empty destination must be provided: an http(s) URL or the name of a URL group", "")})
 	}
@@ -97,10 +97,10 @@ func aim(r *engine.PublishRequest, in, target string) error {
 
 // aimAt is aim for a publish: a model provider must have a stub.
 func (c *call) aimAt(r *engine.PublishRequest, in, target string) error {
-	if isProvider(target) && !c.world.stubs.StandsFor(target) {
+	if isProvider(target) && !c.tenant.stubs.StandsFor(target) {
 		return response.Refused([]spec.Problem{response.Problem(in, "destination", strconv.Quote(target), noProvider(target), "")})
 	}
-	return aim(r, in, target)
+	return setDestination(r, in, target)
 }
 
 // checkURL refuses what cannot be called.

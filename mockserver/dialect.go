@@ -45,7 +45,7 @@ func (s *Server) spoken() spec.Dialects {
 }
 
 // usual is the dialect of an account, for what has no names of its own.
-func (s *Server) usual(w *world) *spec.Dialect {
+func (s *Server) usual(w *tenant) *spec.Dialect {
 	if first := w.first.Load(); first != nil && s.auto() {
 		return first
 	}
@@ -54,7 +54,7 @@ func (s *Server) usual(w *world) *spec.Dialect {
 
 // dialectOf is the dialect of what an account holds, by the name that is kept
 // with it.
-func (s *Server) dialectOf(w *world, name string) *spec.Dialect {
+func (s *Server) dialectOf(w *tenant, name string) *spec.Dialect {
 	if d := s.dialects.Named(name); name != "" && d != nil {
 		return d
 	}
@@ -62,7 +62,7 @@ func (s *Server) dialectOf(w *world, name string) *spec.Dialect {
 }
 
 // headerName is a header of the account as clients of a dialect know it.
-func (s *Server) headerName(w *world) func(dialect, name string) string {
+func (s *Server) headerName(w *tenant) func(dialect, name string) string {
 	return func(dialect, name string) string {
 		return s.dialectOf(w, dialect).HeaderPrefix + strings.TrimPrefix(name, configPrefix)
 	}
@@ -119,8 +119,8 @@ func (s *Server) speak(c *call) {
 	}
 	if c.named.Dialect == nil {
 		c.dialect = s.unnamed(c)
-	} else if !c.byHand && c.op.Area != "kv_url" { // whose store checks its token itself
-		c.world.first.CompareAndSwap(nil, c.named.Dialect)
+	} else if !c.asTester && c.op.Area != "kv_url" { // whose store checks its token itself
+		c.tenant.first.CompareAndSwap(nil, c.named.Dialect)
 	}
 }
 
@@ -139,16 +139,16 @@ func (s *Server) queryToken(c *call) []string {
 // unnamed is the dialect of a call without names: that of its path or its
 // development token where only one has them, else that of the account.
 func (s *Server) unnamed(c *call) *spec.Dialect {
-	if c.byHand {
-		return s.usual(c.world)
+	if c.asTester {
+		return s.usual(c.tenant)
 	}
-	token := bearer(c.header)
+	token := bearerToken(c.header)
 	for _, d := range s.dialects {
 		if d != s.home() && (token == d.Token || slices.ContainsFunc(d.Paths, func(start string) bool { return strings.HasPrefix(c.request.URL.Path, start) })) {
 			return d
 		}
 	}
-	return s.usual(c.world)
+	return s.usual(c.tenant)
 }
 
 // namesHeaders reports whether bodies of the operation may name headers; those
@@ -209,7 +209,7 @@ func (s *Server) shareDevelopmentAccount() {
 
 // tokenOf is the token of an account in a dialect: its own, or the development
 // token that opens it as well.
-func (s *Server) tokenOf(w *world, d *spec.Dialect) string {
+func (s *Server) tokenOf(w *tenant, d *spec.Dialect) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tokens[digestOf(d.Token)] == w {
@@ -220,8 +220,8 @@ func (s *Server) tokenOf(w *world, d *spec.Dialect) string {
 
 // byID is the account with an id, or with the user id in the development token
 // of a dialect, which clients read.
-func (s *Server) byID(id string) *world {
-	if w := s.find(func(w *world) bool { return w.ID == id }); w != nil {
+func (s *Server) byID(id string) *tenant {
+	if w := s.find(func(w *tenant) bool { return w.ID == id }); w != nil {
 		return w
 	}
 	s.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"deleteDLQMessage":   (*Server).deleteDLQEntry,
 	"deleteDLQMessages":  (*Server).deleteDLQMessages,
 	"deleteWorkflowDLQ":  (*Server).deleteDLQEntry,
@@ -71,7 +71,7 @@ func (s *Server) getWorkflowDLQ(c *call) (response.Response, error) {
 }
 
 func (s *Server) deleteDLQEntry(c *call) (response.Response, error) {
-	return empty, c.account.DeleteDLQ(c.vars["dlqId"])
+	return emptyObject, c.account.DeleteDLQ(c.vars["dlqId"])
 }
 
 func (s *Server) deleteDLQMessages(c *call) (response.Response, error) {
@@ -147,7 +147,7 @@ func (s *Server) overrides(c *call) (engine.Options, error) {
 		over.Workflow = &engine.Workflow{}
 	}
 	over.Workflow.Header = engine.Header{}
-	for _, name := range overriding {
+	for _, name := range overridingHeaders {
 		if values := c.header[name]; len(values) > 0 {
 			over.Workflow.Header[name] = values
 		}
@@ -155,9 +155,9 @@ func (s *Server) overrides(c *call) (engine.Options, error) {
 	return over, nil
 }
 
-// overriding are the headers of a restart that the new run is listed with in
+// overridingHeaders are the headers of a restart that the new run is listed with in
 // place of the original ones ("Restart a failed workflow run"; decided: 20).
-var overriding = []string{"Svc-Flow-Control-Key", "Svc-Flow-Control-Value", "Svc-Retries", "Svc-Retry-Delay"}
+var overridingHeaders = []string{"Svc-Flow-Control-Key", "Svc-Flow-Control-Value", "Svc-Retries", "Svc-Retry-Delay"}
 
 // entryBody is a DLQ entry on the wire ("DLQ entry"; names decided: 2).
 func entryBody(e *engine.DLQEntry) api.WorkflowDLQEntry {

@@ -110,10 +110,10 @@ func hashDense(text string, dimension int) []float32 {
 // Constants of BM25, without the rarity of words, which is a weighting of
 // queries.
 const (
-	saturation    = 1.2
-	normalization = 0.75
-	usualLength   = 32 // words
-	maxTerms      = 1000
+	termSaturation      = 1.2
+	lengthNormalization = 0.75
+	usualLength         = 32 // words
+	maxTerms            = 1000
 )
 
 // hashSparse has a value for each word, by BM25.
@@ -130,7 +130,7 @@ func hashSparse(text string) *vector.SparseVector {
 	for _, index := range order[:min(len(order), maxTerms)] {
 		f := count[index]
 		v.Indices = append(v.Indices, index)
-		v.Values = append(v.Values, float32(f*(saturation+1)/(f+saturation*(1-normalization+normalization*float64(len(words))/usualLength))))
+		v.Values = append(v.Values, float32(f*(termSaturation+1)/(f+termSaturation*(1-lengthNormalization+lengthNormalization*float64(len(words))/usualLength))))
 	}
 	return v
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = register(map[string]handler{"controlExplain": (*Server).controlExplain})
+var _ = registerHandlers(map[string]handler{"controlExplain": (*Server).controlExplain})
 
 type reasonBody struct {
 	Kind   string `json:"kind,omitempty"`
@@ -28,9 +28,9 @@ func (s *Server) controlExplain(c *call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	clock := s.clockBody(c.world)
+	clock := s.clockBody(c.tenant)
 	return response.Response{Body: map[string]any{"id": x.ID, "kind": x.Kind, "state": x.State, "dlqId": x.DLQID, "now": clock.Now,
-		"reasons": reasons(x.Reasons, clock.Mode), "pages": pagesOf(&x)}}, nil
+		"reasons": reasonBodies(x.Reasons, clock.Mode), "pages": pagesOf(&x)}}, nil
 }
 
 // viewOf is the view of the page for each kind of thing.
@@ -45,8 +45,8 @@ func pagesOf(x *engine.Explanation) []string {
 	return pages
 }
 
-// reasons are those of the engine and, with a manual clock, that one.
-func reasons(list []engine.Reason, clock string) []reasonBody {
+// reasonBodies are those of the engine and, with a manual clock, that one.
+func reasonBodies(list []engine.Reason, clock string) []reasonBody {
 	out := []reasonBody{}
 	waits := false
 	for _, r := range list {

@@ -16,12 +16,12 @@ func Paced(cfg Config, idle, grace time.Duration) Config {
 	return cfg
 }
 
-func init() { strict = true }
+func init() { strictEngine = true }
 
 // OptionNames are the names of the option tables, in their order.
 func OptionNames() []string {
 	var names []string
-	for _, o := range options {
+	for _, o := range optionTable {
 		names = append(names, configPrefix+o.name)
 	}
 	for _, o := range workflowOptions {
@@ -29,7 +29,7 @@ func OptionNames() []string {
 	}
 	sorted := slices.Clone(names)
 	slices.Sort(sorted)
-	if slices.IsSorted(names[:len(options)]) && slices.IsSorted(names[len(options):]) {
+	if slices.IsSorted(names[:len(optionTable)]) && slices.IsSorted(names[len(optionTable):]) {
 		return sorted
 	}
 	return names
@@ -45,7 +45,7 @@ func ParseOption(name, value string) (engine.Options, []spec.Problem) {
 // Shown is what answers show of options, by the name of the option.
 func Shown(o engine.Options) map[string]any {
 	shown := map[string]any{}
-	for _, row := range options {
+	for _, row := range optionTable {
 		if row.show != nil {
 			shown[row.name] = row.show(&o)
 		}
@@ -55,12 +55,12 @@ func Shown(o engine.Options) map[string]any {
 
 // Destination reads what a publish names.
 func Destination(path, query string) (url, group string, err error) {
-	target, err := destination(path, query)
+	target, err := parseDestination(path, query)
 	if err != nil {
 		return "", "", err
 	}
 	r := engine.PublishRequest{}
-	err = aim(&r, "path", target)
+	err = setDestination(&r, "path", target)
 	return r.URL, r.Group, err
 }
 
@@ -68,26 +68,26 @@ func Destination(path, query string) (url, group string, err error) {
 // operation that change adds, or sets to another mark than "", gets a handler
 // of that kind.
 func WithHandlers(change func(map[string]string), f func()) {
-	saved := handlers
-	defer func() { handlers = saved }()
+	saved := handlerTable
+	defer func() { handlerTable = saved }()
 	marks := map[string]string{}
 	for id := range saved {
 		marks[id] = ""
 	}
 	change(marks)
-	handlers = map[string]handler{}
+	handlerTable = map[string]handler{}
 	for id, mark := range marks {
 		switch mark {
 		case "panics":
-			handlers[id] = func(*Server, *call) (response.Response, error) { panic("a bug") }
+			handlerTable[id] = func(*Server, *call) (response.Response, error) { panic("a bug") }
 		case "wrong":
-			handlers[id] = func(*Server, *call) (response.Response, error) {
+			handlerTable[id] = func(*Server, *call) (response.Response, error) {
 				return response.Response{Body: map[string]int{"current": 1}}, nil
 			}
 		case "unencodable":
-			handlers[id] = func(*Server, *call) (response.Response, error) { return response.Response{Body: func() {}}, nil }
+			handlerTable[id] = func(*Server, *call) (response.Response, error) { return response.Response{Body: func() {}}, nil }
 		default:
-			handlers[id] = saved[id]
+			handlerTable[id] = saved[id]
 		}
 	}
 	f()
@@ -109,7 +109,7 @@ func NotBuilt() (left []string) {
 		panic(err)
 	}
 	for _, op := range doc.Operations() {
-		if handlers[op.ID] == nil {
+		if handlerTable[op.ID] == nil {
 			left = append(left, op.ID)
 		}
 	}

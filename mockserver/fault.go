@@ -16,7 +16,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"controlClearFaults": (*Server).controlClearFaults,
 	"controlFaults":      (*Server).controlFaults,
 	"controlSetFaults":   (*Server).controlSetFaults,
@@ -43,8 +43,8 @@ type Fault struct {
 	Probability float64 `json:"probability,omitempty"` // 0 to 1, drawn from the seed; 0: always
 }
 
-// presets are answers that clients know, ready-made (wire.md, "Rate-limit responses").
-var presets = map[string]Fault{
+// faultPresets are answers that clients know, ready-made (wire.md, "Rate-limit responses").
+var faultPresets = map[string]Fault{
 	"rate-limit-burst": {Status: http.StatusTooManyRequests, Body: `{"error":"burst rate limit exceeded"}`, Headers: map[string]string{
 		"Burst-RateLimit-Limit": "100", "Burst-RateLimit-Remaining": "0", "Burst-RateLimit-Reset": "1",
 	}},
@@ -68,7 +68,7 @@ func (f *Fault) compile(s *Server) (*fault, error) {
 	}
 	out := &fault{Fault: *f, left: f.Times}
 	if f.Preset != "" {
-		p, ok := presets[f.Preset]
+		p, ok := faultPresets[f.Preset]
 		if !ok || f.On != "api" {
 			return refuse("preset "+strconv.Quote(f.Preset), "rate-limit-daily or rate-limit-burst, on api")
 		}
@@ -159,15 +159,15 @@ func (f *faults) due(on, operation, url string, h http.Header) *fault {
 
 // faulty lets a rule answer in place of the operation.
 func (s *Server) faulty(c *call) (response.Response, bool) {
-	if c.op.Area == "control_url" || c.world == nil {
+	if c.op.Area == "control_url" || c.tenant == nil {
 		return response.Response{}, false
 	}
-	rule := c.world.faults.due("api", c.op.ID, c.request.URL.Path, c.header)
+	rule := c.tenant.faults.due("api", c.op.ID, c.request.URL.Path, c.header)
 	if rule == nil {
 		return response.Response{}, false
 	}
 	if rule.delay > 0 {
-		pause(c.request.Context(), rule.delay)
+		pauseFor(c.request.Context(), rule.delay)
 	}
 	if rule.Drop {
 		return response.Response{Stream: breakOff}, true
@@ -242,7 +242,7 @@ func (s *Server) Fault(rule Fault) error {
 }
 
 func (s *Server) controlFaults(c *call) (response.Response, error) {
-	return response.Response{Body: c.world.faults.get()}, nil
+	return response.Response{Body: c.tenant.faults.get()}, nil
 }
 
 func (s *Server) controlSetFaults(c *call) (response.Response, error) {
@@ -257,7 +257,7 @@ func (s *Server) controlSetFaults(c *call) (response.Response, error) {
 		}
 		w.faults.set(list, s.seed(w.ID))
 	}
-	return response.Response{Body: c.world.faults.get()}, nil
+	return response.Response{Body: c.tenant.faults.get()}, nil
 }
 
 func (s *Server) compileFaults(rules []Fault) ([]*fault, error) {
@@ -276,11 +276,11 @@ func (s *Server) controlClearFaults(c *call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
 		w.faults.set(nil, s.seed(w.ID))
 	}
-	return empty, nil
+	return emptyObject, nil
 }
 
-// outbound are the policies for deliveries that no stub answers.
-var outbound = []string{"allow", "loopback-only", "stub-only"}
+// outboundPolicies are the policies for deliveries that no stub answers.
+var outboundPolicies = []string{"allow", "loopback-only", "stub-only"}
 
 // mayLeave reports why a delivery must not go out, "" when it may.
 func (s *Server) mayLeave(target string) string {
@@ -296,7 +296,7 @@ func (s *Server) mayLeave(target string) string {
 }
 
 func checkOutbound(policy string) error {
-	if policy != "" && !slices.Contains(outbound, policy) {
+	if policy != "" && !slices.Contains(outboundPolicies, policy) {
 		return fmt.Errorf("outbound %q: accepted are allow, loopback-only and stub-only", policy)
 	}
 	return nil

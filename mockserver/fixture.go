@@ -19,7 +19,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"controlFixtures": (*Server).controlFixtures,
 })
 
@@ -42,13 +42,13 @@ func (s *Server) controlFixtures(c *call) (response.Response, error) {
 	if name == "" {
 		name = "body"
 	}
-	n, err := s.addFixture(c.world, name, c.body)
+	n, err := s.addFixture(c.tenant, name, c.body)
 	return response.Response{Body: map[string]int{"accounts": n}}, err
 }
 
 // fixtureTarget is what one account gets.
 type fixtureTarget struct {
-	world   *world
+	tenant  *tenant
 	pointer string
 	things  engine.Fixture
 	stubs   []stub.Stub
@@ -56,7 +56,7 @@ type fixtureTarget struct {
 
 // addFixture reads and checks all of a file, then puts it in. It says how many
 // accounts got something.
-func (s *Server) addFixture(w *world, name string, text []byte) (int, error) {
+func (s *Server) addFixture(w *tenant, name string, text []byte) (int, error) {
 	f, plain, err := readFixture(name, text)
 	if err != nil {
 		return 0, err
@@ -66,27 +66,27 @@ func (s *Server) addFixture(w *world, name string, text []byte) (int, error) {
 		return 0, f.at("", err)
 	}
 	var made []Account
-	var trials []*world
+	var trials []*tenant
 	defer func() {
 		for _, w := range trials {
 			_, _ = w.account.Close(), w.kv.Close() // nothing runs in them
 		}
 	}()
-	all := []fixtureTarget{{world: w, stubs: file.Stubs}}
+	all := []fixtureTarget{{tenant: w, stubs: file.Stubs}}
 	if all[0].things, err = s.fixtureOf(f, "", w.account.Now(), &file.fixtureThings); err != nil {
 		return 0, err
 	}
 	seen := map[string]bool{}
 	for i := range file.Accounts {
 		one, pointer := &file.Accounts[i], fmt.Sprint("/accounts/", i)
-		known := s.find(func(w *world) bool { return w.ID == one.ID })
-		a := Account{ID: one.ID, Token: cmp.Or(one.Token, derived(one.ID, "token")), Password: one.Password}
+		known := s.find(func(w *tenant) bool { return w.ID == one.ID })
+		a := Account{ID: one.ID, Token: cmp.Or(one.Token, derivedSecret(one.ID, "token")), Password: one.Password}
 		if err := s.mayMake(known, a, seen); err != nil {
 			return 0, f.at(pointer, err)
 		}
 		if known == nil {
 			made = append(made, a)
-			known = s.newWorld(a) // on trial: nobody can reach it yet
+			known = s.newTenant(a) // on trial: nobody can reach it yet
 			trials = append(trials, known)
 		}
 		things, err := s.fixtureOf(f, pointer, known.account.Now(), &one.fixtureThings)
@@ -96,15 +96,15 @@ func (s *Server) addFixture(w *world, name string, text []byte) (int, error) {
 		all = append(all, fixtureTarget{known, pointer, things, one.Stubs})
 	}
 	for _, one := range all {
-		if err := one.world.account.CheckFixture(one.things); err != nil {
+		if err := one.tenant.account.CheckFixture(one.things); err != nil {
 			return 0, f.at(one.pointer, err)
 		}
 	}
 	for _, a := range made {
-		s.world(a)
+		s.tenant(a)
 	}
 	for _, one := range all {
-		target := s.find(func(w *world) bool { return w.ID == one.world.ID })
+		target := s.find(func(w *tenant) bool { return w.ID == one.tenant.ID })
 		target.stubs.AddLast(one.stubs)                               // before the first message leaves
 		if err := target.account.AddFixture(one.things); err != nil { // what was checked went since
 			return 0, f.at(one.pointer, err)
@@ -117,14 +117,14 @@ func (s *Server) addFixture(w *world, name string, text []byte) (int, error) {
 }
 
 // mayMake refuses an account whose credentials are those of another.
-func (s *Server) mayMake(known *world, a Account, seen map[string]bool) error {
+func (s *Server) mayMake(known *tenant, a Account, seen map[string]bool) error {
 	s.mu.Lock()
 	owner := s.tokens[digestOf(a.Token)]
 	s.mu.Unlock()
 	switch {
 	case seen[a.ID] || seen["\x00"+a.Token]:
 		return response.Invalid("account " + strconv.Quote(a.ID) + ": id and token: accepted is each once")
-	case known != nil && a.Token != known.Token && a.Token != derived(a.ID, "token"):
+	case known != nil && a.Token != known.Token && a.Token != derivedSecret(a.ID, "token"):
 		return response.Invalid("token: the account is there with another")
 	case known == nil && owner != nil:
 		return response.Invalid("token: it opens account " + strconv.Quote(owner.ID))
@@ -145,7 +145,7 @@ func (s *Server) fixtureOf(f *fixtureFile, pointer string, now time.Time, t *fix
 		things.Queues = append(things.Queues, engine.Queue{Name: q.Name, Parallelism: max(q.Parallelism, 1), Paused: q.Paused})
 	}
 	for _, k := range t.FlowKeys {
-		things.FlowKeys = append(things.FlowKeys, engine.FlowKey{Key: k.Key, Parallelism: k.Parallelism, Rate: k.Rate, Period: span(k.Period), Paused: k.Paused,
+		things.FlowKeys = append(things.FlowKeys, engine.FlowKey{Key: k.Key, Parallelism: k.Parallelism, Rate: k.Rate, Period: optionalDuration(k.Period), Paused: k.Paused,
 			PinnedParallelism: k.Pinned && k.Parallelism > 0, PinnedRate: k.Pinned && k.Rate > 0})
 	}
 	for i, one := range t.Schedules {
@@ -208,14 +208,14 @@ func (r *fixtureReader) time(key string, raw json.RawMessage) (t time.Time) {
 		t = time.UnixMilli(n)
 	case json.Unmarshal(raw, &text) == nil:
 		var err error
-		t, err = moment(text, r.now)
+		t, err = parseMoment(text, r.now)
 		r.fail("/"+key, err)
 	}
 	return t.Truncate(time.Millisecond)
 }
 
-// span is a duration that the schema has looked at; 0 when it is not given.
-func span(text string) time.Duration {
+// optionalDuration is a duration that the schema has looked at; 0 when it is not given.
+func optionalDuration(text string) time.Duration {
 	d, _ := response.Duration(text)
 	return d
 }
@@ -249,8 +249,8 @@ func (b *fixtureBody) bytes() []byte {
 func (r *fixtureReader) request(fields fixtureHeaders, body []byte) engine.PublishRequest {
 	c := r.headers(fields)
 	h := c.header
-	out := engine.PublishRequest{Header: kept(h), Forward: engine.Header{}, All: defaults(h), Body: body, CallerIP: "127.0.0.1"}
-	maps.Copy(out.Forward, content(h))
+	out := engine.PublishRequest{Header: rememberedHeader(h), Forward: engine.Header{}, All: plainHeaders(h), Body: body, CallerIP: "127.0.0.1"}
+	maps.Copy(out.Forward, contentHeader(h))
 	r.fail("/headers", r.server.configure(c, &out, headerSettings(h)))
 	if c.named.Dialect == nil {
 		out.Options.Dialect = "" // it follows the account
@@ -260,7 +260,7 @@ func (r *fixtureReader) request(fields fixtureHeaders, body []byte) engine.Publi
 
 func (r *fixtureReader) message(m *fixtureMessage) engine.PublishRequest {
 	out := r.request(m.Headers, m.bytes())
-	r.fail("/destination", aim(&out, "body", m.Destination))
+	r.fail("/destination", setDestination(&out, "body", m.Destination))
 	if m.Queue != "" {
 		if err := aName(&out.Options.Queue, m.Queue); err != nil {
 			r.fail("/queue", fmt.Errorf("%q: %w", response.Shorten(m.Queue), err))
@@ -279,7 +279,7 @@ func (r *fixtureReader) group(g fixtureGroup) engine.Group {
 			r.fail(fmt.Sprint("/endpoints/", i, "/url"), err)
 		}
 	}
-	return engine.Group{Name: g.Name, Endpoints: g.Endpoints, Headers: engine.Header(h), Forward: defaults(h), Options: request.Options}
+	return engine.Group{Name: g.Name, Endpoints: g.Endpoints, Headers: engine.Header(h), Forward: plainHeaders(h), Options: request.Options}
 }
 
 // usualFailure is what a destination answered unless the fixture says.
@@ -332,7 +332,7 @@ func (r *fixtureReader) failure(e *fixtureEntry) engine.Failure {
 func (r *fixtureReader) run(x *fixtureRun) engine.PastRun {
 	out := engine.PastRun{ID: x.ID, State: engine.RunState(x.State), CreatedAt: r.time("createdAt", x.CreatedAt), EndedAt: r.time("endedAt", x.EndedAt),
 		NextAt: r.time("nextAt", x.NextAt), Request: r.request(x.Headers, x.bytes()), Result: response.BodyBytes(x.Result)}
-	r.fail("/url", aim(&out.Request, "body", x.URL))
+	r.fail("/url", setDestination(&out.Request, "body", x.URL))
 	if out.CreatedAt.IsZero() {
 		out.CreatedAt = r.now
 	}
@@ -358,7 +358,7 @@ const maxPoints = 100_000
 func (r *fixtureReader) usage(u *fixtureUsage) []engine.Point {
 	counts := engine.Counts{Requests: u.Requests, Bytes: u.Bytes, Created: u.Created, Delivered: u.Delivered, Retried: u.Retried, Failed: u.Failed, Canceled: u.Canceled,
 		Steps: u.Steps, Started: u.Started, Succeeded: u.Succeeded, RunsFailed: u.RunsFailed, RunsEnded: u.RunsEnded}
-	at, until, every := r.time("at", u.At), r.time("until", u.Until), span(u.Every)
+	at, until, every := r.time("at", u.At), r.time("until", u.Until), optionalDuration(u.Every)
 	if until.IsZero() {
 		return []engine.Point{{At: at, Counts: counts}}
 	}

@@ -42,13 +42,13 @@ func (f *fixtureFile) fault(pointer, text string) error {
 // the rest of the place.
 func (f *fixtureFile) at(pointer string, err error) error {
 	text := strings.Join(strings.Fields(err.Error()), " ")
-	if m := placed.FindStringSubmatch(text); m != nil {
+	if m := placedError.FindStringSubmatch(text); m != nil {
 		pointer, text = pointer+m[1], m[2]
 	}
 	return f.fault(pointer, text)
 }
 
-var placed = regexp.MustCompile(`^((?:/[A-Za-z0-9]+)+): (.*)$`)
+var placedError = regexp.MustCompile(`^((?:/[A-Za-z0-9]+)+): (.*)$`)
 
 var atLine = regexp.MustCompile(`(?s)line (\d+): (.*)$`)
 
@@ -105,7 +105,7 @@ func (f *fixtureFile) check(plain []byte) error {
 	if node := nodeAt(f.root, pointer); node.Kind == yaml.ScalarNode {
 		text = strconv.Quote(response.Shorten(node.Value)) + ": " + text
 	}
-	return f.fault(pointer, accepts(text, breach.AbsoluteKeywordLocation))
+	return f.fault(pointer, withAcceptedWords(text, breach.AbsoluteKeywordLocation))
 }
 
 // first is the breach that stands first in the file; of those at one place, the
@@ -124,8 +124,8 @@ func (f *fixtureFile) first(e *jsonschema.ValidationError) *jsonschema.Validatio
 	return leaves[0]
 }
 
-// accepts adds the words of the schema for what is accepted, where it has some.
-func accepts(text, location string) string {
+// withAcceptedWords adds the words of the schema for what is accepted, where it has some.
+func withAcceptedWords(text, location string) string {
 	var node any
 	_ = json.Unmarshal(spec.FixtureSchema, &node) // it compiled
 	_, pointer, _ := strings.Cut(location, "#")
@@ -150,24 +150,24 @@ var fixtureSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.Draft = jsonschema.Draft2020
 	c.AssertFormat, c.AssertContent = true, true
-	c.Formats["moment"] = textual(func(s string) error { _, err := moment(s, time.Time{}); return err })
-	c.Formats["span"] = textual(func(s string) error { _, err := response.Duration(s); return err })
+	c.Formats["moment"] = textFormat(func(s string) error { _, err := parseMoment(s, time.Time{}); return err })
+	c.Formats["span"] = textFormat(func(s string) error { _, err := response.Duration(s); return err })
 	if err := c.AddResource("mem://fixture.schema.json", bytes.NewReader(spec.FixtureSchema)); err != nil {
 		return nil, err
 	}
 	return c.Compile("mem://fixture.schema.json")
 })
 
-// textual is a format of texts.
-func textual(fault func(string) error) func(any) bool {
+// textFormat is a format of texts.
+func textFormat(fault func(string) error) func(any) bool {
 	return func(v any) bool {
 		s, ok := v.(string)
 		return !ok || fault(s) == nil
 	}
 }
 
-// moment reads a time: RFC 3339, or a distance from now.
-func moment(s string, now time.Time) (time.Time, error) {
+// parseMoment reads a time: RFC 3339, or a distance from now.
+func parseMoment(s string, now time.Time) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
 		return t, nil
 	}

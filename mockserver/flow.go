@@ -11,7 +11,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"getFlowControlKey":    (*Server).getFlowControlKey,
 	"getGlobalParallelism": (*Server).getGlobalParallelism,
 	"listFlowControlKeys":  (*Server).listFlowControlKeys,
@@ -23,7 +23,7 @@ var _ = register(map[string]handler{
 })
 
 func (s *Server) resumeFlowControlKey(c *call) (response.Response, error) {
-	return empty, c.account.ResumeFlow(c.vars["flowControlKey"])
+	return emptyObject, c.account.ResumeFlow(c.vars["flowControlKey"])
 }
 
 func (s *Server) pauseFlowControlKey(c *call) (response.Response, error) {
@@ -31,7 +31,7 @@ func (s *Server) pauseFlowControlKey(c *call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	return empty, c.account.PauseFlow(key)
+	return emptyObject, c.account.PauseFlow(key)
 }
 
 func (s *Server) pinFlowControlKey(c *call) (response.Response, error) {
@@ -48,7 +48,7 @@ func (s *Server) pinFlowControlKey(c *call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	return empty, c.account.PinFlow(key, f)
+	return emptyObject, c.account.PinFlow(key, f)
 }
 
 // aFlowKey reads a flow-control key: any string, since the document knows no
@@ -74,11 +74,11 @@ func (s *Server) unpinFlowControlKey(c *call) (response.Response, error) {
 	if !parallelism && !rate {
 		return response.Response{}, response.Invalid("unpin: nothing to unpin; accepted are parallelism=true and rate=true")
 	}
-	return empty, c.account.UnpinFlow(c.vars["flowControlKey"], parallelism, rate)
+	return emptyObject, c.account.UnpinFlow(c.vars["flowControlKey"], parallelism, rate)
 }
 
 func (s *Server) resetFlowControlRate(c *call) (response.Response, error) {
-	return empty, c.account.ResetFlow(c.vars["flowControlKey"])
+	return emptyObject, c.account.ResetFlow(c.vars["flowControlKey"])
 }
 
 func (s *Server) getFlowControlKey(c *call) (response.Response, error) {

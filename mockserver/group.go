@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"addURLGroupEndpoints":    (*Server).addURLGroupEndpoints,
 	"deleteURLGroup":          (*Server).deleteURLGroup,
 	"getURLGroup":             (*Server).getURLGroup,
@@ -36,12 +36,12 @@ func (s *Server) updateURLGroup(c *call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	r.Options.Hops = 0 // the defaults of a group are for the publishes of all
-	g, err := c.account.UpdateGroup(c.vars["urlGroupName"], engine.Header(headers), defaults(headers), r.Options)
+	g, err := c.account.UpdateGroup(c.vars["urlGroupName"], engine.Header(headers), plainHeaders(headers), r.Options)
 	return response.Response{Body: groupBody(g)}, err
 }
 
 func (s *Server) addURLGroupEndpoints(c *call) (response.Response, error) {
-	endpoints, err := endpoints(c, true)
+	endpoints, err := readEndpoints(c, true)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -50,18 +50,18 @@ func (s *Server) addURLGroupEndpoints(c *call) (response.Response, error) {
 }
 
 func (s *Server) removeURLGroupEndpoints(c *call) (response.Response, error) {
-	endpoints, err := endpoints(c, false)
+	endpoints, err := readEndpoints(c, false)
 	if err != nil {
 		return response.Response{}, err
 	}
-	return empty, c.account.RemoveEndpoints(c.vars["urlGroupName"], endpoints)
+	return emptyObject, c.account.RemoveEndpoints(c.vars["urlGroupName"], endpoints)
 }
 
-// empty is the answer of an operation that has nothing to say.
-var empty = response.Response{Body: struct{}{}}
+// emptyObject is the answer of an operation that has nothing to say.
+var emptyObject = response.Response{Body: struct{}{}}
 
-// endpoints reads the endpoints of the body; new ones need a URL.
-func endpoints(c *call, needURL bool) ([]engine.Endpoint, error) {
+// readEndpoints reads the endpoints of the body; new ones need a URL.
+func readEndpoints(c *call, needURL bool) ([]engine.Endpoint, error) {
 	var body struct {
 		Endpoints []engine.Endpoint `json:"endpoints"`
 	}
@@ -95,7 +95,7 @@ func (s *Server) getURLGroup(c *call) (response.Response, error) {
 }
 
 func (s *Server) deleteURLGroup(c *call) (response.Response, error) {
-	return empty, c.account.DeleteGroup(c.vars["urlGroupName"])
+	return emptyObject, c.account.DeleteGroup(c.vars["urlGroupName"])
 }
 
 func groupBody(g engine.Group) api.URLGroup {

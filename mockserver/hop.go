@@ -22,7 +22,7 @@ const maxHops = 16
 // over a connection, if that leads to this server.
 func markHops(h http.Header, conn net.Conn, hops int) {
 	delete(h, hopsHeader)
-	if c, ok := under(conn).(*connection); ok && c.own {
+	if c, ok := underlyingConn(conn).(*connection); ok && c.own {
 		h[hopsHeader] = []string{strconv.Itoa(hops)}
 	}
 }

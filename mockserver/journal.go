@@ -237,7 +237,7 @@ func (j *journal[T, E]) add(e T) {
 // them, and how many the journal has had to drop.
 func (j *journal[T, E]) list(limit int, matches func(*T) bool) (entries []T, dropped int) {
 	entries, dropped = j.find(limit, matches)
-	return hidden[T, E](entries), dropped
+	return withoutCredentials[T, E](entries), dropped
 }
 
 func (j *journal[T, E]) find(limit int, matches func(*T) bool) (entries []T, dropped int) {
@@ -256,8 +256,8 @@ func (j *journal[T, E]) find(limit int, matches func(*T) bool) (entries []T, dro
 	return found, j.dropped
 }
 
-// hidden are entries, copied out of a journal, without credentials.
-func hidden[T any, E entry[T]](entries []T) []T {
+// withoutCredentials are entries, copied out of a journal, without credentials.
+func withoutCredentials[T any, E entry[T]](entries []T) []T {
 	for i := range entries {
 		E(&entries[i]).hide()
 	}
@@ -287,17 +287,17 @@ func (j *journal[T, E]) since(position int) (entries []T, end int, more <-chan s
 	kept := j.entries[j.first:]
 	end = j.dropped + len(kept)
 	kept = kept[len(kept)-min(max(end-position, 0), len(kept)):]
-	if rest := len(kept) - followed; rest > 0 {
-		kept, end, more = kept[:followed], end-rest, now
+	if rest := len(kept) - followerBatch; rest > 0 {
+		kept, end, more = kept[:followerBatch], end-rest, closedChannel
 	}
 	entries = slices.Clone(kept)
 	j.mu.Unlock()
-	return hidden[T, E](entries), end, more
+	return withoutCredentials[T, E](entries), end, more
 }
 
-// follow streams the entries of a journal as they come. shown is nil for those
+// followJournal streams the entries of a journal as they come. shown is nil for those
 // that nobody asked for.
-func follow[T any, E entry[T]](s *Server, j *journal[T, E], shown func(T) any) response.Response {
+func followJournal[T any, E entry[T]](s *Server, j *journal[T, E], shown func(T) any) response.Response {
 	position := j.end()
 	return s.stream("entry", 0, func() (events []sent, more <-chan struct{}) {
 		entries, now, more := j.since(position)

@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"kvCommand":     (*Server).kvCall,
 	"kvPathGet":     (*Server).kvCall,
 	"kvPathPost":    (*Server).kvCall,
@@ -58,21 +58,21 @@ func (s *Server) kvCall(c *call) (response.Response, error) {
 	}
 	r.URL, r.Header, r.Body = &u, c.header, io.NopCloser(bytes.NewReader(c.body))
 	answer := captured{header: http.Header{}}
-	c.world.kv.ServeHTTP(&answer, &r)
-	if mode := s.clockMode(c.world); mode != "real" {
+	c.tenant.kv.ServeHTTP(&answer, &r)
+	if mode := s.clockMode(c.tenant); mode != "real" {
 		answer.header.Set(clockHeader, mode)
 	}
 	return response.Response{Status: answer.status, Header: answer.header, Body: answer.body.Bytes()}, nil
 }
 
-// kvWorld is the account whose store a request opens. Its token stands in the
+// kvTenant is the account whose store a request opens. Its token stands in the
 // header or in the query; a wrong one is the store's to refuse.
-func (s *Server) kvWorld(c *call) *world {
+func (s *Server) kvTenant(c *call) *tenant {
 	token := c.query.Get("_token")
 	if c.header.Get("Authorization") != "" {
-		token = bearer(c.header)
+		token = bearerToken(c.header)
 	}
-	return s.find(func(w *world) bool { return sameSecret(w.kvToken, token) })
+	return s.find(func(w *tenant) bool { return sameSecret(w.kvToken, token) })
 }
 
 // captured is an answer that has not been sent.

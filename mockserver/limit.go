@@ -13,7 +13,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"controlClearLimits": (*Server).controlClearLimits,
 	"controlLimits":      (*Server).controlLimits,
 })
@@ -33,7 +33,7 @@ type limitBody struct {
 // the latest first. The store knows counters only, so the limits are those that
 // a limiter last told; one that has told none is not listed.
 func (s *Server) controlLimits(c *call) (response.Response, error) {
-	list, err := s.limits(c.request.Context(), c.world)
+	list, err := s.limits(c.request.Context(), c.tenant)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -43,7 +43,7 @@ func (s *Server) controlLimits(c *call) (response.Response, error) {
 // maxLimits is how many keys are listed.
 const maxLimits = 500
 
-func (s *Server) limits(ctx context.Context, w *world) ([]limitBody, error) {
+func (s *Server) limits(ctx context.Context, w *tenant) ([]limitBody, error) {
 	list, seen := []limitBody{}, map[string]bool{}
 	now := s.wall.Now()
 	for _, run := range w.kv.ScriptRuns() {
@@ -87,13 +87,13 @@ func askedLimits(run kv.ScriptRun) []askedLimit {
 	var l ratelimit.Limit
 	switch {
 	case len(numbers) == 3 && numbers[1] > longAgo: // asks what is left
-		l = ratelimit.Limit{Algorithm: ratelimit.Sliding, Tokens: numbers[0], Window: millis(numbers[2])}
+		l = ratelimit.Limit{Algorithm: ratelimit.Sliding, Tokens: numbers[0], Window: boundedMillis(numbers[2])}
 	case len(numbers) == 3:
-		l = ratelimit.Limit{Algorithm: ratelimit.Fixed, Tokens: numbers[0], Window: millis(numbers[1])}
+		l = ratelimit.Limit{Algorithm: ratelimit.Fixed, Tokens: numbers[0], Window: boundedMillis(numbers[1])}
 	case len(numbers) == 4 && len(run.Keys) >= 2:
-		l = ratelimit.Limit{Algorithm: ratelimit.Sliding, Tokens: numbers[0], Window: millis(numbers[2])}
+		l = ratelimit.Limit{Algorithm: ratelimit.Sliding, Tokens: numbers[0], Window: boundedMillis(numbers[2])}
 	case len(numbers) == 5:
-		l = ratelimit.Limit{Algorithm: ratelimit.Bucket, Tokens: numbers[0], Window: millis(numbers[1]), RefillRate: numbers[2]}
+		l = ratelimit.Limit{Algorithm: ratelimit.Bucket, Tokens: numbers[0], Window: boundedMillis(numbers[1]), RefillRate: numbers[2]}
 	}
 	if l.Check() != nil {
 		return nil // another script
@@ -104,12 +104,12 @@ func askedLimits(run kv.ScriptRun) []askedLimit {
 // longAgo tells an instant in Unix ms from the length of a window.
 const longAgo = 1_200_000_000_000
 
-func millis(n int64) time.Duration { return time.Duration(min(n, 1<<40)) * time.Millisecond }
+func boundedMillis(n int64) time.Duration { return time.Duration(min(n, 1<<40)) * time.Millisecond }
 
 func pluginLimits(run kv.ScriptRun, numbers []int64) (list []askedLimit) {
 	used := 0
 	for a := 1; a < len(run.Args) && used < len(run.Keys); a += 6 {
-		l := ratelimit.Limit{Algorithm: ratelimit.Algorithm(run.Args[a]), Tokens: numbers[a+1], Window: millis(numbers[a+2]), RefillRate: numbers[a+3]}
+		l := ratelimit.Limit{Algorithm: ratelimit.Algorithm(run.Args[a]), Tokens: numbers[a+1], Window: boundedMillis(numbers[a+2]), RefillRate: numbers[a+3]}
 		if l.Algorithm != ratelimit.Bucket {
 			l.RefillRate = 0
 		}
@@ -156,7 +156,7 @@ func (l askedLimit) look(ctx context.Context, store *kv.KV, now time.Time) (limi
 	if err != nil {
 		return limitBody{}, err
 	}
-	first, second, kept := pair(got[0])
+	first, second, kept := twoNumbers(got[0])
 	var d ratelimit.Decision
 	switch l.Algorithm {
 	case ratelimit.Fixed:
@@ -177,8 +177,8 @@ func (l askedLimit) look(ctx context.Context, store *kv.KV, now time.Time) (limi
 	return limitBody{Key: l.key, Algorithm: l.Algorithm, Limit: l.Tokens, WindowMs: l.Window.Milliseconds(), Left: left, ResetAt: d.Reset.UnixMilli(), store: keys}, nil
 }
 
-// pair reads a reply of two numbers; what is not there is 0.
-func pair(reply any) (first, second int64, there bool) {
+// twoNumbers reads a reply of two numbers; what is not there is 0.
+func twoNumbers(reply any) (first, second int64, there bool) {
 	list, ok := reply.([]any)
 	if !ok || len(list) != 2 {
 		return 0, 0, false
@@ -196,7 +196,7 @@ func pair(reply any) (first, second int64, there bool) {
 
 // controlClearLimits gives back what limiters have taken, of one key or of all.
 func (s *Server) controlClearLimits(c *call) (response.Response, error) {
-	list, err := s.limits(c.request.Context(), c.world)
+	list, err := s.limits(c.request.Context(), c.tenant)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -205,9 +205,9 @@ func (s *Server) controlClearLimits(c *call) (response.Response, error) {
 		if len(wanted) > 0 && !slices.Contains(wanted, l.Key) {
 			continue
 		}
-		if _, err := c.world.kv.Do(c.request.Context(), append([]string{"DEL"}, l.store...)); err != nil {
+		if _, err := c.tenant.kv.Do(c.request.Context(), append([]string{"DEL"}, l.store...)); err != nil {
 			return response.Response{}, fmt.Errorf("key-value store: %w", err)
 		}
 	}
-	return empty, nil
+	return emptyObject, nil
 }

@@ -173,7 +173,7 @@ type EnvVar struct{ Name, Value string }
 // token and keys of that dialect.
 func (s *Server) Env() []EnvVar { return s.env(s.first()) }
 
-func (s *Server) env(w *world) []EnvVar {
+func (s *Server) env(w *tenant) []EnvVar {
 	current, next := w.account.Keys()
 	neutral := []EnvVar{
 		{"URL", s.URL()},
@@ -318,7 +318,7 @@ func (u *TestServer) Publish(destination string, body []byte, header ...string) 
 		name, value, _ := strings.Cut(line, ":")
 		h.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
-	id, err := post(u.URL()+"/v2/publish/"+destination, h, body)
+	id, err := postPublish(u.URL()+"/v2/publish/"+destination, h, body)
 	if err != nil {
 		u.t.Fatalf("understudy: publish to %s: %v", destination, err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"listEvents":              (*Server).listEvents,
 	"listLogs":                (*Server).listLogs,
 	"listWorkflowMessageLogs": (*Server).listWorkflowMessageLogs,

@@ -13,7 +13,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"cancelMessage":     (*Server).cancelMessage,
 	"cancelMessages":    (*Server).cancelMessages,
 	"getMessage":        (*Server).getMessage,
@@ -116,7 +116,7 @@ func (c *call) mergeBody() error {
 		}
 		c.nothing = c.nothing || len(list) == 0
 		for _, one := range list {
-			text, ok := plain(one)
+			text, ok := queryText(one)
 			if !ok {
 				problems = append(problems, spec.Problem{In: "body", Name: "/" + name, Rule: "type", Message: "must be a string, a number, a boolean or a list of these"})
 				break
@@ -140,8 +140,8 @@ func (c *call) mergeBody() error {
 	return nil
 }
 
-// plain is a value of JSON as it is written in a query.
-func plain(v any) (text string, ok bool) {
+// queryText is a value of JSON as it is written in a query.
+func queryText(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case string:
 		return v, true
@@ -165,8 +165,8 @@ func messageFields(m *engine.Message) api.Message {
 	return out
 }
 
-// merged lays one header over another.
-func merged(over, under engine.Header) engine.Header {
+// mergeHeaders lays one header over another.
+func mergeHeaders(over, under engine.Header) engine.Header {
 	out := engine.Header{}
 	maps.Copy(out, under)
 	maps.Copy(out, over)

@@ -8,7 +8,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = register(map[string]handler{"controlMetrics": (*Server).controlMetrics})
+var _ = registerHandlers(map[string]handler{"controlMetrics": (*Server).controlMetrics})
 
 // gauge is a figure of the server for Prometheus.
 type gauge struct {
@@ -16,8 +16,8 @@ type gauge struct {
 	value      func(*Server) float64
 }
 
-// gauges are sorted by name.
-var gauges = []gauge{
+// allGauges are sorted by name.
+var allGauges = []gauge{
 	{"understudy_accounts", "Accounts of the server.", func(s *Server) float64 { return float64(len(s.all())) }},
 	{"understudy_attempts_in_flight", "Deliveries that are being attempted.", func(s *Server) float64 {
 		sum := 0
@@ -55,7 +55,7 @@ var gauges = []gauge{
 func (s *Server) controlMetrics(*call) (response.Response, error) {
 	registry := prometheus.NewRegistry()
 	all := []prometheus.Collector{collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
-	for _, g := range gauges {
+	for _, g := range allGauges {
 		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: g.name, Help: g.help}, func() float64 { return g.value(s) }))
 	}
 	for _, c := range all {

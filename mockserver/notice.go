@@ -17,7 +17,7 @@ import (
 
 // tellFailure logs a failed attempt and what follows from it. Attempts that are
 // repeated are of level info, what has failed for good is a warning.
-func (s *Server) tellFailure(w *world, f engine.FailedAttempt) {
+func (s *Server) tellFailure(w *tenant, f engine.FailedAttempt) {
 	level, text := slog.LevelWarn, "delivery failed, no retries left: message is in the DLQ"
 	switch {
 	case f.Run != nil:
@@ -65,7 +65,7 @@ func outcomeText(o *engine.Outcome) string {
 }
 
 // pageURL is a view of the web page.
-func (s *Server) pageURL(w *world, view string) string {
+func (s *Server) pageURL(w *tenant, view string) string {
 	at := s.URL() + "/_understudy/ui/" + view
 	if w.ID != s.cfg.Accounts[0].ID {
 		at += "?account=" + url.QueryEscape(w.ID)
@@ -92,7 +92,7 @@ func (s *Server) tellRequest(c *call, x *Exchange, err error) {
 		attrs = append(attrs, slog.Int("status", status))
 	}
 	if c.op == nil || c.op.Area != "control_url" { // whose calls the page does not list
-		w := c.world
+		w := c.tenant
 		if w == nil {
 			w = s.first()
 		}

@@ -23,15 +23,15 @@ type option struct {
 	show  func(o *engine.Options) any // the fields of answers that show it, nil for none
 }
 
-// options is every configuration name that stands for one value. Sorted;
+// optionTable is every configuration name that stands for one value. Sorted;
 // option_test.go compares it with the document and with the engine's options.
-var options = []option{
+var optionTable = []option{
 	{
 		"Callback", func(o *engine.Options, v string) error { return callbackURL(&o.Callback, v) },
 		func(o *engine.Options) any { return struct{ Callback *string }{callbackOf(o.Callback)} },
 	},
 	{"Content-Based-Deduplication", func(o *engine.Options, v string) error { return parseBool(&o.DedupContent, v) }, nil},
-	{"Deduplication-Id", func(o *engine.Options, v string) error { return text(&o.DedupID, v, 1024) }, nil},
+	{"Deduplication-Id", func(o *engine.Options, v string) error { return parseText(&o.DedupID, v, 1024) }, nil},
 	{
 		"Delay", func(o *engine.Options, v string) error { return parseDuration(&o.Delay, v) },
 		func(o *engine.Options) any {
@@ -45,15 +45,15 @@ var options = []option{
 	{"Flow-Control-Key", flowKey, showFlowKey},
 	{"Flow-Control-Value", flowValue, showFlowValue},
 	{"Header-Forward", func(o *engine.Options, v string) error { return parseBool(&o.HeaderForward, v) }, nil},
-	{"Label", labels, showLabels},
-	{"Method", method, func(o *engine.Options) any { return struct{ Method string }{cmp.Or(o.Method, http.MethodPost)} }},
+	{"Label", parseLabels, showLabels},
+	{"Method", parseMethod, func(o *engine.Options) any { return struct{ Method string }{cmp.Or(o.Method, http.MethodPost)} }},
 	{"Not-Before", notBefore, nil}, // answers show the time that follows from it and the delay
 	{
 		"Queue-Name", func(o *engine.Options, v string) error { return aName(&o.Queue, v) },
 		func(o *engine.Options) any { return struct{ QueueName *string }{response.Optional(o.Queue)} },
 	},
 	{"Redact-Fields", redactFields, nil},
-	{"Retries", retries, showRetries},
+	{"Retries", parseRetries, showRetries},
 	{"Retry-Delay", retryDelay, showRetryDelay},
 	{
 		"Timeout", parseTimeout,
@@ -65,8 +65,8 @@ var options = []option{
 
 // showOptions fills the fields of an answer that show options.
 func showOptions(o *engine.Options, answer any) {
-	for i := range options {
-		if show := options[i].show; show != nil {
+	for i := range optionTable {
+		if show := optionTable[i].show; show != nil {
 			response.CopyFields(answer, show(o))
 		}
 	}
@@ -78,12 +78,12 @@ var workflowOptions = []struct {
 	parse func(w *engine.Workflow, value string) error
 }{
 	{"Feature-Set", func(w *engine.Workflow, v string) error { w.Features = splitAll([]string{v}); return nil }},
-	{"Workflow-Calltype", func(w *engine.Workflow, v string) error { return text(&w.CallType, v, 64) }},
+	{"Workflow-Calltype", func(w *engine.Workflow, v string) error { return parseText(&w.CallType, v, 64) }},
 	{"Workflow-Createdat", func(w *engine.Workflow, v string) error { return unixMilli(&w.CreatedAt, v) }},
 	{"Workflow-Init", func(w *engine.Workflow, v string) error { w.Init = new(bool); return parseBool(w.Init, v) }},
 	{"Workflow-Invoke", func(w *engine.Workflow, v string) error { return parseBool(&w.Invoke, v) }},
-	{"Workflow-Runid", func(w *engine.Workflow, v string) error { return text(&w.RunID, v, 512) }},
-	{"Workflow-Sdk-Version", func(w *engine.Workflow, v string) error { return text(&w.SDKVersion, v, 64) }},
+	{"Workflow-Runid", func(w *engine.Workflow, v string) error { return parseText(&w.RunID, v, 512) }},
+	{"Workflow-Sdk-Version", func(w *engine.Workflow, v string) error { return parseText(&w.SDKVersion, v, 64) }},
 	{"Workflow-Trigger-By-Sdk", func(w *engine.Workflow, v string) error { return parseBool(&w.TriggerBySDK, v) }},
 	{"Workflow-Url", func(w *engine.Workflow, v string) error { w.URL = v; return urlFault(v) }},
 }
@@ -100,7 +100,7 @@ func parseBool(to *bool, v string) error {
 	return nil
 }
 
-func text(to *string, v string, most int) error {
+func parseText(to *string, v string, most int) error {
 	if v == "" || len(v) > most {
 		return refusal{fmt.Sprintf("has %d bytes", len(v)), fmt.Sprintf("text of 1 to %d bytes", most)}
 	}
@@ -148,11 +148,11 @@ func wholeNumber(v string, least, most int) (int, error) {
 	return n, nil
 }
 
-// most is the largest number of retries, parallelism or rate.
-const most = 1_000_000_000
+// maxNumber is the largest number of retries, parallelism or rate.
+const maxNumber = 1_000_000_000
 
-func retries(o *engine.Options, v string) error {
-	n, err := wholeNumber(v, 0, most)
+func parseRetries(o *engine.Options, v string) error {
+	n, err := wholeNumber(v, 0, maxNumber)
 	o.Retries = &n
 	return err
 }
@@ -198,12 +198,12 @@ func unixMilli(to *time.Time, v string) error {
 	return nil
 }
 
-var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+var deliveryMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-func method(o *engine.Options, v string) error {
+func parseMethod(o *engine.Options, v string) error {
 	o.Method = strings.ToUpper(v)
-	if !slices.Contains(methods, o.Method) {
-		return refusal{"is no method for a delivery", strings.Join(methods, ", ")}
+	if !slices.Contains(deliveryMethods, o.Method) {
+		return refusal{"is no method for a delivery", strings.Join(deliveryMethods, ", ")}
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func aName(to *string, v string) error {
 // maxLabels bounds the labels of one message.
 const maxLabels = 100
 
-func labels(o *engine.Options, v string) error {
+func parseLabels(o *engine.Options, v string) error {
 	for label := range strings.SplitSeq(v, ",") {
 		o.Labels = append(o.Labels, "")
 		if err := aName(&o.Labels[len(o.Labels)-1], strings.TrimSpace(label)); err != nil {
@@ -274,9 +274,9 @@ func flowValue(o *engine.Options, v string) error {
 				err = refusal{}
 			}
 		case "parallelism":
-			f.Parallelism, err = wholeNumber(value, 1, most)
+			f.Parallelism, err = wholeNumber(value, 1, maxNumber)
 		case "rate":
-			f.Rate, err = wholeNumber(value, 1, most)
+			f.Rate, err = wholeNumber(value, 1, maxNumber)
 		default:
 			return refusal{fmt.Sprintf("names %q", response.Shorten(name)), accepted}
 		}

@@ -21,9 +21,9 @@ func localAddr(address string) bool {
 	return err == nil && from.Addr().Unmap().IsLoopback()
 }
 
-// hostname is the name in a Host header: in lower case, without port, brackets
+// hostName is the name in a Host header: in lower case, without port, brackets
 // and the dot of a full domain name.
-func hostname(host string) string {
+func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	} else if inner, ok := strings.CutPrefix(host, "["); ok {
@@ -35,7 +35,7 @@ func hostname(host string) string {
 // localHost reports whether a Host header names loopback. It keeps out web
 // pages that reach loopback by a name of their own (DNS rebinding).
 func localHost(host string) bool {
-	name := hostname(host)
+	name := hostName(host)
 	address, err := netip.ParseAddr(name)
 	return name == "localhost" || strings.HasSuffix(name, ".localhost") || err == nil && address.Unmap().IsLoopback()
 }
@@ -45,10 +45,10 @@ func localHost(host string) bool {
 func hostNames(cfg *Config) []string {
 	var names []string
 	if name, err := os.Hostname(); err == nil {
-		names = append(names, hostname(name))
+		names = append(names, hostName(name))
 	}
 	for _, address := range []string{cfg.Addr, cfg.RegionAddr, cfg.ManagementAddr, cfg.VectorAddr} {
-		names = append(names, hostname(address))
+		names = append(names, hostName(address))
 	}
 	return names
 }
@@ -57,7 +57,7 @@ func hostNames(cfg *Config) []string {
 // header on loopback. Names below internal, such as host.docker.internal, are
 // reserved: no public name server answers for them.
 func (s *Server) knownHost(host string) bool {
-	name := hostname(host)
+	name := hostName(host)
 	_, err := netip.ParseAddr(name)
 	return host == "" || err == nil || localHost(host) || strings.HasSuffix(name, ".internal") || slices.Contains(s.hostNames, name)
 }
@@ -82,11 +82,11 @@ func welcomeOrigin(origin, host string) bool {
 		at = net.JoinHostPort(u.Hostname(), usual)
 	}
 	if _, _, err := net.SplitHostPort(host); err != nil {
-		host = net.JoinHostPort(hostname(host), usual)
+		host = net.JoinHostPort(hostName(host), usual)
 	}
 	_, wanted, _ := net.SplitHostPort(at)
 	_, given, _ := net.SplitHostPort(host)
-	return hostname(at) == hostname(host) && wanted == given
+	return hostName(at) == hostName(host) && wanted == given
 }
 
 // crossSite refuses what a web page of another site has sent. Browsers name the
@@ -133,13 +133,13 @@ func (s *Server) admitPublic(c *call) error {
 // everybody: a development token, one that is derived from the account's id, or
 // any token where each opens an account.
 func (s *Server) publicToken(a Account) bool {
-	return s.cfg.AnyAccount || spec.DevelopmentToken(a.Token) || a.Token == derived(a.ID, "token")
+	return s.cfg.AnyAccount || spec.DevelopmentToken(a.Token) || a.Token == derivedSecret(a.ID, "token")
 }
 
 // admitSink lets in what may try a destination out: programs on this machine,
 // deliveries of this server, and who holds a token.
 func (s *Server) admitSink(c *call) error {
-	if c.op.Tag != "sink" || localAddr(c.request.RemoteAddr) || s.delivery.connections.made(c.request) || s.mayControl(c) || s.byToken(bearer(c.header)) != nil {
+	if c.op.Tag != "sink" || localAddr(c.request.RemoteAddr) || s.delivery.connections.made(c.request) || s.mayControl(c) || s.byToken(bearerToken(c.header)) != nil {
 		return nil
 	}
 	return response.Unauthorized("Bearer", c.op.ID+": off loopback, a sink is open to deliveries of this server, and to others with Authorization: Bearer and a token of an account")

@@ -8,7 +8,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = register(map[string]handler{"controlOverview": (*Server).controlOverview})
+var _ = registerHandlers(map[string]handler{"controlOverview": (*Server).controlOverview})
 
 // overviewEvery is how long two overviews of one stream are apart at least, and
 // after how long without attempts their rate is told to be nothing.
@@ -62,7 +62,7 @@ func (m *meter) read(now time.Time, attempts int) float64 {
 	return m.rate
 }
 
-func (s *Server) overview(w *world) (overviewBody, <-chan struct{}) {
+func (s *Server) overview(w *tenant) (overviewBody, <-chan struct{}) {
 	o, more := w.account.Overview()
 	clock := s.clockBody(w)
 	wall := s.wall.Now()
@@ -80,20 +80,20 @@ func (s *Server) overview(w *world) (overviewBody, <-chan struct{}) {
 // costs the same whatever the traffic.
 func (s *Server) controlOverview(c *call) (response.Response, error) {
 	if !c.flag("follow", false) {
-		body, _ := s.overview(c.world)
+		body, _ := s.overview(c.tenant)
 		return response.Response{Body: body}, nil
 	}
 	return s.stream("overview", overviewEvery, func() ([]sent, <-chan struct{}) {
-		body, more := s.overview(c.world)
+		body, more := s.overview(c.tenant)
 		if body.PerSecond > 0 {
-			more = now // the rate falls although nothing happens
+			more = closedChannel // the rate falls although nothing happens
 		}
 		return []sent{{0, func() any { return body }}}, more
 	}), nil
 }
 
-// now is a sign that has been given.
-var now = func() <-chan struct{} {
+// closedChannel is a sign that has been given.
+var closedChannel = func() <-chan struct{} {
 	sign := make(chan struct{})
 	close(sign)
 	return sign

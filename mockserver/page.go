@@ -8,7 +8,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"page":           (*Server).showPage,
 	"pageAction":     (*Server).showPage,
 	"pageHome":       (*Server).showPage,

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// pause lets d of real time go by, or what is left until ctx ends.
-func pause(ctx context.Context, d time.Duration) { pauseUntil(ctx, nil, d) }
+// pauseFor lets d of real time go by, or what is left until ctx ends.
+func pauseFor(ctx context.Context, d time.Duration) { pauseUntil(ctx, nil, d) }
 
 // pauseUntil ends early when done is closed.
 func pauseUntil(ctx context.Context, done <-chan struct{}, d time.Duration) {

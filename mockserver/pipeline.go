@@ -40,7 +40,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 // touch tells whoever follows the accounts of a command that they have changed;
 // the log tells of messages itself.
 func (s *Server) touch(c *call) {
-	if c.op == nil || c.world == nil || c.op.Method == http.MethodGet || c.op.Hot {
+	if c.op == nil || c.tenant == nil || c.op.Method == http.MethodGet || c.op.Hot {
 		return
 	}
 	for _, w := range s.chosen(c) {
@@ -82,11 +82,11 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out respon
 		return response.Response{}, admitted
 	}
 	s.speak(c)
-	if !c.byHand {
+	if !c.asTester {
 		if out, faulty := s.faulty(c); faulty {
 			return out, nil
 		}
-		s.inTurn(c)
+		s.serialize(c)
 	}
 	limit := s.cfg.MaxBody
 	if c.op.Large {
@@ -127,9 +127,9 @@ func (s *Server) admit(c *call) error {
 		return err
 	}
 	if c.op.Area == "kv_url" {
-		w = s.kvWorld(c)
+		w = s.kvTenant(c)
 	}
-	if w != nil && w.public && !c.byHand {
+	if w != nil && w.public && !c.asTester {
 		if err := s.admitPublic(c); err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (s *Server) admit(c *call) error {
 	if w == nil {
 		w = s.first()
 	}
-	c.world, c.account = w, w.account
+	c.tenant, c.account = w, w.account
 	if c.op.Area == "vector_url" {
 		return s.openVector(c)
 	}
@@ -147,8 +147,8 @@ func (s *Server) admit(c *call) error {
 // maxDocument is the largest snapshot or fixture file, in bytes.
 const maxDocument = 4 << 30
 
-// trusted is up to which claimed length room is made at once.
-const trusted = 16 << 20
+// trustedLength is up to which claimed length room is made at once.
+const trustedLength = 16 << 20
 
 // read takes the body, up to the limit.
 func (s *Server) read(w http.ResponseWriter, c *call, limit int64) ([]byte, error) {
@@ -157,7 +157,7 @@ func (s *Server) read(w http.ResponseWriter, c *call, limit int64) ([]byte, erro
 		return nil, nil
 	}
 	length := min(r.ContentLength, limit)
-	if length > trusted {
+	if length > trustedLength {
 		length = -1
 	}
 	var from io.Reader = http.MaxBytesReader(w, r.Body, limit)
@@ -258,7 +258,7 @@ func (s *Server) write(w http.ResponseWriter, c *call, out response.Response, x 
 	if strings.HasPrefix(h.Get("Content-Type"), "application/json") && c.namesHeaders() {
 		body = c.dialect.BrandJSON(body)
 	}
-	if c.op != nil && c.op.Area == "control_url" && !slices.Contains(whole, c.op.ID) {
+	if c.op != nil && c.op.Area == "control_url" && !slices.Contains(unmaskedOperations, c.op.ID) {
 		body = mask.JSON(body)
 	}
 	if len(body) <= smallBody {
@@ -269,25 +269,25 @@ func (s *Server) write(w http.ResponseWriter, c *call, out response.Response, x 
 	_, _ = w.Write(body) // the client may be gone
 }
 
-// whole are the answers of the control API that hold credentials on purpose: to
+// unmaskedOperations are the answers of the control API that hold credentials on purpose: to
 // hand them out, to be changed and written back, or because the interface itself
 // answers. Those of journals hold none, see hide. Sorted.
-var whole = []string{
+var unmaskedOperations = []string{
 	"asDelete", "asGet", "asPatch", "asPost", "asPut",
 	"controlAccount", "controlAwait", "controlDeliveries", "controlFaults", "controlPutAccount", "controlRequests", "controlRewrites",
 	"controlSetFaults", "controlSetRewrites", "controlSetStubs", "controlStubs",
 }
 
-// payloads are the areas whose documents are what clients store, and no
+// payloadAreas are the areas whose documents are what clients store, and no
 // documents of the interface: they are shown as they are.
-var payloads = []string{"kv_url", "vector_url"}
+var payloadAreas = []string{"kv_url", "vector_url"}
 
 // record puts the exchange into the journal of its account.
 func (s *Server) record(c *call, x *Exchange) {
 	if c.op != nil && c.op.Area == "control_url" || x.Method == http.MethodOptions {
 		return
 	}
-	world := c.world
+	world := c.tenant
 	if world == nil {
 		world = s.first()
 	}
@@ -296,7 +296,7 @@ func (s *Server) record(c *call, x *Exchange) {
 	for i, text := range x.Problems {
 		x.Problems[i] = mask.Text(text)
 	}
-	if op := c.op; op == nil || !slices.Contains(payloads, op.Area) {
+	if op := c.op; op == nil || !slices.Contains(payloadAreas, op.Area) {
 		x.documents[1] = true
 		x.documents[0] = op != nil && op.BodyJSON
 	}

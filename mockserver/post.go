@@ -8,8 +8,8 @@ import (
 	"net/http"
 )
 
-// post publishes and returns the message id.
-func post(url string, h http.Header, body []byte) (string, error) {
+// postPublish publishes and returns the message id.
+func postPublish(url string, h http.Header, body []byte) (string, error) {
 	r, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return "", err

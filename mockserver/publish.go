@@ -15,7 +15,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"enqueueMessage":       (*Server).enqueueMessage,
 	"publishBatch":         (*Server).publishBatch,
 	"publishMessage":       (*Server).publishMessage,
@@ -55,18 +55,18 @@ func (s *Server) enqueueMessage(c *call) (response.Response, error) {
 // publishRequest reads a call whose path names a destination.
 func (s *Server) publishRequest(c *call, variable string) (engine.PublishRequest, error) {
 	r := engine.PublishRequest{
-		Header:   kept(c.header),
-		Forward:  content(c.header),
+		Header:   rememberedHeader(c.header),
+		Forward:  contentHeader(c.header),
 		Body:     c.body,
 		CallerIP: c.callerIP(),
 	}
-	target, err := destination(c.vars[variable], c.raw)
+	target, err := parseDestination(c.vars[variable], c.raw)
 	if err == nil {
 		err = c.aimAt(&r, "path", target)
 	}
 	err = response.JoinRefused(err, s.configure(c, &r, headerSettings(c.header).withQuery(c.query)))
 	if r.Options.HeaderForward || r.Group != "" { // a group may ask for it by default
-		r.All = forwardable(c.header)
+		r.All = forwardableHeader(c.header)
 	}
 	return r, err
 }
@@ -95,16 +95,16 @@ var ofTheHop = []string{
 	hopsHeader,
 }
 
-// forwardable is every header of a request that may go on to the destination:
+// forwardableHeader is every header of a request that may go on to the destination:
 // not its credential, which is ours.
-func forwardable(h http.Header) engine.Header {
-	out := defaults(h)
+func forwardableHeader(h http.Header) engine.Header {
+	out := plainHeaders(h)
 	delete(out, "Authorization")
 	return out
 }
 
-// defaults is every header but configuration and those of the hop.
-func defaults(h http.Header) engine.Header {
+// plainHeaders is every header but configuration and those of the hop.
+func plainHeaders(h http.Header) engine.Header {
 	hop := splitAll(h["Connection"])
 	out := make(engine.Header, len(h))
 	for name, values := range h {
@@ -116,17 +116,17 @@ func defaults(h http.Header) engine.Header {
 	return out
 }
 
-// content is the header that describes the body: it always goes on.
-func content(h http.Header) engine.Header {
+// contentHeader is the header that describes the body: it always goes on.
+func contentHeader(h http.Header) engine.Header {
 	if ct := h["Content-Type"]; len(ct) > 0 {
 		return engine.Header{"Content-Type": ct}
 	}
 	return nil
 }
 
-// kept is what a message remembers of its publish: configuration and the type
+// rememberedHeader is what a message remembers of its publish: configuration and the type
 // of the body, never credentials.
-func kept(h http.Header) engine.Header {
+func rememberedHeader(h http.Header) engine.Header {
 	out := engine.Header{}
 	for name, values := range h {
 		if name == "Content-Type" || strings.HasPrefix(name, configPrefix) && !strings.HasPrefix(name, "Svc-Telemetry-") {
@@ -224,7 +224,7 @@ func (s *Server) item(c *call, item batchItem) (engine.PublishRequest, error) {
 	if err != nil {
 		return engine.PublishRequest{}, err
 	}
-	r := engine.PublishRequest{Header: kept(h), Forward: content(h), All: defaults(h), Body: response.BodyBytes(item.Body), CallerIP: c.callerIP()}
+	r := engine.PublishRequest{Header: rememberedHeader(h), Forward: contentHeader(h), All: plainHeaders(h), Body: response.BodyBytes(item.Body), CallerIP: c.callerIP()}
 	if err := response.JoinRefused(c.aimAt(&r, "body", item.Destination), s.configure(c, &r, headerSettings(h))); err != nil {
 		return r, err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"deleteQueue": (*Server).deleteQueue,
 	"getQueue":    (*Server).getQueue,
 	"listQueues":  (*Server).listQueues,
@@ -41,15 +41,15 @@ func (s *Server) getQueue(c *call) (response.Response, error) {
 }
 
 func (s *Server) deleteQueue(c *call) (response.Response, error) {
-	return empty, c.account.DeleteQueue(c.vars["queueName"])
+	return emptyObject, c.account.DeleteQueue(c.vars["queueName"])
 }
 
 func (s *Server) pauseQueue(c *call) (response.Response, error) {
-	return empty, c.account.PauseQueue(c.vars["queueName"])
+	return emptyObject, c.account.PauseQueue(c.vars["queueName"])
 }
 
 func (s *Server) resumeQueue(c *call) (response.Response, error) {
-	return empty, c.account.ResumeQueue(c.vars["queueName"])
+	return emptyObject, c.account.ResumeQueue(c.vars["queueName"])
 }
 
 func queueBody(q engine.Queue) api.Queue {

@@ -7,13 +7,13 @@ import (
 
 // repeats reports whether the same commands give the same bytes: with a seed,
 // on a clock that is not real.
-func (s *Server) repeats(w *world) bool {
+func (s *Server) repeats(w *tenant) bool {
 	return s.cfg.Seed != 0 && s.clockMode(w) != "real"
 }
 
 // stamp is the time of the world, in Unix ms; in a server that repeats, the
 // account's time instead.
-func (s *Server) stamp(w *world) int64 {
+func (s *Server) stamp(w *tenant) int64 {
 	if s.repeats(w) {
 		return w.account.Now().UnixMilli()
 	}
@@ -21,19 +21,19 @@ func (s *Server) stamp(w *world) int64 {
 }
 
 // realTime is the time of the wall in Unix ms, 0 in a server that repeats.
-func (s *Server) realTime(w *world) int64 {
+func (s *Server) realTime(w *tenant) int64 {
 	if s.repeats(w) {
 		return 0
 	}
 	return s.wall.Now().UnixMilli()
 }
 
-// inTurn lets a server that repeats answer a request only when what the ones
+// serialize lets a server that repeats answer a request only when what the ones
 // before have caused is done. It does not wait for a call to a real
 // destination, which may be what made this request: between commands that must
 // not meet such a call stands a settle.
-func (s *Server) inTurn(c *call) {
-	worlds := []*world{c.world}
+func (s *Server) serialize(c *call) {
+	worlds := []*tenant{c.tenant}
 	if c.op.Area == "control_url" {
 		worlds = s.all()
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"cancelFailureCallback":   (*Server).cancelFailureCallback,
 	"repeatFailureCallback":   (*Server).repeatFailureCallback,
 	"restartWorkflowRun":      (*Server).restartWorkflowRun,
@@ -23,7 +23,7 @@ func (s *Server) restartWorkflowRun(c *call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	run, err := c.account.Restart(c.vars["dlqId"], over)
-	return response.Response{Body: created(run)}, err
+	return response.Response{Body: runCreatedBody(run)}, err
 }
 
 func (s *Server) resumeWorkflowRun(c *call) (response.Response, error) {
@@ -32,7 +32,7 @@ func (s *Server) resumeWorkflowRun(c *call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	run, err := c.account.Resume(c.vars["dlqId"], over)
-	return response.Response{Body: created(run)}, err
+	return response.Response{Body: runCreatedBody(run)}, err
 }
 
 func (s *Server) restartWorkflowRuns(c *call) (response.Response, error) {
@@ -52,20 +52,20 @@ func (s *Server) restartAll(c *call, resume bool) (response.Response, error) {
 	runs, cursor, err := c.account.RestartAll(c.filter(), over, resume)
 	out := api.WorkflowRunsCreated{Cursor: response.Optional(cursor), WorkflowRuns: make([]api.WorkflowRunCreated, len(runs))}
 	for i, run := range runs {
-		out.WorkflowRuns[i] = created(run)
+		out.WorkflowRuns[i] = runCreatedBody(run)
 	}
 	return response.Response{Body: out}, err
 }
 
-func created(run engine.RunRef) api.WorkflowRunCreated {
+func runCreatedBody(run engine.RunRef) api.WorkflowRunCreated {
 	return api.WorkflowRunCreated{WorkflowRunId: run.ID, WorkflowCreatedAt: run.CreatedAt.UnixMilli()}
 }
 
 func (s *Server) repeatFailureCallback(c *call) (response.Response, error) {
 	run, err := c.account.RepeatCallback(c.vars["dlqId"])
-	return response.Response{Body: created(run)}, err
+	return response.Response{Body: runCreatedBody(run)}, err
 }
 
 func (s *Server) cancelFailureCallback(c *call) (response.Response, error) {
-	return empty, c.account.CancelCallback(c.vars["dlqId"])
+	return emptyObject, c.account.CancelCallback(c.vars["dlqId"])
 }

@@ -17,7 +17,7 @@ const (
 
 func (s *Server) startResumableQuery(c *call) (response.Response, error) {
 	var q selection
-	if err := unmarshal(c.body, &q); err != nil {
+	if err := unmarshalBody(c.body, &q); err != nil {
 		return response.Response{}, err
 	}
 	query, err := s.vectorQuery(c, &q)
@@ -38,7 +38,7 @@ func (s *Server) startResumableQuery(c *call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	return result(map[string]any{"uuid": started.ID, "scores": q.scored(started.First)}), nil
+	return vectorResult(map[string]any{"uuid": started.ID, "scores": q.scored(started.First)}), nil
 }
 
 // resumption is the body of the later calls of a resumable query.
@@ -49,7 +49,7 @@ type resumption struct {
 
 func (s *Server) nextResumableQuery(c *call) (response.Response, error) {
 	var body resumption
-	if err := unmarshal(c.body, &body); err != nil {
+	if err := unmarshalBody(c.body, &body); err != nil {
 		return response.Response{}, err
 	}
 	if body.AdditionalK == nil || *body.AdditionalK < 1 {
@@ -57,14 +57,14 @@ func (s *Server) nextResumableQuery(c *call) (response.Response, error) {
 	}
 	more, err := engine.ChangeVectors(c.account, c.index, vector.NextCommand{ID: body.UUID, Count: *body.AdditionalK})
 	q := selection{IncludeVectors: more.Parts.Vector, IncludeMetadata: more.Parts.Metadata, IncludeData: more.Parts.Data}
-	return result(q.scored(more.Results)), err
+	return vectorResult(q.scored(more.Results)), err
 }
 
 func (s *Server) endResumableQuery(c *call) (response.Response, error) {
 	var body resumption
-	if err := unmarshal(c.body, &body); err != nil {
+	if err := unmarshalBody(c.body, &body); err != nil {
 		return response.Response{}, err
 	}
 	_, err := engine.ChangeVectors(c.account, c.index, vector.EndCommand{ID: body.UUID})
-	return result("Success"), err
+	return vectorResult("Success"), err
 }

@@ -13,18 +13,18 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// handlers has one row for each operation; router_test.go compares it with the
+// handlerTable has one row for each operation; router_test.go compares it with the
 // documents. Each area adds its own rows.
-var handlers = map[string]handler{}
+var handlerTable = map[string]handler{}
 
-// register adds an area's rows; the same operation twice is a mistake of ours
+// registerHandlers adds an area's rows; the same operation twice is a mistake of ours
 // that must not go unnoticed.
-func register(rows map[string]handler) map[string]handler {
+func registerHandlers(rows map[string]handler) map[string]handler {
 	for id, h := range rows {
-		if handlers[id] != nil {
+		if handlerTable[id] != nil {
 			panic("two handlers for operation " + id)
 		}
-		handlers[id] = h
+		handlerTable[id] = h
 	}
 	return rows
 }
@@ -32,10 +32,10 @@ func register(rows map[string]handler) map[string]handler {
 // routes builds the router from the documents.
 func (s *Server) routes(docs ...*spec.Document) (*mux.Router, error) {
 	r := mux.NewRouter()
-	known, literal := map[string]bool{}, literals(docs)
+	known, literal := map[string]bool{}, literalPaths(docs)
 	for _, doc := range docs {
 		for _, op := range doc.Operations() {
-			h := handlers[op.ID]
+			h := handlerTable[op.ID]
 			if h == nil {
 				return nil, fmt.Errorf("operation %s of the document has no handler", op.ID)
 			}
@@ -44,10 +44,10 @@ func (s *Server) routes(docs ...*spec.Document) (*mux.Router, error) {
 			if op.Method == http.MethodGet && !slices.Contains(actingGets, op.ID) {
 				methods = append(methods, http.MethodHead)
 			}
-			r.Methods(methods...).MatcherFunc(matcher(op, literal)).Handler(route{op, h})
+			r.Methods(methods...).MatcherFunc(pathMatcher(op, literal)).Handler(route{op, h})
 		}
 	}
-	for id := range handlers {
+	for id := range handlerTable {
 		if !known[id] {
 			return nil, fmt.Errorf("handler %s has no operation in the document", id)
 		}
@@ -59,8 +59,8 @@ func (s *Server) routes(docs ...*spec.Document) (*mux.Router, error) {
 // nothing, is answered for all others. Sorted.
 var actingGets = []string{"asGet", "callHookGet", "kvPathGet", "publishMessageGet"}
 
-// literals are the paths without a variable, in lower case.
-func literals(docs []*spec.Document) map[string]bool {
+// literalPaths are the paths without a variable, in lower case.
+func literalPaths(docs []*spec.Document) map[string]bool {
 	paths := map[string]bool{}
 	for _, doc := range docs {
 		for _, op := range doc.Operations() {
@@ -72,11 +72,11 @@ func literals(docs []*spec.Document) map[string]bool {
 	return paths
 }
 
-// matcher compares the path as it was sent: cleaning it would redirect // in a
+// pathMatcher compares the path as it was sent: cleaning it would redirect // in a
 // destination away, and unescaping it would lose %2F. A path of its own is no
 // value of a variable, whatever the method: GET /v2/dlq/retry asks for no entry
 // named retry, and Allow says POST.
-func matcher(op *spec.Operation, literal map[string]bool) mux.MatcherFunc {
+func pathMatcher(op *spec.Operation, literal map[string]bool) mux.MatcherFunc {
 	return func(r *http.Request, m *mux.RouteMatch) (ok bool) {
 		path := r.URL.EscapedPath()
 		m.Vars, ok = op.Match(path)
@@ -98,7 +98,7 @@ func (s *Server) match(r *http.Request) (route, map[string]string, error) {
 	var m mux.RouteMatch
 	if s.router.Match(r, &m) && m.MatchErr == nil {
 		if found, ok := m.Handler.(route); ok {
-			return found, unescaped(found.op, m.Vars), nil
+			return found, unescapeVars(found.op, m.Vars), nil
 		}
 	}
 	if found, vars, ok := s.matchEmpty(r); ok {
@@ -127,15 +127,15 @@ func (s *Server) matchEmpty(r *http.Request) (route, map[string]string, bool) {
 	for name, v := range m.Vars {
 		if ok && v == "-" && found.op.Greedy(name) {
 			m.Vars[name] = ""
-			return found, unescaped(found.op, m.Vars), true
+			return found, unescapeVars(found.op, m.Vars), true
 		}
 	}
 	return route{}, nil, false
 }
 
-// unescaped decodes path variables; greedy ones stay as they stood, since only
+// unescapeVars decodes path variables; greedy ones stay as they stood, since only
 // their reader knows what is part of a URL in them.
-func unescaped(op *spec.Operation, vars map[string]string) map[string]string {
+func unescapeVars(op *spec.Operation, vars map[string]string) map[string]string {
 	for name, v := range vars {
 		if op.Greedy(name) || !strings.ContainsRune(v, '%') {
 			continue

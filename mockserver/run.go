@@ -17,7 +17,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"cancelWorkflowRuns":  (*Server).cancelWorkflowRuns,
 	"endWorkflowRun":      (*Server).endWorkflowRun,
 	"getWorkflowSteps":    (*Server).getWorkflowSteps,
@@ -38,7 +38,7 @@ func (s *Server) triggerWorkflow(c *call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	return response.Response{Body: triggered(receipts.List[0])}, nil
+	return response.Response{Body: triggeredBody(receipts.List[0])}, nil
 }
 
 // asTrigger makes a publish start a run. Without a client library it has the
@@ -57,7 +57,7 @@ func asTrigger(r *engine.PublishRequest) {
 	}
 }
 
-func triggered(r engine.Receipt) api.WorkflowTriggered {
+func triggeredBody(r engine.Receipt) api.WorkflowTriggered {
 	return api.WorkflowTriggered{WorkflowRunId: r.RunID, WorkflowCreatedAt: r.RunCreatedAt.UnixMilli(), Deduplicated: response.Optional(r.Deduplicated)}
 }
 
@@ -75,7 +75,7 @@ func (s *Server) triggerWorkflows(c *call) (response.Response, error) {
 	}
 	list := make([]api.WorkflowTriggered, len(results))
 	for i, rs := range results {
-		list[i] = triggered(rs.List[0])
+		list[i] = triggeredBody(rs.List[0])
 	}
 	return response.Response{Body: list}, nil
 }
@@ -93,7 +93,7 @@ func (s *Server) getWorkflowSteps(c *call) (response.Response, error) {
 func (s *Server) endWorkflowRun(c *call) (response.Response, error) {
 	id := c.vars["workflowRunId"]
 	if c.flag("cancel", true) {
-		return empty, c.account.CancelRun(id)
+		return emptyObject, c.account.CancelRun(id)
 	}
 	var createdAt time.Time
 	if v := c.header.Get("Svc-Workflow-Createdat"); v != "" {
@@ -101,7 +101,7 @@ func (s *Server) endWorkflowRun(c *call) (response.Response, error) {
 			return response.Response{}, response.Invalid("header Svc-Workflow-CreatedAt: " + err.Error())
 		}
 	}
-	return empty, c.account.FinishRun(id, c.body, createdAt)
+	return emptyObject, c.account.FinishRun(id, c.body, createdAt)
 }
 
 func (s *Server) cancelWorkflowRuns(c *call) (response.Response, error) {
@@ -197,7 +197,7 @@ func runStepBody(v *engine.StepView) api.RunStep {
 	return out
 }
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"callHook":       (*Server).callHook,
 	"callHookDelete": (*Server).callHook,
 	"callHookGet":    (*Server).callHook,
@@ -229,18 +229,18 @@ func (s *Server) waitForEvent(c *call) (response.Response, error) {
 	case float64:
 		timeout = strconv.FormatFloat(t, 'f', -1, 64)
 	}
-	headers := canonical(body.TimeoutHeaders)
+	headers := canonicalHeader(body.TimeoutHeaders)
 	id := c.header.Get("Svc-Workflow-Runid")
 	if id == "" && len(headers["Svc-Workflow-Runid"]) > 0 {
 		id = headers["Svc-Workflow-Runid"][0]
 	}
-	return empty, c.account.Wait(engine.WaitRequest{
+	return emptyObject, c.account.Wait(engine.WaitRequest{
 		RunID: id, EventID: c.vars["eventId"], URL: body.URL, Timeout: timeout,
 		TimeoutURL: body.TimeoutURL, TimeoutHeader: headers, TimeoutBody: response.BodyBytes(body.TimeoutBody), Step: body.Step,
 	})
 }
 
-func canonical(m map[string][]string) engine.Header {
+func canonicalHeader(m map[string][]string) engine.Header {
 	h := engine.Header{}
 	for name, values := range m {
 		h[textproto.CanonicalMIMEHeaderKey(name)] = values
@@ -267,12 +267,12 @@ func (c *call) notified(n engine.Notification, err error) (response.Response, er
 		out[i] = api.Notified{Waiter: waiterBody(&w.Waiter), MessageId: w.MessageID, WorkflowRunId: response.Optional(w.Waiter.ID), WorkflowCreatedAt: response.Millis(w.Waiter.CreatedAt)}
 	}
 	if len(out) == 0 {
-		c.warnings = append(c.warnings, unawaited(c.vars["workflowRunId"], c.vars["eventId"], n))
+		c.warnings = append(c.warnings, unawaitedText(c.vars["workflowRunId"], c.vars["eventId"], n))
 	}
 	return response.Response{Body: out}, nil
 }
 
-func unawaited(runID, eventID string, n engine.Notification) string {
+func unawaitedText(runID, eventID string, n engine.Notification) string {
 	text := "event " + strconv.QuoteToASCII(response.Shorten(eventID)) + ": no run waits for it"
 	switch {
 	case n.Kept:
@@ -292,7 +292,7 @@ func unawaited(runID, eventID string, n engine.Notification) string {
 
 func waiterBody(w *engine.Waiter) api.Waiter {
 	deadline := w.Deadline.Unix()
-	headers := merged(w.Header, engine.Header{"Svc-Workflow-Runid": {w.ID}})
+	headers := mergeHeaders(w.Header, engine.Header{"Svc-Workflow-Runid": {w.ID}})
 	out := api.Waiter{Url: response.Optional(w.URL), Headers: response.HeaderMap(headers), Deadline: &deadline, TimeoutUrl: response.Optional(w.TimeoutURL), TimeoutHeaders: response.HeaderMap(w.TimeoutHeader)}
 	if len(w.TimeoutBody) > 0 {
 		out.TimeoutBody = response.Optional(base64.StdEncoding.EncodeToString(w.TimeoutBody))
@@ -316,10 +316,10 @@ func (s *Server) callHook(c *call) (response.Response, error) {
 	if w == nil {
 		return response.Response{}, fmt.Errorf("user %q: no such user: %w", c.vars["userId"], engine.ErrNotFound)
 	}
-	c.world = w
+	c.tenant = w
 	event, err := json.Marshal(map[string]any{
 		"method": c.request.Method,
-		"header": http.Header(forwardable(c.header)),
+		"header": http.Header(forwardableHeader(c.header)),
 		"body":   base64.StdEncoding.EncodeToString(c.body),
 		"proto":  "http",
 		"host":   c.request.Host,
@@ -329,5 +329,5 @@ func (s *Server) callHook(c *call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	_, err = w.account.NotifyRun(c.vars["workflowRunId"], c.vars["eventId"], event)
-	return empty, err
+	return emptyObject, err
 }

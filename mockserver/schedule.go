@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"createSchedule":      (*Server).createSchedule,
 	"deleteSchedule":      (*Server).deleteSchedule,
 	"getSchedule":         (*Server).getSchedule,
@@ -29,12 +29,12 @@ func (s *Server) createSchedule(c *call) (response.Response, error) {
 	var problems []spec.Problem
 	cron, id := "", ""
 	if given, ok := set["Cron"]; ok {
-		problems = given.read(problems, func(v string) error { return text(&cron, v, 512) })
+		problems = given.read(problems, func(v string) error { return parseText(&cron, v, 512) })
 	} else {
 		problems = append(problems, spec.Problem{In: "header", Name: "Svc-Cron", Rule: "required", Message: "is missing", Accepted: "five cron fields behind an optional CRON_TZ=Zone"})
 	}
 	if given, ok := set["Schedule-Id"]; ok {
-		problems = given.read(problems, func(v string) error { return text(&id, v, 256) })
+		problems = given.read(problems, func(v string) error { return parseText(&id, v, 256) })
 	}
 	if len(problems) > 0 {
 		return response.Response{}, response.Refused(problems)
@@ -58,15 +58,15 @@ func (s *Server) getSchedule(c *call) (response.Response, error) {
 }
 
 func (s *Server) deleteSchedule(c *call) (response.Response, error) {
-	return empty, c.account.DeleteSchedule(c.vars["destinationOrId"])
+	return emptyObject, c.account.DeleteSchedule(c.vars["destinationOrId"])
 }
 
 func (s *Server) pauseSchedule(c *call) (response.Response, error) {
-	return empty, c.account.PauseSchedule(c.vars["scheduleId"])
+	return emptyObject, c.account.PauseSchedule(c.vars["scheduleId"])
 }
 
 func (s *Server) resumeSchedule(c *call) (response.Response, error) {
-	return empty, c.account.ResumeSchedule(c.vars["scheduleId"])
+	return emptyObject, c.account.ResumeSchedule(c.vars["scheduleId"])
 }
 
 func scheduleBody(s engine.Schedule) api.Schedule {
@@ -76,7 +76,7 @@ func scheduleBody(s engine.Schedule) api.Schedule {
 		Cron:             s.Cron,
 		Destination:      cmp.Or(r.URL, r.Group),
 		CreatedAt:        s.CreatedAt.UnixMilli(),
-		Header:           response.HeaderMap(merged(r.Forward, r.Options.Forward)),
+		Header:           response.HeaderMap(mergeHeaders(r.Forward, r.Options.Forward)),
 		CallerIP:         response.Optional(r.CallerIP),
 		IsPaused:         s.Paused,
 		NextScheduleTime: response.Millis(s.Next),

@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"createSearchIndex":      (*Server).createSearchIndex,
 	"deleteSearchIndex":      (*Server).deleteSearchIndex,
 	"getSearchIndex":         (*Server).getSearchIndex,
@@ -18,8 +18,8 @@ var _ = register(map[string]handler{
 	"resetSearchIndexTokens": (*Server).resetSearchIndexTokens,
 })
 
-// done is the answer of the management API: the JSON string "OK" (decided: 11).
-var done = response.Response{Body: "OK"}
+// okText is the answer of the management API: the JSON string "OK" (decided: 11).
+var okText = response.Response{Body: "OK"}
 
 func (s *Server) createSearchIndex(c *call) (response.Response, error) {
 	var body api.SearchIndexCreate
@@ -50,22 +50,22 @@ func (s *Server) renameSearchIndex(c *call) (response.Response, error) {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	_, err := engine.ChangeSearch(c.account, search.RenameCommand{ID: c.vars["id"], Name: body.Name})
-	return done, err
+	return okText, err
 }
 
 func (s *Server) resetSearchIndexTokens(c *call) (response.Response, error) {
 	_, err := engine.ChangeSearch(c.account, search.ResetTokensCommand{ID: c.vars["id"]})
-	return done, err
+	return okText, err
 }
 
 func (s *Server) deleteSearchIndex(c *call) (response.Response, error) {
 	_, err := engine.ChangeSearch(c.account, search.DeleteCommand{ID: c.vars["id"]})
-	return done, err
+	return okText, err
 }
 
 func (s *Server) searchBody(c *call, i search.Index) api.SearchIndex {
 	created := int(i.CreatedAt.Unix())
-	customer := c.world.username()
+	customer := c.tenant.username()
 	return api.SearchIndex{
 		Id: i.ID, Name: i.Name, Region: i.Region, Type: i.Type,
 		CreatedAt: response.Millis(i.CreatedAt), CreationTime: &created, CustomerId: &customer,

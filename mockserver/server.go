@@ -103,10 +103,10 @@ type Server struct {
 	hostNames []string               // see knownHost
 	trouble   atomic.Pointer[string] // why the server is not ready; nil, "": it is
 
-	mu         sync.Mutex        // guards worlds, tokens and violations
-	worlds     map[string]*world // by account id
-	tokens     map[digest]*world // by access token
-	violations []string          // answers of ours that broke the document
+	mu         sync.Mutex         // guards tenants, tokens and violations
+	tenants    map[string]*tenant // by account id
+	tokens     map[digest]*tenant // by access token
+	violations []string           // answers of ours that broke the document
 
 	listeners []net.Listener
 	servers   []*http.Server
@@ -131,7 +131,7 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, doc: doc, control: control, wall: engine.NewReal(), worlds: map[string]*world{}, tokens: map[digest]*world{}, done: make(chan struct{})}
+	s := &Server{cfg: cfg, doc: doc, control: control, wall: engine.NewReal(), tenants: map[string]*tenant{}, tokens: map[digest]*tenant{}, done: make(chan struct{})}
 	s.dialects = spec.BuiltInDialects()
 	s.neutral = s.dialects[0]
 	if cfg.Dialect != nil {
@@ -154,7 +154,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	for _, a := range cfg.Accounts {
-		s.world(a)
+		s.tenant(a)
 	}
 	if shared {
 		s.shareDevelopmentAccount()

@@ -65,14 +65,14 @@ func (set settings) below(prefix string) settings {
 	return sub
 }
 
-// elsewhere are names that mean something, but not here.
-var elsewhere = []string{"Cron", "Schedule-Id", "Warning"}
+// elsewhereNames are names that mean something, but not here.
+var elsewhereNames = []string{"Cron", "Schedule-Id", "Warning"}
 
 // parse reads settings into options. It returns the names that nobody knows,
 // and every value that is refused.
 func (set settings) parse() (o engine.Options, unknown []setting, problems []spec.Problem) {
 	known := 0
-	for _, row := range options {
+	for _, row := range optionTable {
 		s, ok := set[row.name]
 		if !ok {
 			continue
@@ -154,8 +154,8 @@ func (set settings) parseFamilies(o *engine.Options, problems []spec.Problem) ([
 }
 
 func knownName(name string) bool {
-	return slices.ContainsFunc(options, func(o option) bool { return o.name == name }) ||
-		slices.Contains(elsewhere, name) || name == "Feature-Set" ||
+	return slices.ContainsFunc(optionTable, func(o option) bool { return o.name == name }) ||
+		slices.Contains(elsewhereNames, name) || name == "Feature-Set" ||
 		strings.HasPrefix(name, "Workflow-") || strings.HasPrefix(name, "Telemetry-") ||
 		strings.HasPrefix(name, "Callback-") || strings.HasPrefix(name, "Failure-Callback-")
 }
@@ -169,14 +169,14 @@ func (r refusal) Error() string { return r.why + "; accepted is " + r.accepted }
 func (s setting) problem(err error) spec.Problem {
 	r, ok := err.(refusal) //nolint:errorlint // never wrapped
 	if !ok {
-		r = split(err, s.values[0])
+		r = splitRefusal(err, s.values[0])
 	}
 	return response.Problem(s.in, s.name, strconv.Quote(response.Shorten(s.values[0])), r.why, r.accepted)
 }
 
-// split takes an error of the engine apart: without the value, which the
+// splitRefusal takes an error of the engine apart: without the value, which the
 // problem shows anyway.
-func split(err error, value string) refusal {
+func splitRefusal(err error, value string) refusal {
 	text := response.OneLine(strings.TrimSuffix(err.Error(), ": "+engine.ErrInvalid.Error()))
 	if i := strings.Index(text, strconv.Quote(value)); i >= 0 {
 		text = strings.TrimLeft(text[i+len(strconv.Quote(value)):], ": ")

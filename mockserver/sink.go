@@ -10,7 +10,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"sinkFlaky":        (*Server).sinkFlaky,
 	"sinkFlakyGet":     (*Server).sinkFlaky,
 	"sinkSlow":         (*Server).sinkSlow,
@@ -44,11 +44,11 @@ func (s *sinks) count(id string) int {
 // sinkStatus answers with the status asked for.
 func (s *Server) sinkStatus(c *call) (response.Response, error) {
 	status, _ := strconv.Atoi(c.vars["code"]) // checked by the document
-	return sunk(status, map[string]int{"status": status}), nil
+	return sinkResponse(status, map[string]int{"status": status}), nil
 }
 
-// sunk is the answer of a sink; some statuses cannot carry a body.
-func sunk(status int, body any) response.Response {
+// sinkResponse is the answer of a sink; some statuses cannot carry a body.
+func sinkResponse(status int, body any) response.Response {
 	if status == http.StatusNoContent || status == http.StatusNotModified {
 		body = nil
 	}
@@ -70,7 +70,7 @@ func (s *Server) sinkSlow(c *call) (response.Response, error) {
 	case <-c.request.Context().Done():
 	case <-s.done:
 	}
-	return sunk(http.StatusOK, map[string]string{"slow": c.vars["duration"]}), nil
+	return sinkResponse(http.StatusOK, map[string]string{"slow": c.vars["duration"]}), nil
 }
 
 // sinkFlaky fails that many attempts of a message, then accepts.
@@ -78,9 +78,9 @@ func (s *Server) sinkFlaky(c *call) (response.Response, error) {
 	failures, _ := strconv.Atoi(c.vars["failures"]) // checked by the document
 	attempt := s.sinks.count(s.deliveredID(c))
 	if attempt <= failures {
-		return sunk(http.StatusServiceUnavailable, map[string]int{"failing": attempt, "of": failures}), nil
+		return sinkResponse(http.StatusServiceUnavailable, map[string]int{"failing": attempt, "of": failures}), nil
 	}
-	return sunk(http.StatusOK, map[string]int{"attempt": attempt}), nil
+	return sinkResponse(http.StatusOK, map[string]int{"attempt": attempt}), nil
 }
 
 // deliveredID is the id of the message that a delivery brings, in whatever

@@ -16,7 +16,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"controlRestore":  (*Server).controlRestore,
 	"controlSnapshot": (*Server).controlSnapshot,
 })
@@ -63,7 +63,7 @@ type RestoredAccount struct {
 // at any time, also after Close.
 func (s *Server) Snapshot() ([]byte, error) { return s.save(s.all()) }
 
-func (s *Server) save(worlds []*world) ([]byte, error) {
+func (s *Server) save(worlds []*tenant) ([]byte, error) {
 	out := snapshot{Version: snapshotVersion, SavedAt: s.stamp(s.first()), Accounts: make([]savedAccount, len(worlds)), Sinks: s.sinks.save()}
 	for i, w := range worlds {
 		dialect := ""
@@ -86,8 +86,8 @@ func checksumMember(document []byte) string {
 	return `,"checksum":"sha256:` + hex.EncodeToString(sum[:]) + `"}`
 }
 
-// intact reports whether a document is as it was saved, layout aside.
-func intact(text []byte) bool {
+// isIntact reports whether a document is as it was saved, layout aside.
+func isIntact(text []byte) bool {
 	var compact bytes.Buffer
 	if json.Compact(&compact, text) != nil {
 		return false
@@ -127,7 +127,7 @@ func (s *Server) readSnapshot(text []byte) (*snapshot, error) {
 	if err := d.Decode(&in); err != nil {
 		return nil, fmt.Errorf("snapshot is damaged: %w: %w", err, engine.ErrInvalid)
 	}
-	if in.Checksum != "" && !intact(text) {
+	if in.Checksum != "" && !isIntact(text) {
 		return nil, fmt.Errorf("snapshot is damaged: its checksum does not match; to load a document that was edited, remove its member checksum: %w", engine.ErrInvalid)
 	}
 	s.settleDialects(in.Accounts)
@@ -172,7 +172,7 @@ func (s *Server) restore(in *snapshot) (Restored, error) {
 	out := Restored{SavedAt: time.UnixMilli(in.SavedAt), Accounts: []RestoredAccount{}}
 	for i := range in.Accounts {
 		a := &in.Accounts[i]
-		w := s.world(Account{ID: a.ID, Token: a.Token, Password: a.Password})
+		w := s.tenant(Account{ID: a.ID, Token: a.Token, Password: a.Password})
 		w.stubs.Load(a.Stubs)
 		w.rewrites.set(a.Rewrites)
 		faults, err := s.compileFaults(a.Faults)
@@ -207,7 +207,7 @@ func (s *Server) restore(in *snapshot) (Restored, error) {
 func (s *Server) controlSnapshot(c *call) (response.Response, error) {
 	worlds := s.all()
 	if id := c.query.Get("account"); id != "" && id != "*" {
-		worlds = []*world{c.world}
+		worlds = []*tenant{c.tenant}
 	}
 	text, err := s.save(worlds)
 	if err != nil {
@@ -226,10 +226,10 @@ func (s *Server) controlRestore(c *call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	if id := c.query.Get("account"); id != "" && id != "*" {
-		if in.Accounts = only(in.Accounts, id); in.Accounts == nil {
+		if in.Accounts = onlyAccount(in.Accounts, id); in.Accounts == nil {
 			return response.Response{}, response.Invalid(fmt.Sprintf("snapshot has no account %q, and more than one; accepted is one account, or this one among others", id))
 		}
-		in.Accounts[0].ID, in.Accounts[0].Token, in.Accounts[0].Password = id, c.world.Token, c.world.password
+		in.Accounts[0].ID, in.Accounts[0].Token, in.Accounts[0].Password = id, c.tenant.Token, c.tenant.password
 	}
 	out, err := s.restore(in)
 	if err != nil {
@@ -246,8 +246,8 @@ func (s *Server) controlRestore(c *call) (response.Response, error) {
 	return response.Response{Body: map[string]any{"savedAt": in.SavedAt, "accounts": list}}, nil
 }
 
-// only is the account with that id, or the only one.
-func only(accounts []savedAccount, id string) []savedAccount {
+// onlyAccount is the account with that id, or the only one.
+func onlyAccount(accounts []savedAccount, id string) []savedAccount {
 	for i := range accounts {
 		if accounts[i].ID == id || len(accounts) == 1 {
 			return accounts[i : i+1]

@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"getUsageStatistics": (*Server).getUsageStatistics,
 })
 
@@ -18,7 +18,7 @@ var _ = register(map[string]handler{
 const statsTime = "2006-01-02 15:04:05.000000000 +0000 UTC"
 
 func (s *Server) getUsageStatistics(c *call) (response.Response, error) {
-	if id := c.vars["id"]; id != c.world.ID {
+	if id := c.vars["id"]; id != c.tenant.ID {
 		return response.Response{}, fmt.Errorf("messaging user %q: no such user; accepted is the id of the account that the credentials belong to: %w", id, engine.ErrNotFound)
 	}
 	u, err := c.account.Usage(c.query.Get("period"))
@@ -30,32 +30,32 @@ func usageBody(u *engine.Usage) api.UsageStatistics {
 	out := api.UsageStatistics{
 		Days:                  make([]string, len(u.Days)),
 		DailyRequests:         make([]api.DailyRequest, len(u.Days)),
-		DailyBillings:         series(u.Days, func(p *engine.Point) float64 { return u.Bill(p) }),
-		DailyBandwidths:       series(u.Days, func(p *engine.Point) float64 { return float64(p.Bytes) }),
-		DailyUsed:             series(u.Points, func(p *engine.Point) float64 { return float64(p.Requests) }),
-		DailyUsedWorkflow:     series(u.Points, func(p *engine.Point) float64 { return float64(p.Steps) }),
-		DailyBandwidthUsed:    series(u.Points, func(p *engine.Point) float64 { return float64(p.Bytes) }),
-		DailySvcMessages:      named(u.Points, messageMetrics),
-		DailyWorkflowMessages: named(u.Points, workflowMetrics),
+		DailyBillings:         pointSeries(u.Days, func(p *engine.Point) float64 { return u.Bill(p) }),
+		DailyBandwidths:       pointSeries(u.Days, func(p *engine.Point) float64 { return float64(p.Bytes) }),
+		DailyUsed:             pointSeries(u.Points, func(p *engine.Point) float64 { return float64(p.Requests) }),
+		DailyUsedWorkflow:     pointSeries(u.Points, func(p *engine.Point) float64 { return float64(p.Steps) }),
+		DailyBandwidthUsed:    pointSeries(u.Points, func(p *engine.Point) float64 { return float64(p.Bytes) }),
+		DailySvcMessages:      namedSeries(u.Points, messageMetrics),
+		DailyWorkflowMessages: namedSeries(u.Points, workflowMetrics),
 		DlqMessageCount:       u.DLQ,
 	}
 	var total float64
 	for i := range u.Days {
 		p := &u.Days[i]
 		out.Days[i] = p.At.Weekday().String()
-		out.DailyRequests[i] = api.DailyRequest{X: stamp(p.At), Y: float32(p.Requests), WorkflowMessage: int(p.Steps), WorkflowRun: int(p.Started)}
+		out.DailyRequests[i] = api.DailyRequest{X: statsStamp(p.At), Y: float32(p.Requests), WorkflowMessage: int(p.Steps), WorkflowRun: int(p.Started)}
 		total += u.Bill(p)
 	}
 	out.TotalMonthlyBilling = float32(total)
 	return out
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(statsTime) }
+func statsStamp(t time.Time) string { return t.UTC().Format(statsTime) }
 
-func series(points []engine.Point, y func(*engine.Point) float64) []api.TimeSeriesPoint {
+func pointSeries(points []engine.Point, y func(*engine.Point) float64) []api.TimeSeriesPoint {
 	out := make([]api.TimeSeriesPoint, len(points))
 	for i := range points {
-		out[i] = api.TimeSeriesPoint{X: stamp(points[i].At), Y: float32(y(&points[i]))}
+		out[i] = api.TimeSeriesPoint{X: statsStamp(points[i].At), Y: float32(y(&points[i]))}
 	}
 	return out
 }
@@ -81,10 +81,10 @@ var workflowMetrics = []metric{
 	{"canceled", func(p *engine.Point) int64 { return p.RunsEnded }},
 }
 
-func named(points []engine.Point, metrics []metric) []api.TimeSeriesWithId {
+func namedSeries(points []engine.Point, metrics []metric) []api.TimeSeriesWithId {
 	out := make([]api.TimeSeriesWithId, len(metrics))
 	for i, m := range metrics {
-		out[i] = api.TimeSeriesWithId{Id: m.id, DataPoints: series(points, func(p *engine.Point) float64 { return float64(m.of(p)) })}
+		out[i] = api.TimeSeriesWithId{Id: m.id, DataPoints: pointSeries(points, func(p *engine.Point) float64 { return float64(m.of(p)) })}
 	}
 	return out
 }

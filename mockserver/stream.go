@@ -16,9 +16,9 @@ type sent struct {
 	show func() any
 }
 
-// followed is how many entries a follower has in hand at once: one who reads
+// followerBatch is how many entries a follower has in hand at once: one who reads
 // slowly must not keep what the bound of memory has dropped.
-const followed = 8
+const followerBatch = 8
 
 // stream sends what next gives, and asks again whenever there is more, until the
 // client or the server goes. Nothing polls. Two answers are so far apart at least.

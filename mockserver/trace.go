@@ -10,7 +10,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]handler{
+var _ = registerHandlers(map[string]handler{
 	"controlDLQ":       (*Server).controlDLQ,
 	"controlFlowKeys":  (*Server).controlFlowKeys,
 	"controlHurry":     (*Server).controlHurry,
@@ -62,8 +62,8 @@ func rowOf(m *engine.Message) messageRow {
 	return row
 }
 
-// rows makes a page of an account into one on the wire.
-func rows[T, R any](p engine.Page[T], name string, row func(*T) R) response.Response {
+// pageOfRows makes a page of an account into one on the wire.
+func pageOfRows[T, R any](p engine.Page[T], name string, row func(*T) R) response.Response {
 	list := make([]R, len(p.Items))
 	for i := range p.Items {
 		list[i] = row(&p.Items[i])
@@ -83,7 +83,7 @@ func (s *Server) controlMessages(c *call) (response.Response, error) {
 	}
 	f.URLPrefix = true
 	p, err := c.account.Messages(f)
-	return rows(p, "messages", rowOf), err
+	return pageOfRows(p, "messages", rowOf), err
 }
 
 // controlMessage tells all that is known of a message: the log's events, the
@@ -111,11 +111,11 @@ func (s *Server) controlMessage(c *call) (response.Response, error) {
 		reports[i] = rowOf(&t.Reports[i])
 	}
 	most := c.number("maxBody")
-	deliveries, _ := c.world.deliveries.list(0, func(d *Delivery) bool { return d.MessageID == id })
+	deliveries, _ := c.tenant.deliveries.list(0, func(d *Delivery) bool { return d.MessageID == id })
 	for i := range deliveries {
 		deliveries[i].clip(most)
 	}
-	clock := s.clockBody(c.world)
+	clock := s.clockBody(c.tenant)
 	state := api.MessageState(t.Message.State)
 	m := api.Message{State: &state, Retried: &t.Message.Retried, NextDeliveryTime: response.Millis(t.Message.NextAt)}
 	content := Message{Body: t.Message.Body}
@@ -124,16 +124,16 @@ func (s *Server) controlMessage(c *call) (response.Response, error) {
 	t.Message.Body = content.Body
 	response.CopyFields(&m, messageFields(&t.Message))
 	m.NextDeliveryTime = response.Millis(t.Message.NextAt)
-	d := s.dialectOf(c.world, t.Message.Options.Dialect)
+	d := s.dialectOf(c.tenant, t.Message.Options.Dialect)
 	return response.Response{Body: map[string]any{
 		"message": inDialect(d, m), "row": row, "published": response.HeaderMap(brandHeader(d, t.Message.Header)), "events": inDialect(d, events), "deliveries": deliveries,
-		"callbacks": reports, "reasons": reasons(t.Reasons, clock.Mode), "dlqId": t.DLQID, "now": clock.Now,
+		"callbacks": reports, "reasons": reasonBodies(t.Reasons, clock.Mode), "dlqId": t.DLQID, "now": clock.Now,
 	}}, nil
 }
 
 // controlHurry makes the next attempt of a message due now.
 func (s *Server) controlHurry(c *call) (response.Response, error) {
-	return empty, c.account.Hurry(c.vars["messageId"])
+	return emptyObject, c.account.Hurry(c.vars["messageId"])
 }
 
 // runRow is a run in a list.
@@ -190,7 +190,7 @@ func (s *Server) controlRuns(c *call) (response.Response, error) {
 	}
 	f.URLPrefix = true
 	p, err := c.account.RunSummaries(f)
-	return rows(p, "runs", runSummaryOf), err
+	return pageOfRows(p, "runs", runSummaryOf), err
 }
 
 // spanBody is a step of a run on the time axis.
@@ -254,13 +254,13 @@ func (s *Server) controlRun(c *call) (response.Response, error) {
 	for i := range t.Waits {
 		waits[i] = waitOf(&t.Waits[i])
 	}
-	run, clock := t.Run.Run, s.clockBody(c.world)
+	run, clock := t.Run.Run, s.clockBody(c.tenant)
 	row := runSummaryOf(&engine.RunSummary{Run: run, Why: t.Why[0]})
 	payload, payloadBase64 := response.BodyText(run.Payload)
-	d := s.dialectOf(c.world, run.Options.Dialect)
+	d := s.dialectOf(c.tenant, run.Options.Dialect)
 	return response.Response{Body: map[string]any{
 		"run": inDialect(d, runBody(&t.Run)), "row": row, "payload": payload, "payloadBase64": payloadBase64, "headers": response.HeaderMap(brandHeader(d, run.Header)),
-		"spans": inDialect(d, spans), "events": inDialect(d, events), "waiters": waits, "reasons": reasons(t.Why, clock.Mode), "now": clock.Now,
+		"spans": inDialect(d, spans), "events": inDialect(d, events), "waiters": waits, "reasons": reasonBodies(t.Why, clock.Mode), "now": clock.Now,
 	}}, nil
 }
 
@@ -275,7 +275,7 @@ func waitOf(w *engine.Waiter) waitBody { return waitBody{w.EventID, w.ID, w.Dead
 
 // controlWaiters lists what waits for whatever event.
 func (s *Server) controlWaiters(c *call) (response.Response, error) {
-	return rows(engine.Page[engine.Waiter]{Items: c.account.AllWaiters()}, "waiters", waitOf), nil
+	return pageOfRows(engine.Page[engine.Waiter]{Items: c.account.AllWaiters()}, "waiters", waitOf), nil
 }
 
 // dlqRow is a DLQ entry in a list.
@@ -315,7 +315,7 @@ func (s *Server) controlDLQ(c *call) (response.Response, error) {
 	f := c.filter()
 	f.URLPrefix = true
 	p, err := c.account.DLQ(f)
-	out := rows(p, "entries", dlqRowOf)
+	out := pageOfRows(p, "entries", dlqRowOf)
 	out.Body.(map[string]any)["all"] = c.account.CountDLQ(f)
 	return out, err
 }
@@ -364,7 +364,7 @@ func (s *Server) controlLog(c *call) (response.Response, error) {
 	}
 	f.URLPrefix = true
 	p, err := c.account.Events(f)
-	return rows(p, "events", logRowOf), err
+	return pageOfRows(p, "events", logRowOf), err
 }
 
 // scheduleTimes is how many times of a schedule are told in advance.
@@ -391,7 +391,7 @@ func scheduleRowOf(s *engine.Schedule) scheduleRow {
 
 // controlSchedules lists the schedules with their next times.
 func (s *Server) controlSchedules(c *call) (response.Response, error) {
-	return rows(engine.Page[engine.Schedule]{Items: c.account.Schedules()}, "schedules", scheduleRowOf), nil
+	return pageOfRows(engine.Page[engine.Schedule]{Items: c.account.Schedules()}, "schedules", scheduleRowOf), nil
 }
 
 // maxFlowKeys is how many flow-control keys are told at once unless count says
@@ -406,7 +406,7 @@ func (s *Server) controlFlowKeys(c *call) (response.Response, error) {
 	all := len(keys)
 	slices.SortStableFunc(keys, func(x, y engine.FlowKey) int {
 		if x.Paused != y.Paused {
-			return cmp.Compare(one(y.Paused), one(x.Paused))
+			return cmp.Compare(countOf(y.Paused), countOf(x.Paused))
 		}
 		return cmp.Compare(y.Waiting, x.Waiting)
 	})
@@ -418,7 +418,7 @@ func (s *Server) controlFlowKeys(c *call) (response.Response, error) {
 	return response.Response{Body: map[string]any{"keys": list, "all": all}}, nil
 }
 
-func one(yes bool) int {
+func countOf(yes bool) int {
 	if yes {
 		return 1
 	}

@@ -17,7 +17,7 @@ func (s *Server) unknownOptions(c *call, unknown []setting) (problems []spec.Pro
 			continue // the server's own
 		}
 		p := spec.Problem{In: u.in, Name: response.Shorten(u.name), Rule: "known", Message: "unknown option"}
-		if near := nearest(u.name); near != "" {
+		if near := nearestName(u.name); near != "" {
 			p.Message += "; did you mean " + near + "?"
 		}
 		problems = append(problems, p)
@@ -40,14 +40,14 @@ var callbackFamilies = []string{"Callback-", "Failure-Callback-"}
 // optionNames are all configuration names with a fixed spelling, without
 // prefix, nested ones included.
 var optionNames = func() (names []string) {
-	for _, o := range options {
+	for _, o := range optionTable {
 		names = append(names, o.name)
 	}
 	for _, o := range workflowOptions {
 		names = append(names, o.name)
 	}
 	for _, family := range callbackFamilies {
-		for _, name := range slices.Clone(names[:len(options)+len(workflowOptions)]) {
+		for _, name := range slices.Clone(names[:len(optionTable)+len(workflowOptions)]) {
 			names = append(names, family+name)
 		}
 	}
@@ -95,9 +95,9 @@ func misspeltProtocol(name string) bool {
 	return least > 0 && least <= 2
 }
 
-// nearest is the configuration name that an unknown one resembles, in the
+// nearestName is the configuration name that an unknown one resembles, in the
 // spelling of where it was given; "" when none comes close.
-func nearest(name string) string {
+func nearestName(name string) string {
 	if meant := misspeltPrefix(name); meant != "" {
 		return meant
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = register(vectorHandlers())
+var _ = registerHandlers(vectorHandlers())
 
 // vectorHandlers has a row for each method and for the form with a namespace.
 func vectorHandlers() map[string]handler {
@@ -55,15 +55,17 @@ func vectorHandlers() map[string]handler {
 	return rows
 }
 
-// result is the envelope of every answer of the vector host.
-func result(v any) response.Response { return response.Response{Body: map[string]any{"result": v}} }
+// vectorResult is the envelope of every answer of the vector host.
+func vectorResult(v any) response.Response {
+	return response.Response{Body: map[string]any{"result": v}}
+}
 
 func (s *Server) getVectorInfo(c *call) (response.Response, error) {
 	info, err := engine.ReadVectors(c.account, c.index, vector.InfoRead{})
 	if err != nil {
 		return response.Response{}, err
 	}
-	return result(infoBody(&info)), nil
+	return vectorResult(infoBody(&info)), nil
 }
 
 // infoBody is the table "Vector index information".
@@ -98,7 +100,7 @@ func (s *Server) upsertVectors(c *call) (response.Response, error) {
 		vectors[i] = list[i].vector()
 	}
 	_, err = engine.ChangeVectors(c.account, c.index, vector.UpsertCommand{Namespace: c.namespace(), Vectors: vectors})
-	return result("Success"), err
+	return vectorResult("Success"), err
 }
 
 // upsertVectorData stores texts with the vectors that are made of them.
@@ -120,12 +122,12 @@ func (s *Server) upsertVectorData(c *call) (response.Response, error) {
 		vectors[i].Values, vectors[i].Sparse = embedded.Values, embedded.Sparse
 	}
 	_, err = engine.ChangeVectors(c.account, c.index, vector.UpsertCommand{Namespace: c.namespace(), Vectors: vectors})
-	return result("Success"), err
+	return vectorResult("Success"), err
 }
 
 func (s *Server) updateVector(c *call) (response.Response, error) {
 	var body vectorJSON
-	err := unmarshal(c.body, &body)
+	err := unmarshalBody(c.body, &body)
 	if err == nil {
 		err = missingID([]vectorJSON{body})
 	}
@@ -148,7 +150,7 @@ func (s *Server) updateVector(c *call) (response.Response, error) {
 	if updated {
 		n = 1
 	}
-	return result(map[string]int{"updated": n}), err
+	return vectorResult(map[string]int{"updated": n}), err
 }
 
 // selection is which vectors an operation is about, and what it shows of them.
@@ -207,16 +209,16 @@ func (s *Server) deleteVectors(c *call) (response.Response, error) {
 	var err error
 	switch {
 	case bytes.HasPrefix(body, []byte("{")):
-		err = unmarshal(body, &q)
+		err = unmarshalBody(body, &q)
 	case bytes.HasPrefix(body, []byte("[")):
-		err = unmarshal(body, &q.IDs)
+		err = unmarshalBody(body, &q.IDs)
 	case len(body) > 0:
 		id := vectorID(body)
 		if !utf8.Valid(body) {
 			return response.Response{}, response.Invalid("body: must be UTF-8")
 		}
 		if json.Valid(body) {
-			err = unmarshal(body, &id)
+			err = unmarshalBody(body, &id)
 		}
 		q.IDs = []vectorID{id}
 	}
@@ -238,10 +240,10 @@ func (s *Server) deleteVectors(c *call) (response.Response, error) {
 			return response.Response{}, err
 		}
 		n, err := engine.ChangeVectors(c.account, c.index, vector.DeleteWhereCommand{Namespace: c.namespace(), Filter: filter})
-		return result(map[string]int{"deleted": n}), err
+		return vectorResult(map[string]int{"deleted": n}), err
 	}
 	n, err := engine.ChangeVectors(c.account, c.index, vector.DeleteCommand{Namespace: c.namespace(), IDs: q.ids(), Prefix: q.Prefix})
-	return result(map[string]int{"deleted": n}), err
+	return vectorResult(map[string]int{"deleted": n}), err
 }
 
 // maxPrefix is how many vectors a prefix fetches at most.
@@ -249,7 +251,7 @@ const maxPrefix = 1000
 
 func (s *Server) fetchVectors(c *call) (response.Response, error) {
 	var q selection
-	if err := unmarshal(c.body, &q); err != nil {
+	if err := unmarshalBody(c.body, &q); err != nil {
 		return response.Response{}, err
 	}
 	if len(q.IDs) > 0 && q.Prefix != "" {
@@ -264,7 +266,7 @@ func (s *Server) fetchVectors(c *call) (response.Response, error) {
 			list = append(list, q.shown(v))
 		}
 	}
-	return result(list), err
+	return vectorResult(list), err
 }
 
 // defaultTopK is how many vectors a query finds unless it says otherwise.
@@ -308,9 +310,9 @@ func (s *Server) queryVectors(c *call) (response.Response, error) {
 		all[i] = queries[i].scored(found)
 	}
 	if len(all) == 1 {
-		return result(all[0]), nil
+		return vectorResult(all[0]), nil
 	}
-	return result(all), nil
+	return vectorResult(all), nil
 }
 
 // vectorQuery is a query as the engine takes it; a text becomes vectors.
@@ -349,7 +351,7 @@ func (q *selection) scored(found []vector.Scored) []any {
 func (s *Server) rangeVectors(c *call) (response.Response, error) {
 	var q selection
 	if len(bytes.TrimSpace(c.body)) > 0 {
-		if err := unmarshal(c.body, &q); err != nil {
+		if err := unmarshalBody(c.body, &q); err != nil {
 			return response.Response{}, err
 		}
 	}
@@ -376,31 +378,31 @@ func (s *Server) rangeVectors(c *call) (response.Response, error) {
 	if page.Next >= 0 {
 		cursor = strconv.Itoa(page.Next)
 	}
-	return result(map[string]any{"nextCursor": cursor, "vectors": list}), err
+	return vectorResult(map[string]any{"nextCursor": cursor, "vectors": list}), err
 }
 
 func (s *Server) randomVector(c *call) (response.Response, error) {
 	page, err := engine.ReadVectors(c.account, c.index, vector.RangeRead{Namespace: c.namespace(), Limit: 1})
 	if err != nil || len(page.Vectors) == 0 {
-		return result(nil), err
+		return vectorResult(nil), err
 	}
 	q := selection{IncludeVectors: true, IncludeMetadata: true, IncludeData: true}
-	return result(q.shown(page.Vectors[0])), nil
+	return vectorResult(q.shown(page.Vectors[0])), nil
 }
 
 func (s *Server) resetVectors(c *call) (response.Response, error) {
 	_, err := engine.ChangeVectors(c.account, c.index, vector.ResetCommand{Namespace: c.namespace(), All: c.flag("all", false)})
-	return result("Success"), err
+	return vectorResult("Success"), err
 }
 
 func (s *Server) listVectorNamespaces(c *call) (response.Response, error) {
 	names, err := engine.ReadVectors(c.account, c.index, vector.NamespacesRead{})
-	return result(names), err
+	return vectorResult(names), err
 }
 
 func (s *Server) deleteVectorNamespace(c *call) (response.Response, error) {
 	_, err := engine.ChangeVectors(c.account, c.index, vector.DeleteNamespaceCommand{Namespace: c.namespace()})
-	return result("Success"), err
+	return vectorResult("Success"), err
 }
 
 func (s *Server) renameVectorNamespace(c *call) (response.Response, error) {
@@ -409,9 +411,9 @@ func (s *Server) renameVectorNamespace(c *call) (response.Response, error) {
 		NewNamespace   string `json:"newNamespace"`
 		DeleteExisting bool   `json:"deleteExisting"`
 	}
-	if err := unmarshal(c.body, &body); err != nil {
+	if err := unmarshalBody(c.body, &body); err != nil {
 		return response.Response{}, err
 	}
 	renamed, err := engine.ChangeVectors(c.account, c.index, vector.RenameNamespaceCommand{From: body.Namespace, To: body.NewNamespace, Replace: body.DeleteExisting})
-	return result(map[string]bool{"renamed": renamed}), err
+	return vectorResult(map[string]bool{"renamed": renamed}), err
 }

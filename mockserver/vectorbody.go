@@ -108,7 +108,7 @@ func oneOf(name, value string, accepted []string) error {
 func oneOrMany[T any](body []byte) ([]T, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
 		var items []*T
-		err := unmarshal(body, &items)
+		err := unmarshalBody(body, &items)
 		list := make([]T, len(items))
 		for i, item := range items {
 			if item == nil {
@@ -119,12 +119,12 @@ func oneOrMany[T any](body []byte) ([]T, error) {
 		return list, err
 	}
 	var one T
-	err := unmarshal(body, &one)
+	err := unmarshalBody(body, &one)
 	return []T{one}, err
 }
 
-// unmarshal reads JSON and says where it breaks.
-func unmarshal(body []byte, to any) error {
+// unmarshalBody reads JSON and says where it breaks.
+func unmarshalBody(body []byte, to any) error {
 	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
 		return response.Invalid("body: invalid value null: must be an object, or what else the operation takes")
 	}

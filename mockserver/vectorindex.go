@@ -43,7 +43,7 @@ func (s *Server) VectorIndexURL(name string) string {
 }
 
 // vectorEnv names the URL and the token of each configured index.
-func (s *Server) vectorEnv(w *world) (vars []EnvVar) {
+func (s *Server) vectorEnv(w *tenant) (vars []EnvVar) {
 	w.opening.Lock()
 	defer w.opening.Unlock()
 	if len(w.indexes) < 2 {
@@ -92,25 +92,25 @@ func ParseVectorIndex(text string) (vector.Config, error) {
 // openVector lets a request in at the index that its token opens. A URL that
 // names an index has to name that one.
 func (s *Server) openVector(c *call) error {
-	c.index = c.world.opens(bearer(c.header))
+	c.index = c.tenant.opens(bearerToken(c.header))
 	if c.asked == "" || c.asked == c.index {
 		return nil
 	}
-	if !c.world.hasIndex(c.asked) {
+	if !c.tenant.hasIndex(c.asked) {
 		return fmt.Errorf("vector index %q: no such index; its URLs are listed when the server starts: %w", response.Shorten(c.asked), engine.ErrNotFound)
 	}
 	return response.Unauthorized("Bearer", "Unauthorized: the token is not that of the vector index "+response.Shorten(c.asked))
 }
 
 // hasIndex reports whether the account has a vector index of that name.
-func (w *world) hasIndex(name string) bool {
+func (w *tenant) hasIndex(name string) bool {
 	w.opening.Lock()
 	defer w.opening.Unlock()
 	return slices.ContainsFunc(w.indexes, func(x vectorAccess) bool { return x.name == name })
 }
 
 // indexNames are the names of the account's vector indexes.
-func (w *world) indexNames() []string {
+func (w *tenant) indexNames() []string {
 	w.opening.Lock()
 	defer w.opening.Unlock()
 	names := make([]string, len(w.indexes))

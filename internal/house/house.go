@@ -33,6 +33,7 @@ var allRules = []rule{
 	goroutineRule,
 	literalRule,
 	lockRule,
+	nameRule,
 	pageRule,
 	referenceRule,
 	roleRule,

@@ -92,9 +92,9 @@ var sizes = []struct {
 	width, height int64
 }{{"360", 360, 740}, {"1280", 1280, 900}, {"1920", 1920, 1080}}
 
-// TestLooks looks at each view in each size and theme: nothing is wider than the
+// TestLayout looks at each view in each size and theme: nothing is wider than the
 // screen, the axe finds no serious fault, and there is a picture.
-func TestLooks(t *testing.T) {
+func TestLayout(t *testing.T) {
 	t.Parallel()
 	axe := axeSource(t)
 	u := busy(t)

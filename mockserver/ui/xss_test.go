@@ -12,9 +12,9 @@ import (
 // markup would run a script if it came into the page as it is.
 const markup = `"'><script>window.owned = 1</script><img src=x onerror="window.owned = 1"></textarea><svg onload="window.owned=1">{{.}}<a href="javascript:window.owned=1">x</a><form hx-get="/" hx-trigger="load"><hx-partial hx-target="body">owned`
 
-// TestHostile looks at messages that carry markup, a megabyte, bytes, text from
+// TestMarkupIsShownAsText looks at messages that carry markup, a megabyte, bytes, text from
 // right to left, and 10,000 headers: none of it runs or breaks the page.
-func TestHostile(t *testing.T) {
+func TestMarkupIsShownAsText(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, mockserver.Config{MaxBody: 4 << 20})
 	u.Script(mockserver.Stub{URL: "https://down.test/*", Answers: []mockserver.Answer{{Status: "500", Body: markup, Headers: map[string]string{"X-Markup": markup}}}})

@@ -10,9 +10,9 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// TestJourney does what a person does: publish, watch it fail, see why, move the
+// TestNavigation does what a person does: publish, watch it fail, see why, move the
 // clock, see it reach the DLQ, restart it, pause and resume a key.
-func TestJourney(t *testing.T) {
+func TestNavigation(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
 	u.Stub("https://app.test/*", 503, 503, 200)

@@ -1,0 +1,64 @@
+package house
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// largePackages are those above 3,000 lines, in which a private function,
+// variable or constant of one word says too little. Types are nouns of the field.
+var largePackages = []string{"mockserver"}
+
+var nameRule = rule{"names in large packages have two words", nameProblems, []breach{
+	{
+		"a private function of a large package has two words",
+		"mockserver/option.go", "package mockserver\nfunc text() {}",
+		"mockserver/option.go:2: text: a private name at package level has at least two words here",
+	},
+	{
+		"so has a constant",
+		"mockserver/option.go", "package mockserver\nconst most = 1",
+		"mockserver/option.go:2: most: a private name at package level has at least two words here",
+	},
+}}
+
+// nameProblems finds private names of one word at package level.
+func nameProblems(tree []source) []string {
+	var problems []string
+	for _, s := range tree {
+		if !s.product() || !slices.Contains(largePackages, path.Dir(s.path)) {
+			continue
+		}
+		for _, id := range packageNames(s.syntax) {
+			if !id.IsExported() && id.Name != "_" && id.Name != "init" && !strings.ContainsFunc(id.Name, unicode.IsUpper) {
+				problems = append(problems, fmt.Sprintf("%s: %s: a private name at package level has at least two words here", s.at(id), id.Name))
+			}
+		}
+	}
+	return problems
+}
+
+// packageNames are the functions, variables and constants of a file.
+func packageNames(f *ast.File) []*ast.Ident {
+	var list []*ast.Ident
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				list = append(list, d.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if v, ok := spec.(*ast.ValueSpec); ok && d.Tok != token.TYPE {
+					list = append(list, v.Names...)
+				}
+			}
+		}
+	}
+	return list
+}
