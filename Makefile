@@ -105,12 +105,12 @@ house: ## The house rules: imports, locks, goroutines, clock, names, sizes
 .PHONY: unit
 unit: ## Go tests without the race detector and without the real clients
 	@echo '== go test'
-	$(GO) test -skip '^(TestHouse|TestClient|TestContract|TestMutants$$|TestLatitudes|TestMemoryStays)' ./...
+	$(GO) test -skip '^(TestHouse|TestClient|TestContract|TestMutants$$|TestLatitudes|TestIndependent$$|TestMemoryStays)' ./...
 
 .PHONY: race
 race: ## Go tests under the race detector, without the real clients
 	@echo '== go test -race'
-	$(GO) test -race -timeout 15m -skip '^(TestHouse|TestClient|TestContract|TestMutants$$|TestLatitudes|TestConformProcess)' ./...
+	$(GO) test -race -timeout 15m -skip '^(TestHouse|TestClient|TestContract|TestMutants$$|TestLatitudes|TestIndependent$$|TestConformProcess)' ./...
 
 .PHONY: soak
 soak: ## Random traffic under the race detector; SOAK=1h takes longer than 10m
@@ -133,10 +133,13 @@ conform: ## The suite against a stand-in of its own, then against a separate pro
 	$(GO) test -count=1 -run '^TestConform' ./cmd/understudy
 	@echo '== mutants and latitudes'
 	$(GO) test -count=1 -parallel 8 -run '^(TestMutants|TestLatitudes)' ./cmd/understudy
+	@echo '== an independent server'
+	$(GO) test -count=1 -run '^TestIndependent$$' ./cmd/understudy
 
 .PHONY: mutants
 mutants: ## Every broken and every unusual implementation against the whole suite, as a table
 	@cd cmd/understudy && MUTANTS=full $(GO) test -count=1 -parallel 8 -timeout 20m -run '^(TestMutants|TestLatitudes)' # in its folder, go test prints the table
+	MUTANTS=full $(GO) test -count=1 -parallel 4 -timeout 90m -run '^TestIndependent$$' ./cmd/understudy
 
 .PHONY: clients
 clients: ## The published client packages against the stand-in (needs node and python3)

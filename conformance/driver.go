@@ -71,6 +71,29 @@ func (s *scenario) drive(name string, vars map[string]string) (*answer, error) {
 	return s.run(name, d, vars, nil)
 }
 
+// preparing are the drivers that act once, before anything is asked of a target,
+// in their order: one brings it into a known state, one makes the vector index
+// whose address the target file has.
+var preparing = []string{"reset", "index"}
+
+// prepare calls the drivers of a target that act once.
+func (st *suite) prepare(ctx context.Context) error {
+	s, err := st.begin(ctx, &picked{})
+	if err != nil {
+		return err
+	}
+	defer s.finish()
+	for _, name := range preparing {
+		if d := st.cfg.Target.Drivers[name]; d.Kind == "" || d.Kind == "none" {
+			continue
+		}
+		if _, err := s.drive(name, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // run carries out one driver; header is added to that of the driver.
 func (s *scenario) run(name string, d target.Driver, vars map[string]string, header http.Header) (*answer, error) {
 	if d.Kind == "exec" {

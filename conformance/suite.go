@@ -143,6 +143,9 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 	}
 	defer st.receiver.Close()
 	started := now()
+	if err := st.prepare(st.ctx); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
+	}
 	absent, err := st.preflight(st.ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)

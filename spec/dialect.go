@@ -263,7 +263,8 @@ func (d *Dialect) NeutralQuery(raw string) string {
 // are the objects that a member such as headers or timeoutHeaders holds; all
 // else stays as it is, and so does what is not JSON.
 func (d *Dialect) NeutralJSON(body []byte) []byte {
-	if d.isNeutral() || foldIndex(string(body), d.HeaderPrefix) < 0 && foldIndex(string(body), neutral.HeaderPrefix) < 0 {
+	escaped := bytes.Contains(body, []byte(`\u`)) // a key may hold the prefix in escapes
+	if d.isNeutral() || !escaped && foldIndex(string(body), d.HeaderPrefix) < 0 && foldIndex(string(body), neutral.HeaderPrefix) < 0 {
 		return body
 	}
 	return renameKeys(body, func(key string, ofHeader bool) string {

@@ -94,6 +94,11 @@ class Service:
         self.logs, self.dlq = [], []
         self.counts = {"requests": [], "delivered": [], "workflow_message": [], "workflow_run": [], "canceled": [], "bytes": []}
 
+    def forget(self):
+        """Forgets logs, entries, groups and indices; statistics stay."""
+        for store in (self.logs, self.dlq, self.groups, self.indices):
+            store.clear()
+
     # Time and identifiers.
 
     def now(self):

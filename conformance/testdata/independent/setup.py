@@ -36,6 +36,8 @@ class Setup:
             return Answer(200, json.dumps(operation(account, request, dict(request.query()))).encode())
         except Refused as e:
             return Answer(e.status, json.dumps({"error": e.text}).encode())
+        except (AttributeError, KeyError, TypeError, ValueError) as e:
+            return Answer(400, json.dumps({"error": f"{type(e).__name__}: {e}"}).encode())
 
     # Drivers.
 
@@ -46,6 +48,10 @@ class Setup:
             "token": made.tokens["base"], "vectorToken": made.tokens["vector"], "userId": made.user,
             "managementUsername": made.user, "managementPassword": made.password,
         }
+
+    def post_reset(self, account, request, query):
+        account.service.forget()
+        return {}
 
     def post_group(self, account, request, query):
         account.service.groups[query["name"]] = {"endpoints": [e["url"] for e in json.loads(request.body)], "headers": {}}
