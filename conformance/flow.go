@@ -95,8 +95,8 @@ func (s *scenario) otherPausedKey(n int) error {
 
 func (s *scenario) publishKeyInQuery() error {
 	key, value := s.bound("headers", "flow_key"), s.bound("headers", "flow_value")
-	s.publish.query = url.Values{strings.ToLower(key): {s.flow.key}, strings.ToLower(value): {"parallelism=10"}}
-	return s.published(s.endpoint("the other destination").URL, "")
+	s.publish.query = url.Values{strings.ToLower(key): {s.flow.key}, strings.ToLower(value): {s.flowValue(flowValues[0])}}
+	return s.flowRefused(s.published(s.endpoint("the other destination").URL, ""))
 }
 
 func (s *scenario) noneArrived() error {
