@@ -73,6 +73,9 @@ type Account struct {
 	more       chan struct{} // closed by the next change; nil while nobody follows
 	ledger     ledger
 	observed   atomic.Int64 // as in ledger, for readers without the lock
+	saves      sync.Mutex   // one snapshot at a time
+	saving     *saver       // the one that is being written, nil for none
+	saveEpoch  uint32       // counts them
 	state
 }
 
@@ -141,6 +144,7 @@ func (tick) apply(a *Account) (int, error) {
 
 // wake takes the earliest timer and hands it to what it is for.
 func (a *Account) wake() {
+	a.touch(a.timers.heap[0].owner)
 	owner, kind := a.timers.pop()
 	switch o := owner.(type) {
 	case *Message:

@@ -16,6 +16,7 @@ func (a *Account) reportFailure(e *DLQEntry, m *Message, o *Outcome) {
 		return
 	}
 	sent := a.callback(RoleFailureCallback, m, cb, a.newReport(m, o, e.ID))
+	a.touch(e)
 	e.Callback = &CallbackInfo{MessageID: sent.ID, State: CallbackInProgress, RequestHeader: sent.Forward}
 	a.reports[sent.ID] = e.ID
 }
@@ -113,5 +114,6 @@ func (a *Account) failureReported(m *Message) {
 	default:
 		info.State = CallbackFail
 	}
+	a.touch(e)
 	e.Callback = &info
 }

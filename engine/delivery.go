@@ -12,6 +12,7 @@ import (
 
 // waitUntil lets a message rest until the given time.
 func (a *Account) waitUntil(m *Message, at time.Time) {
+	a.touch(m)
 	m.NextAt = at
 	if at.After(a.now) {
 		a.timers.add(at, wakeMessage, m)
@@ -47,6 +48,7 @@ func (a *Account) launch() {
 // start begins an attempt: in a goroutine of its own, but none in replay, where the
 // journal has the outcome.
 func (a *Account) start(m *Message) {
+	a.touch(m)
 	if m.State != Active { // else it was in flight before
 		a.move(m, Active, event{})
 	}
@@ -120,6 +122,7 @@ func (c outcome) apply(a *Account) (nothing, error) {
 	if m == nil || m.cancel == nil {
 		return nothing{}, fmt.Errorf("message %q: no attempt is in flight: %w", c.Message, ErrInvalid)
 	}
+	a.touch(m)
 	a.running--
 	a.shares.count(a.shares.of(m), -1)
 	if c.Outcome.After > 0 && m.State == Active {

@@ -49,6 +49,7 @@ func (a *Account) key(name string) *flowKey {
 		a.flows[name] = k
 		a.addWork(flowCost + int64(len(name)))
 	}
+	a.touch(k) // its caller changes it
 	return k
 }
 
@@ -78,6 +79,7 @@ func (k *flowKey) limit(f *FlowControl) {
 // offer gives the key a turn, once, when it has something waiting.
 func (a *Account) offer(k *flowKey) {
 	if !k.offered && k.Waiting > 0 && !k.Paused {
+		a.touch(k)
 		k.offered = true
 		a.ready.push(turn{key: k})
 	}
@@ -93,6 +95,7 @@ func (a *Account) take(t turn) *Message {
 		return t.message
 	}
 	k := t.key
+	a.touch(k)
 	k.offered = false
 	if !a.mayStart(k) {
 		return nil
@@ -213,6 +216,7 @@ func (a *Account) FlowKey(key string) (FlowKey, error) {
 
 func (a *Account) knownKey(key string) (*flowKey, error) {
 	if k := a.flows[key]; k != nil {
+		a.touch(k)
 		return k, nil
 	}
 	return nil, fmt.Errorf("flow-control key %q: no message and no setting has named it: %w", key, ErrNotFound)

@@ -38,6 +38,7 @@ func (a *Account) acceptableInvoke(c *accepted) error {
 func (a *Account) invokedBy(run *Run, by *invocation) {
 	s := &by.item.step
 	s.CreatedAt, s.Invoked, s.InvokedHeader = a.now, &run.RunRef, run.Forward
+	a.touch(by.run)
 	by.run.open = append(by.run.open, by.item)
 	run.Payload, run.Invoker, run.invoked = []byte(s.InvokedBody), &by.run.RunRef, by
 	a.append(event{state: string(Invoked), run: by.run, detail: &detail{step: by.item}})
@@ -51,6 +52,8 @@ func (a *Account) tellInvoker(run *Run) {
 		return
 	}
 	it := inv.item
+	a.touch(it)
+	a.touch(inv.run)
 	it.step.Out = a.cfg.Wire.InvocationResult(run)
 	it.body = a.cfg.Wire.FinishStep(inv.raw, &it.step)
 	if inv.run.ended() { // nobody waits for the outcome; the run view shows it

@@ -88,6 +88,7 @@ func (a *Account) move(m *Message, to MessageState, e event) {
 	if !mayFollow(m.State, to) {
 		a.broken("illegal transition", "message", m.ID, "from", m.State, "to", to)
 	}
+	a.touch(m)
 	a.tally.message(m.State, to)
 	m.State = to
 	e.state, e.msg = string(to), m

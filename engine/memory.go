@@ -398,6 +398,10 @@ func (a *Account) forgetTo(to *forgotten) {
 // stripEvent drops the bodies and headers that an event holds; what can still be
 // delivered keeps them.
 func (a *Account) stripEvent(e *event) {
+	a.touch(e)
+	if e.msg != nil {
+		a.touch(e.msg)
+	}
 	a.log.bare = max(a.log.bare, e.seq+1)
 	if e.detail != nil && e.out.size() > 0 {
 		a.addObserved(-e.out.size())
@@ -426,9 +430,11 @@ func (a *Account) strip(run *Run) {
 	if run.Dropped > 0 {
 		return
 	}
+	a.touch(run)
 	run.Payload, run.Result, run.calls, run.kept = nil, nil, nil, nil
 	run.Header, run.Forward, run.Options = nil, nil, run.Options.bare()
 	for _, it := range run.items {
+		a.touch(it)
 		it.body = nil
 		it.step.Out, it.step.CallBody, it.step.CallResponseBody, it.step.InvokedBody = "", "", "", ""
 		it.step.CallHeader, it.step.CallResponseHeader, it.step.InvokedHeader = nil, nil, nil
@@ -469,5 +475,6 @@ func (a *Account) forgetRuns() {
 func (a *Account) forgetRun(run *Run) {
 	a.addObserved(-run.weight)
 	a.runList.remove(run.ID)
+	a.touch(run)
 	delete(a.runs, run.ID)
 }

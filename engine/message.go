@@ -67,6 +67,7 @@ type Message struct {
 	step     *item    // workflow: the list entry that this message carries
 	cut      int      // workflow: how much of the list it carries
 	last     *Outcome // of the latest attempt, nil before it
+	saved    savedAt
 }
 
 // Labels are the labels given by the publisher.
@@ -97,6 +98,7 @@ func (c hurry) apply(a *Account) (nothing, error) {
 	if m.timer.place == 0 || m.State != Created && m.State != Retry {
 		return nothing{}, fmt.Errorf("message %q is %s and waits for no time: %w", c.ID, m.State, ErrInvalid)
 	}
+	a.touch(m)
 	a.timers.remove(m)
 	m.NextAt = a.now
 	a.due(m)

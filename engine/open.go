@@ -192,7 +192,7 @@ func Replay(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Acco
 	a := newAccount(cfg)
 	a.replaying = true
 	if from != nil {
-		restored, err := from.state(a.cfg)
+		restored, err := from.take()
 		if err != nil {
 			return nil, err
 		}

@@ -222,6 +222,7 @@ func (a *Account) create(m *Message) *Message {
 
 // compose fills in what follows from the options.
 func (a *Account) compose(m *Message) {
+	a.isNew(m)
 	m.ID = a.ids.id("msg_", a.now)
 	m.Method = m.Options.Method
 	if m.Method == "" {

@@ -21,6 +21,7 @@ type queue struct {
 	Queue
 	waiting fifo[*Message]
 	active  int
+	saved   savedAt
 }
 
 // slot is a message's turn in a queue. Its callbacks share it, so that the
@@ -28,6 +29,7 @@ type queue struct {
 type slot struct {
 	queue *queue
 	open  int
+	saved savedAt
 }
 
 func (a *Account) queue(name string) *queue {
@@ -37,6 +39,7 @@ func (a *Account) queue(name string) *queue {
 		a.queues[name] = q
 		a.addWork(queueCost + int64(len(name)))
 	}
+	a.touch(q) // its caller changes it
 	return q
 }
 
@@ -50,6 +53,7 @@ func (a *Account) enqueue(m *Message) {
 
 // pump gives turns to as many messages as the queue's parallelism allows.
 func (a *Account) pump(q *queue) {
+	a.touch(q)
 	for !q.Paused && q.active < q.Parallelism && q.waiting.len() > 0 {
 		m := q.waiting.pop()
 		if m.State == Canceled {
@@ -57,6 +61,7 @@ func (a *Account) pump(q *queue) {
 		}
 		q.Lag--
 		q.active++
+		a.touch(m)
 		m.queue = &slot{queue: q, open: 1}
 		a.waitUntil(m, m.NotBefore)
 	}
@@ -72,6 +77,7 @@ func (a *Account) leave(m *Message) {
 		}
 	case m.Options.Queue != "" && a.queues[m.Options.Queue] != nil:
 		q := a.queues[m.Options.Queue]
+		a.touch(q)
 		q.Lag = max(0, q.Lag-1)
 	}
 }
@@ -138,6 +144,7 @@ func (a *Account) Queue(name string) (Queue, error) {
 
 func (a *Account) knownQueue(name string) (*queue, error) {
 	if q := a.queues[name]; q != nil {
+		a.touch(q)
 		return q, nil
 	}
 	return nil, fmt.Errorf("queue %q: no such queue: %w", name, ErrNotFound)

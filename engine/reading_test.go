@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"maps"
 	"math"
 	"reflect"
@@ -15,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/codec"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
@@ -88,9 +90,9 @@ var reading = map[string]func(*world){
 			_, _ = engine.ReadVectors(w.Account, index, vector.QueryRead{Namespace: ns, Query: vector.Query{Values: []float32{1, 2}, TopK: 3}})
 		})
 	},
-	"SearchIndexes": func(w *world) { w.SearchIndexes() },
-	"Settle":        func(w *world) { _ = w.Settle(context.Background()) }, // nothing runs
-	"Snapshot":      func(w *world) { w.Snapshot() },
+	"SearchIndexes":   func(w *world) { w.SearchIndexes() },
+	"Settle":          func(w *world) { _ = w.Settle(context.Background()) }, // nothing runs
+	"SnapshotMembers": func(w *world) { codec.NewWriter(io.Discard).Document(w.SnapshotMembers) },
 	"Steps": func(w *world) {
 		for _, id := range someRuns {
 			_, _ = w.Steps(id)
@@ -102,8 +104,9 @@ var reading = map[string]func(*world){
 			_, _ = w.Trace(m.ID)
 		}
 	},
-	"Usage":   func(w *world) { _, _ = w.Usage("") },
-	"Waiters": func(w *world) { w.Waiters("e0") },
+	"Usage":         func(w *world) { _, _ = w.Usage("") },
+	"Waiters":       func(w *world) { w.Waiters("e0") },
+	"WriteSnapshot": func(w *world) { w.must(w.WriteSnapshot(io.Discard)) },
 }
 
 var writing = strings.Fields(`AddEndpoints AddFixture Advance AdvanceUntil Cancel CancelCallback CancelMessages CancelRun CancelRuns Close DeleteDLQ

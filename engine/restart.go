@@ -128,6 +128,7 @@ func (a *Account) restart(r *restart, resume bool) RunRef {
 	} else {
 		a.begin(run)
 	}
+	a.touch(old)
 	run.Predecessor, old.Successor = &Relation{old.RunRef, resume}, &Relation{run.RunRef, resume}
 	a.dropDLQ(r.entry)
 	return run.RunRef

@@ -59,6 +59,7 @@ type Run struct {
 	endSeq  uint64              // of the event that ended it
 	bare    bool                // triggered without a client library; it has not shown itself yet
 	proven  bool                // the endpoint has shown that it speaks the protocol
+	saved   savedAt
 }
 
 // Relation is a run that another one restarts or resumes.
@@ -163,6 +164,7 @@ func (a *Account) adoptable(r *Run) bool {
 // came without one (wire.md, "Triggers without a client").
 func (a *Account) adopt(run *Run, r *PublishRequest) Receipt {
 	opts := r.Options.Over(*run.Options)
+	a.touch(run)
 	run.bare, run.proven = false, true
 	run.Options = &opts
 	run.Forward, _ = a.cfg.Wire.TakeStart(mergeHeader(r.forward(&opts), run.Forward))
@@ -198,6 +200,7 @@ func (c finishRun) apply(a *Account) (nothing, error) {
 	if run.ended() || !c.CreatedAt.IsZero() && !c.CreatedAt.Equal(run.CreatedAt) {
 		return nothing{}, nil
 	}
+	a.touch(run)
 	run.Result = c.Result
 	a.endRun(run, RunSuccess, detail{})
 	return nothing{}, nil
@@ -255,6 +258,7 @@ func (f *Filter) wholeRun(r *Run) bool {
 // and whoever invoked it is told.
 func (a *Account) endRun(run *Run, state RunState, d detail) {
 	a.reweigh(run)
+	a.touch(run)
 	run.State, run.EndedAt = state, a.now
 	a.logRun(run, state, d)
 	if run.endSeq = a.log.issued; !a.needed(run) {
@@ -264,6 +268,7 @@ func (a *Account) endRun(run *Run, state RunState, d detail) {
 	for _, m := range a.runMessages(run) {
 		if m.cancel == nil && !m.Role.does().reportsFailed { // what is in flight ends by itself
 			if a.asleep(m.step) {
+				a.touch(m)
 				m.step.settled = StepCanceled
 			}
 			a.cancel(m)
@@ -307,6 +312,7 @@ func (a *Account) stepEnded(m *Message) {
 // failRun ends a run for which m failed: DLQ, RUN_FAILED, failure callback.
 func (a *Account) failRun(run *Run, m *Message, o *Outcome) {
 	if call := run.calls[m.step.step.ID]; call != nil && m.bearsAnswer() {
+		a.touch(call)
 		call.settled, call.errors = StepFailed, m.step.errors
 	}
 	entry := a.buryRun("", run, m, o)
@@ -327,6 +333,7 @@ func (a *Account) buryRun(id string, run *Run, m *Message, o *Outcome) *DLQEntry
 		opts.FailureCallback = run.Options.FailureCallback
 		entry.Message.Options = &opts
 	}
+	a.touch(run)
 	run.DLQID, run.Cause = entry.ID, m.cause(o)
 	a.reweighEntry(entry)
 	return entry

@@ -194,11 +194,11 @@ func TestWhatWaitsForAPlaceIsCounted(t *testing.T) {
 		w, p := eightPlaces(t, "slow.test")
 		want := w.sendAll("https://slow.test/", 20, engine.Options{})
 		p.wait("slow.test", 4)
-		saved := w.Snapshot()
+		saved := w.document()
 		w.Reset()
 		w.settle()
 		fresh := setup(t, func(c *engine.Config) { c.Parallel = 8 })
-		fresh.must(fresh.Restore(saved))
+		fresh.load(saved)
 		fresh.settle()
 		var got []string
 		for _, at := range fresh.made() {

@@ -123,24 +123,3 @@ func loadTime(in *jsontext.Decoder, t *time.Time) error {
 	*t = time.UnixMilli(ms).Add(time.Duration(rest))
 	return nil
 }
-
-// snapshotFields has the methods of none, so that they do not call themselves.
-type snapshotFields Snapshot
-
-// MarshalJSON writes the document.
-func (s *Snapshot) MarshalJSON() ([]byte, error) { return json.Marshal((*snapshotFields)(s), saving) }
-
-// UnmarshalJSON reads a document of this version.
-func (s *Snapshot) UnmarshalJSON(text []byte) error {
-	var form struct{ Version int }
-	if err := json.Unmarshal(text, &form); err != nil {
-		return fmt.Errorf("snapshot is damaged: %w: %w", err, ErrInvalid)
-	}
-	if form.Version != SnapshotVersion {
-		return fmt.Errorf("snapshot of version %d; accepted is %d: %w", form.Version, SnapshotVersion, ErrInvalid)
-	}
-	if err := json.Unmarshal(text, (*snapshotFields)(s), loading); err != nil {
-		return fmt.Errorf("snapshot is damaged: %w: %w", err, ErrInvalid)
-	}
-	return nil
-}

@@ -51,6 +51,7 @@ type item struct {
 	errors    []StepError  // of the attempts to deliver it
 	ended     MessageState // of the call that carried it, once that is over
 	settled   string       // state in the run view of a step whose result is in no list, "" otherwise
+	saved     savedAt
 }
 
 // ParseDuration reads a duration of the interface: numbers with the units s,
@@ -150,6 +151,7 @@ func (a *Account) failUnreadable(err error) {
 	m := &Message{ID: last.messageID, Role: RoleStep, State: Failed, URL: run.URL, Method: "POST", Options: run.Options,
 		MaxRetries: run.Options.retries(), CreatedAt: a.now, NotBefore: a.now, CallerIP: run.CallerIP, RunID: run.ID, step: last}
 	o := &Outcome{Err: "the endpoint submitted a step that cannot be read: " + refused.Error()}
+	a.touch(last)
 	last.ended = Failed
 	last.failed(o.Err, o, a.now)
 	a.append(event{state: string(Errored), msg: m, run: run, detail: &detail{err: o.Err, out: o}})
@@ -165,6 +167,7 @@ func (a *Account) openRun(id string, createdAt time.Time) (*Run, error) {
 	case run.ended() || !createdAt.IsZero() && !createdAt.Equal(run.CreatedAt):
 		return nil, fmt.Errorf("workflow run %q has ended with %s; it takes no step: %w", id, run.State, ErrEnded)
 	}
+	a.touch(run) // its caller adds to it
 	return run, nil
 }
 
@@ -188,6 +191,8 @@ func (s *Step) answered(call *Step) {
 // carry appends an entry to the list of a run and calls the endpoint with the
 // list up to it.
 func (a *Account) carry(run *Run, it *item, opts *Options, extra ...Header) *Message {
+	a.touch(run)
+	a.touch(it)
 	run.items = append(run.items, it)
 	if it.step.CreatedAt.IsZero() {
 		it.step.CreatedAt = a.now
@@ -214,6 +219,7 @@ func (a *Account) deliverItem(run *Run, it *item, opts *Options, extra ...Header
 		step:     it,
 		cut:      len(run.items),
 	})
+	a.touch(it)
 	it.messageID = m.ID
 	a.reweigh(run)
 	return m

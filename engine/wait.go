@@ -120,6 +120,7 @@ func (a *Account) await(run *Run, r waitStep) {
 // notify wakes a waiter with the data of an event: the step is appended and
 // the endpoint called.
 func (a *Account) notify(w *waiter, data []byte) Notified {
+	a.touch(w.item)
 	if len(data) > 0 {
 		w.item.step.Out = base64.StdEncoding.EncodeToString(data)
 	}
@@ -135,6 +136,8 @@ func (a *Account) expire(w *waiter) {
 func (a *Account) resumeWaiter(w *waiter, timedOut bool) *Message {
 	a.dropWaiter(w)
 	it := w.item
+	a.touch(it)
+	a.touch(w.run)
 	it.waiter = nil
 	it.step.WaitTimedOut = &timedOut
 	it.body = a.cfg.Wire.FinishStep(w.raw, &it.step)
@@ -197,6 +200,7 @@ func (c notifyRun) apply(a *Account) (Notification, error) {
 			return n, nil
 		}
 	}
+	a.touch(run)
 	if run.kept == nil {
 		run.kept = map[string][][]byte{}
 	}

@@ -237,17 +237,17 @@ func (s *Server) byID(id string) *tenant {
 // settleDialects completes saved accounts of a server that spoke one dialect
 // only: the development account of a dialect is the shared one here, and speaks
 // that dialect.
-func (s *Server) settleDialects(accounts []savedAccount) {
+func (s *Server) settleDialects(accounts []*savedAccount) {
 	for _, d := range s.dialects {
-		i := slices.IndexFunc(accounts, func(a savedAccount) bool { return a.ID == d.UserID && a.Token == d.Token })
+		i := slices.IndexFunc(accounts, func(a *savedAccount) bool { return a.id == d.UserID && a.token == d.Token })
 		if i < 0 || d == s.home() {
 			continue
 		}
-		accounts[i].Dialect = cmp.Or(accounts[i].Dialect, d.Name)
+		accounts[i].dialect = cmp.Or(accounts[i].dialect, d.Name)
 		first := s.first()
-		both := slices.ContainsFunc(accounts, func(a savedAccount) bool { return a.ID == first.ID })
+		both := slices.ContainsFunc(accounts, func(a *savedAccount) bool { return a.id == first.ID })
 		if s.tokenOf(first, d) == d.Token && !both {
-			accounts[i].ID, accounts[i].Token = first.ID, first.Token
+			accounts[i].id, accounts[i].token = first.ID, first.Token
 		}
 	}
 }

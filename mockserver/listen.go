@@ -55,11 +55,11 @@ func (s *Server) begin(cfg Config) error {
 	}
 	in, err := s.readSnapshot(cfg.Snapshot)
 	if err != nil {
-		return err
+		return snapshotError{err}
 	}
-	for i := range in.Accounts {
+	for _, a := range in.accounts {
 		if cfg.Clock != "" {
-			in.Accounts[i].State.Clock = cfg.Clock
+			a.state.Clock = cfg.Clock
 		}
 	}
 	was, err := s.restore(in)

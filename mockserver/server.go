@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -48,7 +49,7 @@ type Config struct {
 	AnyAccount bool              // every unknown token gets an account of its own
 	Rewrites   map[string]string // URL prefix -> URL prefix, for deliveries
 	Stubs      []stub.Stub
-	Snapshot   []byte    // the state that Run begins with, see Server.Snapshot; nil: none
+	Snapshot   io.Reader // the state that Run begins with, see Server.Snapshot; nil: none
 	Fixtures   []Fixture // what Run loads when it begins without a snapshot
 
 	MaxBody         int64 // bytes of a request body; 0: 1 MiB

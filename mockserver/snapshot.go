@@ -2,16 +2,15 @@ package mockserver
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/codec"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
@@ -21,29 +20,79 @@ var _ = registerHandlers(map[string]handler{
 	"controlSnapshot": (*Server).controlSnapshot,
 })
 
-// snapshotVersion is the form of snapshots that the server writes and reads.
-const snapshotVersion = 1
-
 // snapshot is the state of a server as one document: of each account the
 // credentials, what surrounds it, and its state. Journals and the key-value
-// store are no part of it.
+// store are no part of it. It has the version of the states in it.
 type snapshot struct {
-	Version  int            `json:"version"`
-	SavedAt  int64          `json:"savedAt"` // Unix ms, see Server.stamp
-	Accounts []savedAccount `json:"accounts"`
-	Sinks    map[string]int `json:"sinks,omitempty"`    // attempts at the flaky sink, by message
-	Checksum string         `json:"checksum,omitempty"` // last, see checksumMember; "": not checked
+	version  int
+	savedAt  int64 // Unix ms, see Server.stamp
+	accounts []*savedAccount
+	sinks    map[string]int // attempts at the flaky sink, by message
+	checksum string         // last, see checksumMember; "": not checked
 }
 
+// members names what is in the file, apart from the checksum, which
+// checksummed writes.
+func (d *snapshot) members(c *codec.Codec) {
+	codec.Int(c, "version", &d.version)
+	if d.version > engine.SnapshotVersion {
+		c.Failf("%w %d: this program reads versions 1 to %d", errVersion, d.version, engine.SnapshotVersion)
+	}
+	codec.Int(c, "savedAt", &d.savedAt)
+	codec.Stream(c, "accounts", len(d.accounts), func(i int, c *codec.Codec) {
+		if i == len(d.accounts) {
+			d.accounts = append(d.accounts, &savedAccount{reader: engine.NewSnapshotReader()})
+		}
+		d.accounts[i].members(c)
+	})
+	codec.Counts(c, "sinks", &d.sinks)
+	codec.Text(c, "checksum", &d.checksum)
+}
+
+// ErrSnapshot is what an error of Run is when the state that it begins with
+// cannot be restored.
+var ErrSnapshot = errors.New("snapshot")
+
+// snapshotError is an ErrSnapshot without its words.
+type snapshotError struct{ error }
+
+// Is reports what the error is, beside what it wraps.
+func (e snapshotError) Is(target error) bool { return target == ErrSnapshot }
+
+// Unwrap is the refusal.
+func (e snapshotError) Unwrap() error { return e.error }
+
+// errVersion begins the refusal of a later version.
+var errVersion = errors.New("snapshot of version")
+
 type savedAccount struct {
-	ID       string            `json:"id"`
-	Token    string            `json:"token"`
-	Password string            `json:"password"`
-	Stubs    []stub.Saved      `json:"stubs,omitempty"`
-	Rewrites map[string]string `json:"rewrites,omitempty"`
-	Faults   []Fault           `json:"faults,omitempty"`  // with what is left of their times
-	Dialect  string            `json:"dialect,omitempty"` // that its clients spoke first
-	State    *engine.Snapshot  `json:"state"`
+	id, token, password string
+	stubs               []stub.Saved
+	rewrites            map[string]string
+	faults              []Fault                // with what is left of their times
+	dialect             string                 // that its clients spoke first
+	account             *engine.Account        // whose state is written
+	reader              *engine.SnapshotReader // of a state
+	hasState            bool
+	state               *engine.Snapshot // that was read
+}
+
+func (a *savedAccount) members(c *codec.Codec) {
+	codec.Text(c, "id", &a.id)
+	codec.Text(c, "token", &a.token)
+	codec.Text(c, "password", &a.password)
+	codec.JSON(c, "stubs", len(a.stubs) == 0, &a.stubs)
+	codec.TextMap(c, "rewrites", &a.rewrites)
+	codec.JSON(c, "faults", len(a.faults) == 0, &a.faults)
+	codec.Text(c, "dialect", &a.dialect)
+	codec.Nested(c, "state", func(c *codec.Codec) {
+		if c.Writing() {
+			a.account.SnapshotMembers(c)
+		} else {
+			a.hasState = true
+			a.reader.Members(c)
+		}
+	})
 }
 
 // Restored says what a snapshot was.
@@ -61,51 +110,43 @@ type RestoredAccount struct {
 
 // Snapshot is the state of all accounts as one JSON document. It may be taken
 // at any time, also after Close.
-func (s *Server) Snapshot() ([]byte, error) { return s.save(s.all()) }
+func (s *Server) Snapshot() ([]byte, error) {
+	var text bytes.Buffer
+	err := s.WriteSnapshot(&text)
+	return text.Bytes(), err
+}
 
-func (s *Server) save(worlds []*tenant) ([]byte, error) {
-	out := snapshot{Version: snapshotVersion, SavedAt: s.stamp(s.first()), Accounts: make([]savedAccount, len(worlds)), Sinks: s.sinks.save()}
+// WriteSnapshot writes what Snapshot gives. Each account is in the state that it
+// has when its turn comes, and is at work meanwhile.
+func (s *Server) WriteSnapshot(to io.Writer) error { return s.save(to, s.all()) }
+
+func (s *Server) save(to io.Writer, worlds []*tenant) error {
+	d := snapshot{version: engine.SnapshotVersion, savedAt: s.stamp(s.first()), accounts: make([]*savedAccount, len(worlds)), sinks: s.sinks.save()}
 	for i, w := range worlds {
 		dialect := ""
 		if !s.auto() || w.first.Load() != nil {
 			dialect = s.usual(w).Name
 		}
-		out.Accounts[i] = savedAccount{w.ID, w.Token, w.password, w.stubs.Save(), w.rewrites.get(), w.faults.get(), dialect, w.account.Snapshot()}
+		d.accounts[i] = &savedAccount{id: w.ID, token: w.Token, password: w.password, stubs: w.stubs.Save(), rewrites: w.rewrites.get(), faults: w.faults.get(),
+			dialect: dialect, account: w.account}
 	}
-	text, err := json.Marshal(out)
-	if err != nil {
-		return nil, err
+	out := newChecksummed(to)
+	c := codec.NewWriter(out)
+	c.Document(d.members)
+	if err := c.Close(); err != nil {
+		return err
 	}
-	return append(text[:len(text)-1], checksumMember(text)...), nil
-}
-
-// checksumMember is the end of a document that has a checksum, in place of the
-// brace at its end: the checksum is that of the document without.
-func checksumMember(document []byte) string {
-	sum := sha256.Sum256(document)
-	return `,"checksum":"sha256:` + hex.EncodeToString(sum[:]) + `"}`
-}
-
-// isIntact reports whether a document is as it was saved, layout aside.
-func isIntact(text []byte) bool {
-	var compact bytes.Buffer
-	if json.Compact(&compact, text) != nil {
-		return false
-	}
-	text = compact.Bytes()
-	at := bytes.LastIndex(text, []byte(`,"checksum":"`))
-	if at < 0 {
-		return false
-	}
-	end := string(text[at:])
-	return end == checksumMember(append(text[:at:at], '}'))
+	return out.end()
 }
 
 // Restore replaces the state of the accounts in a snapshot, and makes those
 // that are missing; other accounts stay as they are. A snapshot that cannot be
 // changes nothing.
-func (s *Server) Restore(text []byte) (Restored, error) {
-	in, err := s.readSnapshot(text)
+func (s *Server) Restore(text []byte) (Restored, error) { return s.RestoreFrom(bytes.NewReader(text)) }
+
+// RestoreFrom does what Restore does, and reads the document as a stream.
+func (s *Server) RestoreFrom(from io.Reader) (Restored, error) {
+	in, err := s.readSnapshot(from)
 	if err != nil {
 		return Restored{}, err
 	}
@@ -113,33 +154,39 @@ func (s *Server) Restore(text []byte) (Restored, error) {
 }
 
 // readSnapshot reads and checks all of a document.
-func (s *Server) readSnapshot(text []byte) (*snapshot, error) {
-	var form struct{ Version int }
+func (s *Server) readSnapshot(from io.Reader) (*snapshot, error) {
 	var in snapshot
-	if err := json.Unmarshal(text, &form); err != nil {
+	verified := newVerified(from)
+	c := codec.NewReader(verified)
+	c.Document(in.members)
+	if err := c.Close(); errors.Is(err, errVersion) {
+		return nil, fmt.Errorf("%w: %w", err, engine.ErrInvalid)
+	}
+	for _, a := range in.accounts { // the first error is that of the document, in words of the state
+		state, err := a.reader.Snapshot(c)
+		if err != nil && (a.hasState || c.Err() != nil) {
+			return nil, err
+		}
+		a.state = state
+	}
+	if err := c.Err(); err != nil {
 		return nil, fmt.Errorf("snapshot is damaged: %w: %w", err, engine.ErrInvalid)
 	}
-	if form.Version != snapshotVersion {
-		return nil, fmt.Errorf("snapshot of version %d; accepted is %d: %w", form.Version, snapshotVersion, engine.ErrInvalid)
+	if in.version == 0 {
+		return nil, fmt.Errorf("snapshot is damaged: no version: %w", engine.ErrInvalid)
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&in); err != nil {
-		return nil, fmt.Errorf("snapshot is damaged: %w: %w", err, engine.ErrInvalid)
-	}
-	if in.Checksum != "" && !isIntact(text) {
+	if in.checksum != "" && !verified.intact() {
 		return nil, fmt.Errorf("snapshot is damaged: its checksum does not match; to load a document that was edited, remove its member checksum: %w", engine.ErrInvalid)
 	}
-	s.settleDialects(in.Accounts)
+	s.settleDialects(in.accounts)
 	seen := map[string]bool{}
-	for i := range in.Accounts {
-		a := &in.Accounts[i]
-		if a.ID == "" || a.Token == "" || a.State == nil || seen[a.ID] {
-			return nil, fmt.Errorf("snapshot is damaged: account %q: id, token and state are needed, each account once: %w", a.ID, engine.ErrInvalid)
+	for _, a := range in.accounts {
+		if a.id == "" || a.token == "" || a.state == nil || seen[a.id] {
+			return nil, fmt.Errorf("snapshot is damaged: account %q: id, token and state are needed, each account once: %w", a.id, engine.ErrInvalid)
 		}
-		seen[a.ID] = true
+		seen[a.id] = true
 		if err := s.acceptable(a); err != nil {
-			return nil, fmt.Errorf("account %q: %w", a.ID, err)
+			return nil, fmt.Errorf("account %q: %w", a.id, err)
 		}
 	}
 	return &in, nil
@@ -148,57 +195,55 @@ func (s *Server) readSnapshot(text []byte) (*snapshot, error) {
 // acceptable says why an account cannot be restored here.
 func (s *Server) acceptable(a *savedAccount) error {
 	s.mu.Lock()
-	owner := s.tokens[digestOf(a.Token)]
+	owner := s.tokens[digestOf(a.token)]
 	s.mu.Unlock()
-	if owner != nil && owner.ID != a.ID && owner.Token == a.Token {
+	if owner != nil && owner.ID != a.id && owner.Token == a.token {
 		return fmt.Errorf("its token opens account %q of this server: %w", owner.ID, engine.ErrInvalid)
 	}
-	for i := range a.Stubs {
-		if err := a.Stubs[i].Check(); err != nil {
+	for i := range a.stubs {
+		if err := a.stubs[i].Check(); err != nil {
 			return err
 		}
 	}
-	if _, err := s.compileFaults(a.Faults); err != nil {
+	if _, err := s.compileFaults(a.faults); err != nil {
 		return err
 	}
-	if !slices.Contains([]string{"real", "manual", "auto"}, a.State.Clock) {
-		return fmt.Errorf("snapshot is damaged: clock %q; accepted are real, manual and auto: %w", a.State.Clock, engine.ErrInvalid)
-	}
-	return a.State.Check()
+	return nil
 }
 
 // restore puts a checked document in place.
 func (s *Server) restore(in *snapshot) (Restored, error) {
-	out := Restored{SavedAt: time.UnixMilli(in.SavedAt), Accounts: []RestoredAccount{}}
-	for i := range in.Accounts {
-		a := &in.Accounts[i]
-		w := s.tenant(Account{ID: a.ID, Token: a.Token, Password: a.Password})
-		w.stubs.Load(a.Stubs)
-		w.rewrites.set(a.Rewrites)
-		faults, err := s.compileFaults(a.Faults)
+	out := Restored{SavedAt: time.UnixMilli(in.savedAt), Accounts: []RestoredAccount{}}
+	for i := range in.accounts {
+		a := in.accounts[i]
+		w := s.tenant(Account{ID: a.id, Token: a.token, Password: a.password})
+		w.stubs.Load(a.stubs)
+		w.rewrites.set(a.rewrites)
+		faults, err := s.compileFaults(a.faults)
 		if err != nil {
 			return out, err // acceptable has tried
 		}
 		w.faults.set(faults, s.seed(w.ID))
+		indexes := a.state.VectorIndexes()
 		err = s.setMode(w, "manual") // so that no timer of the old state rings on a clock of the new one
 		if err == nil {
-			err = w.account.Restore(a.State)
+			err = w.account.Restore(a.state)
 		}
 		if err == nil {
-			err = s.setMode(w, a.State.Clock)
+			err = s.setMode(w, a.state.Clock)
 		}
 		if err != nil {
-			return out, fmt.Errorf("account %q: %w", a.ID, err)
+			return out, fmt.Errorf("account %q: %w", a.id, err)
 		}
-		for i := range a.State.Vectors {
-			w.openIndex(a.State.Vectors[i].Name)
+		for _, name := range indexes {
+			w.openIndex(name)
 		}
-		w.first.Store(s.dialects.Named(a.Dialect))
+		w.first.Store(s.dialects.Named(a.dialect))
 		w.requests.clear()
 		w.deliveries.clear()
-		out.Accounts = append(out.Accounts, RestoredAccount{w.ID, a.State.Clock, w.account.Now()})
+		out.Accounts = append(out.Accounts, RestoredAccount{w.ID, a.state.Clock, w.account.Now()})
 	}
-	s.sinks.load(in.Sinks)
+	s.sinks.load(in.sinks)
 	return out, nil
 }
 
@@ -209,27 +254,29 @@ func (s *Server) controlSnapshot(c *call) (response.Response, error) {
 	if id := c.query.Get("account"); id != "" && id != "*" {
 		worlds = []*tenant{c.tenant}
 	}
-	text, err := s.save(worlds)
-	if err != nil {
-		return response.Response{}, err
-	}
-	return response.Response{Stream: func(w http.ResponseWriter, _ *http.Request) {
+	return response.Response{Stream: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(append(text, '\n')) // the client may be gone
+		if r.Method == http.MethodHead {
+			return
+		}
+		if err := s.save(w, worlds); err != nil {
+			panic(http.ErrAbortHandler) // what was sent must not look complete
+		}
+		_, _ = w.Write([]byte{'\n'}) // the client may be gone
 	}}, nil
 }
 
 // controlRestore loads a document; with an account, one for that account.
 func (s *Server) controlRestore(c *call) (response.Response, error) {
-	in, err := s.readSnapshot(c.body)
+	in, err := s.readSnapshot(bytes.NewReader(c.body))
 	if err != nil {
 		return response.Response{}, err
 	}
 	if id := c.query.Get("account"); id != "" && id != "*" {
-		if in.Accounts = onlyAccount(in.Accounts, id); in.Accounts == nil {
+		if in.accounts = only(in.accounts, id); in.accounts == nil {
 			return response.Response{}, response.Invalid(fmt.Sprintf("snapshot has no account %q, and more than one; accepted is one account, or this one among others", id))
 		}
-		in.Accounts[0].ID, in.Accounts[0].Token, in.Accounts[0].Password = id, c.tenant.Token, c.tenant.password
+		in.accounts[0].id, in.accounts[0].token, in.accounts[0].password = id, c.tenant.Token, c.tenant.password
 	}
 	out, err := s.restore(in)
 	if err != nil {
@@ -243,13 +290,13 @@ func (s *Server) controlRestore(c *call) (response.Response, error) {
 	for i, a := range out.Accounts {
 		list[i] = account{a, a.Now.UnixMilli()}
 	}
-	return response.Response{Body: map[string]any{"savedAt": in.SavedAt, "accounts": list}}, nil
+	return response.Response{Body: map[string]any{"savedAt": in.savedAt, "accounts": list}}, nil
 }
 
-// onlyAccount is the account with that id, or the only one.
-func onlyAccount(accounts []savedAccount, id string) []savedAccount {
+// only is the account with that id, or the only one.
+func only(accounts []*savedAccount, id string) []*savedAccount {
 	for i := range accounts {
-		if accounts[i].ID == id || len(accounts) == 1 {
+		if accounts[i].id == id || len(accounts) == 1 {
 			return accounts[i : i+1]
 		}
 	}

@@ -136,16 +136,16 @@ func TestADamagedSnapshotIsRefusedAndChangesNothing(t *testing.T) {
 		"no JSON":                      {"snapshot", "damaged"},
 		"nothing":                      {"", ""},
 		"cut off":                      {text[:len(text)/2], "damaged"},
-		"no version":                   {"{}", "version 0; accepted is 1"},
-		"a later version":              {strings.Replace(text, `"version":1`, `"version":2`, 1), "version 2; accepted is 1"},
-		"a later version of the state": {last(`"Version":1`, `"Version":3`), "version 3; accepted is 1"},
+		"no version":                   {"{}", "no version"},
+		"a later version":              {strings.Replace(text, `"version":2`, `"version":3`, 1), "snapshot of version 3: this program reads versions 1 to 2"},
+		"a later version of the state": {last(`"version":2`, `"version":4`), "snapshot of version 4: this program reads versions 1 to 2"},
 		"an unknown name":              {strings.Replace(text, `"accounts"`, `"colour":1,"accounts"`, 1), "colour"},
-		"the second account damaged":   {last(`"Generator"`, `"Generation"`), "Generation"},
+		"the second account damaged":   {last(`"generator"`, `"generation"`), "generation"},
 		"an account without state":     {`{"version":1,"accounts":[{"id":"a","token":"t"}]}`, "state"},
 		"an account twice":             {strings.Replace(text, `"id":"b"`, `"id":"a"`, 1), "once"},
 		"a token of another":           {strings.Replace(text, `"token-b"`, `"token-a"`, 1), "token"},
 		"a stub that cannot be":        {strings.Replace(text, `"url":"https://app.test/*"`, `"url":"/(/"`, 1), "stub"},
-		"a clock that is none":         {last(`"Clock":"manual"`, `"Clock":"sun"`), "sun"},
+		"a clock that is none":         {last(`"clock":"manual"`, `"clock":"sun"`), "sun"},
 	} {
 		a := c.do("PUT", "/_understudy/snapshot", row.text)
 		a.refused(400, row.want)
@@ -183,7 +183,7 @@ func TestAStopInTheMiddleOfADelivery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := mockserver.RunT(t, mockserver.Config{Snapshot: text, Clock: "manual", Stubs: []mockserver.Stub{{URL: "*"}}})
+	second := mockserver.RunT(t, mockserver.Config{Snapshot: bytes.NewReader(text), Clock: "manual", Stubs: []mockserver.Stub{{URL: "*"}}})
 	// The stubs are those of the snapshot: none. So it goes to the sink again.
 	<-begun
 	if c := newClient(t, second).do("GET", "/_understudy/clock", "").ok(); c.text("mode") != "manual" {
@@ -193,7 +193,7 @@ func TestAStopInTheMiddleOfADelivery(t *testing.T) {
 	if states := fmt.Sprintln(logs.get("logs", 0, "state"), logs.get("logs", 1, "state"), len(logs.list("logs"))); states != "ACTIVE CREATED 2\n" {
 		t.Errorf("log: %s", states)
 	}
-	if _, err := mockserver.Run(mockserver.Config{Snapshot: text[:len(text)-9]}); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if _, err := mockserver.Run(mockserver.Config{Snapshot: bytes.NewReader(text[:len(text)-9])}); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("a damaged snapshot: %v", err)
 	}
 }

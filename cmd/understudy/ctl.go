@@ -217,9 +217,13 @@ func (c *remote) call(e *env, method, path string, q url.Values, body, answer an
 		q.Set("account", c.Account)
 	}
 	var reader io.Reader = http.NoBody
-	if raw, ok := body.([]byte); ok {
+	switch raw := body.(type) {
+	case nil:
+	case []byte:
 		reader = bytes.NewReader(raw)
-	} else if body != nil {
+	case io.Reader:
+		reader = raw
+	default:
 		b, err := json.Marshal(body)
 		if err != nil {
 			return usage("%w", err)
@@ -246,6 +250,12 @@ func (c *remote) call(e *env, method, path string, q url.Values, body, answer an
 		return &exit{exitUnreachable, fmt.Errorf("no stand-in at %s: %w; `understudy serve` starts one", c.URL, cause(err))}
 	}
 	defer response.Body.Close()
+	if to, ok := answer.(io.Writer); ok && response.StatusCode == http.StatusOK && response.Header.Get("Content-Type") == "application/json" {
+		if _, err := io.Copy(to, response.Body); err != nil {
+			return &exit{exitUnreachable, err}
+		}
+		return nil
+	}
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
 		return &exit{exitUnreachable, err}

@@ -81,8 +81,13 @@ func (c *ServeCmd) start(e *env, command string) (s *mockserver.Server, cfg mock
 	if cfg, err = c.config(e); err != nil {
 		return nil, cfg, err
 	}
-	if cfg.Snapshot, err = c.state(cfg.Log); err != nil {
+	saved, err := c.state(cfg.Log)
+	if err != nil {
 		return nil, cfg, err
+	}
+	if saved != nil {
+		defer saved.Close()
+		cfg.Snapshot = saved
 	}
 	for _, name := range c.Fixture {
 		text, err := os.ReadFile(name)
@@ -94,7 +99,10 @@ func (c *ServeCmd) start(e *env, command string) (s *mockserver.Server, cfg mock
 	if c.ReadyFile != "" {
 		_ = os.Remove(c.ReadyFile) // one from before says nothing about this server; writing it tells of errors
 	}
-	if s, err = mockserver.Run(cfg); err != nil {
+	switch s, err = mockserver.Run(cfg); {
+	case errors.Is(err, mockserver.ErrSnapshot):
+		return nil, cfg, usage("--snapshot %s: %w", c.Snapshot, err)
+	case err != nil:
 		return nil, cfg, usage("%s: %w", command, err)
 	}
 	running.Store(s)

@@ -3,9 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -50,7 +50,7 @@ func (c *ServeCmd) release() error {
 
 // state is the snapshot to begin with, nil when there is none yet. What an
 // earlier process left of a save that it did not complete is removed.
-func (c *ServeCmd) state(log *slog.Logger) ([]byte, error) {
+func (c *ServeCmd) state(log *slog.Logger) (*os.File, error) {
 	switch {
 	case c.SnapshotEvery < 0 || c.SnapshotEvery > 0 && c.Snapshot == "":
 		return nil, usage("--snapshot-every %s: accepted is a duration such as 30s, beside --snapshot FILE", c.SnapshotEvery)
@@ -63,7 +63,7 @@ func (c *ServeCmd) state(log *slog.Logger) ([]byte, error) {
 	if err := os.Remove(c.Snapshot + partial); err == nil {
 		log.Warn("removed what was left of a save that did not complete", "file", c.Snapshot+partial)
 	}
-	text, err := os.ReadFile(c.Snapshot)
+	saved, err := os.Open(c.Snapshot)
 	if errors.Is(err, fs.ErrNotExist) {
 		log.Info("no snapshot yet: beginning empty", "file", c.Snapshot)
 		return nil, nil
@@ -71,10 +71,7 @@ func (c *ServeCmd) state(log *slog.Logger) ([]byte, error) {
 	if err != nil {
 		return nil, usage("--snapshot: %w", err)
 	}
-	if !json.Valid(text) {
-		return nil, usage("--snapshot %s: damaged: not a JSON document, or cut off", c.Snapshot)
-	}
-	return text, nil
+	return saved, nil
 }
 
 // saveUntil saves every so often until ctx ends. A snapshot that cannot be
@@ -109,11 +106,7 @@ func (c *ServeCmd) save(s *mockserver.Server) error {
 	if c.Snapshot == "" {
 		return nil
 	}
-	text, err := s.Snapshot()
-	if err == nil {
-		err = replaceFile(c.Snapshot, append(text, '\n'))
-	}
-	if err != nil {
+	if err := replaceFile(c.Snapshot, s.WriteSnapshot); err != nil {
 		return fmt.Errorf("snapshot %s: %w", c.Snapshot, err)
 	}
 	return nil
@@ -122,14 +115,16 @@ func (c *ServeCmd) save(s *mockserver.Server) error {
 // partial is behind the name of a file that is being written.
 const partial = ".part"
 
-// replaceFile puts text in place of a file: whole, or not at all, whenever the
-// process or the machine ends. It holds credentials, so only its owner reads it.
-func replaceFile(name string, text []byte) error {
+// replaceFile puts what write writes, and a line end, in place of a file: whole,
+// or not at all, whenever the process or the machine ends. It holds credentials, so only its owner reads it.
+func replaceFile(name string, write func(io.Writer) error) error {
 	part, err := os.OpenFile(name+partial, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = part.Write(text)
+	if err = write(part); err == nil {
+		_, err = part.Write([]byte{'\n'})
+	}
 	if err == nil {
 		err = part.Sync()
 	}
@@ -157,25 +152,47 @@ type (
 
 // Run saves.
 func (k *ctlSave) Run(e *env, c *cli) error {
-	var text json.RawMessage
-	if err := c.Ctl.call(e, http.MethodGet, "snapshot", nil, nil, &text); err != nil {
+	size := int64(0)
+	err := replaceFile(k.File, func(to io.Writer) error {
+		kept := &withoutEnd{to: to}
+		err := c.Ctl.call(e, http.MethodGet, "snapshot", nil, nil, kept)
+		size = kept.size
+		return err
+	})
+	if _, ok := errors.AsType[*exit](err); ok {
 		return err
 	}
-	if err := replaceFile(k.File, append(bytes.TrimSpace(text), '\n')); err != nil {
+	if err != nil {
 		return usage("snapshot save: %w", err)
 	}
-	_, err := fmt.Fprintf(e.out, "%d bytes saved to %s\n", len(text), k.File)
+	_, err = fmt.Fprintf(e.out, "%d bytes saved to %s\n", size, k.File)
 	return err
+}
+
+// withoutEnd leaves out the line end of an answer, which replaceFile writes.
+type withoutEnd struct {
+	to   io.Writer
+	size int64
+}
+
+// Write counts what it passes on.
+func (w *withoutEnd) Write(p []byte) (int, error) {
+	text := bytes.TrimRight(p, "\n")
+	n, err := w.to.Write(text)
+	w.size += int64(n)
+	return n + len(p) - len(text), err
 }
 
 // Run loads.
 func (k *ctlLoad) Run(e *env, c *cli) error {
-	text, err := os.ReadFile(k.File)
+	saved, err := os.Open(k.File)
 	if err != nil {
 		return usage("snapshot load: %w", err)
 	}
-	if !json.Valid(text) {
-		return usage("snapshot load %s: damaged: not a JSON document, or cut off", k.File)
+	defer saved.Close()
+	err = c.Ctl.show(e, http.MethodPut, "snapshot", nil, saved)
+	if refused, ok := errors.AsType[*exit](err); ok && refused.code == exitUsage {
+		return usage("snapshot load %s: %w", k.File, refused.err)
 	}
-	return c.Ctl.show(e, http.MethodPut, "snapshot", nil, text)
+	return err
 }

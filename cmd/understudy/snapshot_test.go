@@ -152,9 +152,7 @@ func saves(t *testing.T, file string, times int) (events int) {
 	text, err := os.ReadFile(file)
 	var saved struct {
 		Accounts []struct {
-			State struct {
-				Log struct{ Events []json.RawMessage }
-			}
+			State struct{ Events []json.RawMessage }
 		}
 	}
 	if err == nil {
@@ -163,7 +161,7 @@ func saves(t *testing.T, file string, times int) (events int) {
 	if err != nil || len(saved.Accounts) != 1 {
 		t.Fatalf("snapshot of %d accounts: %v", len(saved.Accounts), err)
 	}
-	return len(saved.Accounts[0].State.Log.Events)
+	return len(saved.Accounts[0].State.Events)
 }
 
 // events is how many log events there are.

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/codec"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
@@ -94,7 +96,7 @@ func TestTheBytesOfAnIndex(t *testing.T) {
 			t.Parallel()
 			x := plane(t, some...)
 			change(x)
-			loaded, err := vector.Load(x.Save(start))
+			loaded, err := vector.Load(new(x.Save(start)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,17 +109,22 @@ func TestTheBytesOfAnIndex(t *testing.T) {
 
 func TestASavedIndexThatCannotBe(t *testing.T) {
 	t.Parallel()
-	one := vector.SavedVector{Vector: vector.Vector{ID: "a", Values: []float32{1, 2}}}
-	for want, spaces := range map[string][]vector.SavedNamespace{
-		`vector index "x": the default namespace is missing`:                                                           nil,
-		`vector index "x": namespace "": duplicate`:                                                                    {{}, {}},
-		`vector index "x": namespace "": vector "a": duplicate`:                                                        {{Vectors: []vector.SavedVector{one, one}}},
-		`vector index "x": namespace "": vector "b": pending, but not found`:                                           {{Pending: []string{"b"}}},
-		`vector index "x": namespace "": vector "c": Invalid vector dimension: 1, expected: 2: does not fit the index`: {{Vectors: []vector.SavedVector{{Vector: vector.Vector{ID: "c", Values: []float32{1}}}}}},
+	for want, spaces := range map[string]string{
+		`vector index "x": the default namespace is missing`:                                                           ``,
+		`vector index "x": namespace "": duplicate`:                                                                    `{},{}`,
+		`vector index "x": namespace "": vector "a": duplicate`:                                                        `{"vectors":[{"id":"a","values":[1,2]},{"id":"a","values":[1,2]}]}`,
+		`vector index "x": namespace "": vector "b": pending, but not found`:                                           `{"pending":["b"]}`,
+		`vector index "x": namespace "": vector "c": Invalid vector dimension: 1, expected: 2: does not fit the index`: `{"vectors":[{"id":"c","values":[1]}]}`,
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
-			_, err := vector.Load(vector.Saved{Config: vector.Config{Name: "x", Type: vector.Dense, Dimension: 2}, Namespaces: spaces})
+			var saved vector.Saved
+			c := codec.NewReader(strings.NewReader(`{"name":"x","type":"DENSE","dimension":2,"namespaces":[` + spaces + `]}`))
+			c.Document(saved.Members)
+			if err := c.Close(); err != nil {
+				t.Fatal(err)
+			}
+			_, err := vector.Load(&saved)
 			if err == nil || err.Error() != want {
 				t.Errorf("got %v, want %s", err, want)
 			}

@@ -2,61 +2,95 @@ package vector
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/codec"
 )
 
 // Saved is an index as a snapshot keeps it: everything but its open queries.
 type Saved struct {
 	Config
-	Namespaces []SavedNamespace // in the order of their first upsert
+	namespaces []savedNamespace // in the order of their first upsert
 }
 
-// SavedNamespace is a namespace of a saved index.
-type SavedNamespace struct {
-	Name    string
-	Vectors []SavedVector // in the order of insertion
-	Pending []string      // ids, in the order of their change
+type savedNamespace struct {
+	name    string
+	vectors []*Vector // in the order of insertion
+	pending []string  // ids, in the order of their change
 }
 
-// SavedVector is a vector and the time from which on it is found.
-type SavedVector struct {
-	Vector
-	Ready time.Time
-}
-
-// Save is the index as a snapshot keeps it.
+// Save is the index as it is now, for Members.
 func (x *Index) Save(now time.Time) Saved {
 	s := Saved{Config: x.Config}
 	for _, name := range x.order {
-		s.Namespaces = append(s.Namespaces, x.namespaces[name].saved(name, now))
+		s.namespaces = append(s.namespaces, x.namespaces[name].saved(name, now))
 	}
 	return s
 }
 
-func (n *namespace) saved(name string, now time.Time) SavedNamespace {
-	s := SavedNamespace{Name: name}
+func (n *namespace) saved(name string, now time.Time) savedNamespace {
+	s := savedNamespace{name: name, vectors: make([]*Vector, 0, len(n.order))}
 	for _, id := range n.order {
 		if v := n.vectors[id]; v != nil {
-			s.Vectors = append(s.Vectors, SavedVector{*v, v.ready})
+			s.vectors = append(s.vectors, v)
 		}
 	}
-	n.pending(now, func(v *Vector) { s.Pending = append(s.Pending, v.ID) })
+	n.pending(now, func(v *Vector) { s.pending = append(s.pending, v.ID) })
 	return s
+}
+
+// Members writes the index, or reads one.
+func (s *Saved) Members(c *codec.Codec) {
+	codec.Text(c, "name", &s.Name)
+	codec.Text(c, "type", &s.Type)
+	codec.Int(c, "dimension", &s.Dimension)
+	codec.Text(c, "similarity", &s.Similarity)
+	codec.Text(c, "embeddingModel", &s.EmbeddingModel)
+	codec.Stream(c, "namespaces", len(s.namespaces), func(i int, c *codec.Codec) {
+		if i == len(s.namespaces) {
+			s.namespaces = append(s.namespaces, savedNamespace{})
+		}
+		s.namespaces[i].members(c)
+	})
+}
+
+func (s *savedNamespace) members(c *codec.Codec) {
+	codec.Text(c, "name", &s.name)
+	codec.Section(c, "vectors", slices.Values(s.vectors), (*Vector).members, func(v *Vector) {
+		one := *v
+		s.vectors = append(s.vectors, &one)
+	})
+	codec.Texts(c, "pending", &s.pending)
+}
+
+func (v *Vector) members(c *codec.Codec) {
+	codec.Text(c, "id", &v.ID)
+	codec.Floats(c, "values", &v.Values)
+	codec.Optional(c, "sparse", &v.Sparse, (*SparseVector).members)
+	codec.Bytes(c, "metadata", &v.Metadata)
+	codec.OptionalText(c, "data", &v.Data)
+	codec.Time(c, "ready", &v.ready)
+}
+
+func (s *SparseVector) members(c *codec.Codec) {
+	codec.Ints(c, "indices", &s.Indices)
+	codec.Floats(c, "values", &s.Values)
 }
 
 // Load is the index that was saved, or why it cannot be one.
-func Load(s Saved) (*Index, error) {
+func Load(s *Saved) (*Index, error) {
 	x := &Index{Config: s.Config, namespaces: map[string]*namespace{}}
-	for _, space := range s.Namespaces {
-		if x.namespaces[space.Name] != nil {
-			return nil, fmt.Errorf("vector index %q: namespace %q: duplicate", x.Name, space.Name)
+	for _, space := range s.namespaces {
+		if x.namespaces[space.name] != nil {
+			return nil, fmt.Errorf("vector index %q: namespace %q: duplicate", x.Name, space.name)
 		}
 		n, err := x.load(space)
 		if err != nil {
-			return nil, fmt.Errorf("vector index %q: namespace %q: %w", x.Name, space.Name, err)
+			return nil, fmt.Errorf("vector index %q: namespace %q: %w", x.Name, space.name, err)
 		}
-		x.namespaces[space.Name] = n
-		x.order = append(x.order, space.Name)
+		x.namespaces[space.name] = n
+		x.order = append(x.order, space.name)
 		x.bytes += n.bytes()
 	}
 	if x.namespaces[""] == nil {
@@ -65,21 +99,19 @@ func Load(s Saved) (*Index, error) {
 	return x, nil
 }
 
-func (x *Index) load(s SavedNamespace) (*namespace, error) {
+func (x *Index) load(s savedNamespace) (*namespace, error) {
 	n := newNamespace()
-	for _, one := range s.Vectors {
-		v := one.Vector
-		v.ready = one.Ready
+	for _, v := range s.vectors {
 		if n.vectors[v.ID] != nil {
 			return nil, fmt.Errorf("vector %q: duplicate", v.ID)
 		}
-		if err := x.fits(&v, x.Dimension); err != nil {
+		if err := x.fits(v, x.Dimension); err != nil {
 			return nil, fmt.Errorf("vector %q: %w", v.ID, err)
 		}
-		n.vectors[v.ID], n.order = &v, append(n.order, v.ID)
+		n.vectors[v.ID], n.order = v, append(n.order, v.ID)
 		n.size += v.size()
 	}
-	for _, id := range s.Pending {
+	for _, id := range s.pending {
 		v := n.vectors[id]
 		if v == nil {
 			return nil, fmt.Errorf("vector %q: pending, but not found", id)

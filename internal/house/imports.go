@@ -28,6 +28,7 @@ var importRules = []importRule{
 	{"conformance/target", []string{"engine", "mockserver", "conformance", "conformance/receiver", "conformance/report", "features", "fixtures"}},
 	{"docs/outage", []string{"conformance", "features", "fixtures"}},
 	{"engine", []string{"net/http", "spec", "spec/api", "mockserver", "conformance", "fixtures", "features", "engine/ratelimit"}},
+	{"engine/codec", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/ratelimit", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/refusal", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/search", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},

@@ -9,15 +9,19 @@ import (
 // lockExceptions are exported methods of *Account that neither begin with lock
 // and defer unlock nor go through the door, with the reason.
 var lockExceptions = map[string]string{
-	"Close":    "must not start anything any more, and waits outside the lock",
-	"Observed": "reads one atomic value, for whoever looks for the largest account",
+	"Close":           "must not start anything any more, and waits outside the lock",
+	"SnapshotMembers": "has the lock for a few records at a time",
+	"WriteSnapshot":   "has the lock for a few records at a time",
+	"Observed":        "reads one atomic value, for whoever looks for the largest account",
 }
 
 // lockers are unexported methods of *Account that do lock.
 var lockers = map[string]string{
 	"attempt": "body of an attempt's goroutine",
 	"lock":    "is the lock",
+	"briefly": "copies a part of a snapshot, which is no command",
 	"free":    "gives the lock back, and does without it what is left to do",
+	"save":    "lets one snapshot wait for another, and has the lock for a few records at a time",
 	"skipTo":  "body of the auto clock's goroutine",
 	"tick":    "called by the alarm",
 	"unlock":  "is the unlock",

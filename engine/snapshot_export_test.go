@@ -1,0 +1,17 @@
+package engine
+
+import (
+	"io"
+
+	"github.com/understudy-mock/understudy/engine/codec"
+)
+
+// WriteSnapshotInParts writes a snapshot with few records at a time under the
+// lock, and calls between whenever the lock is free.
+func (a *Account) WriteSnapshotInParts(to io.Writer, most int, between func()) error {
+	w := newSaver(a)
+	w.most, w.between = most, between
+	c := codec.NewWriter(to)
+	c.Document(func(c *codec.Codec) { a.save(w, c) })
+	return c.Close()
+}

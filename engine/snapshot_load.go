@@ -1,0 +1,353 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine/codec"
+	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/engine/vector"
+)
+
+// loader makes a state of a document, entry by entry. What an entry points at
+// may come later in the document. The first contradiction that it finds is its
+// error; from then on it only has to be robust.
+type loader struct {
+	state
+	head      header
+	messages  places[Message]
+	items     places[item]
+	runs      places[Run]
+	slots     places[slot]
+	queues    places[queue]
+	known     []*Run // those that the account knows
+	ready     []savedTurn
+	events    []*event
+	waiting   map[uint64]sleeper // version 1: by the sequence of their timer
+	bookings  []savedBooking     // version 1: all timers
+	canceling []*Message
+	err       error
+}
+
+// errVersion begins the refusal of a later version.
+var errVersion = errors.New("snapshot of version")
+
+// header is what a snapshot begins with.
+type header struct {
+	version             int
+	account, clock      string
+	now                 time.Time
+	currentKey, nextKey string
+	source, secret      string // of ids: the state of the source in base64, and the mark of cursors
+	sequence            uint64 // of DLQ entries and runs
+	timers, events      uint64 // issued so far
+}
+
+func (h *header) members(c *codec.Codec) {
+	codec.Int(c, "version", &h.version)
+	if h.version > SnapshotVersion {
+		c.Failf("%w %d: this program reads versions 1 to %d", errVersion, h.version, SnapshotVersion)
+	}
+	codec.Text(c, "account", &h.account)
+	codec.Text(c, "clock", &h.clock)
+	codec.Time(c, "now", &h.now)
+	codec.Text(c, "currentKey", &h.currentKey)
+	codec.Text(c, "nextKey", &h.nextKey)
+	codec.Object(c, "generator", h, (*header).generatorMembers)
+	codec.Int(c, "sequence", &h.sequence)
+	codec.Int(c, "timersIssued", &h.timers)
+	codec.Int(c, "eventsIssued", &h.events)
+}
+
+func (h *header) generatorMembers(c *codec.Codec) {
+	codec.Text(c, "source", &h.source)
+	codec.Text(c, "secret", &h.secret) // beyond what other readers of JSON keep exact
+}
+
+// places are the objects of a kind by their place in the document.
+type places[T any] struct {
+	list  []*T
+	ahead map[int]*T // beyond the list
+	read  int        // entries of the document
+}
+
+// at is the object at a place, nil for 0.
+func (p *places[T]) at(place int) *T {
+	switch {
+	case place <= 0:
+		return nil
+	case place <= len(p.list):
+		return p.list[place-1]
+	case p.ahead[place] != nil:
+		return p.ahead[place]
+	case place > len(p.list)+1:
+		if p.ahead == nil {
+			p.ahead = map[int]*T{}
+		}
+		p.ahead[place] = new(T)
+		return p.ahead[place]
+	}
+	p.list = append(p.list, new(T))
+	return p.list[place-1]
+}
+
+// next is the object of the entry that has been read.
+func (p *places[T]) next() *T {
+	p.read++
+	v := p.at(p.read)
+	if len(p.list) < p.read {
+		p.list = append(p.list, v)
+		delete(p.ahead, p.read)
+	}
+	return v
+}
+
+// missing is a place that something points at and that is not there, or 0.
+func (p *places[T]) missing() int {
+	if len(p.list) > p.read {
+		return p.read + 1
+	}
+	for place := range p.ahead {
+		return place
+	}
+	return 0
+}
+
+func newLoader() *loader {
+	return &loader{state: newState(Config{CurrentKey: "-", NextKey: "-"})}
+}
+
+// members reads the document. Lists that others point at come in any order.
+func (l *loader) members(c *codec.Codec) {
+	l.head.members(c)
+	read(l, c, "events", (*savedEvent).members, l.event)
+	read(l, c, "messages", (*savedMessage).members, l.message)
+	read(l, c, "runs", (*savedRun).members, l.run)
+	read(l, c, "items", (*savedItem).members, func(s *savedItem) { *l.items.next() = s.item })
+	read(l, c, "slots", (*savedSlot).members, func(s *savedSlot) {
+		*l.slots.next() = slot{queue: must(l, &l.queues, s.queuePlace, "slot", ""), open: s.open}
+	})
+	read(l, c, "queues", (*savedQueue).members, l.queue)
+	read(l, c, "ready", (*savedTurn).members, func(s *savedTurn) { l.ready = append(l.ready, *s) })
+	read(l, c, "flowKeys", (*savedFlow).members, l.flow)
+	read(l, c, "waiters", (*savedWaiter).members, l.waiter)
+	read(l, c, "dlq", (*savedEntry).members, l.entry)
+	read(l, c, "groups", groupMembers, func(g *Group) { l.groups[g.Name] = new(*g) })
+	read(l, c, "schedules", (*savedSchedule).members, l.schedule)
+	read(l, c, "dedup", (*savedMark).members, l.mark)
+	read(l, c, "usage", (*savedMinute).members, func(s *savedMinute) {
+		n := len(l.usage.minutes)
+		l.want(n == 0 || l.usage.minutes[n-1].at < s.at, "usage: minute %d is out of order", s.at)
+		l.usage.minutes = append(l.usage.minutes, s.minute)
+	})
+	read(l, c, "search", (*search.Index).Members, func(x *search.Index) { l.search[x.ID] = new(*x) })
+	l.vectorMembers(c)
+	l.firstVersion(c)
+	if l.err != nil {
+		c.Failf("%w", l.err)
+	}
+}
+
+// read reads a section. A contradiction ends it, with the place of the entry.
+func read[T any](l *loader, c *codec.Codec, name string, members func(*T, *codec.Codec), take func(*T)) {
+	codec.Section(c, name, nil, members, func(v *T) {
+		if take(v); l.err != nil {
+			c.Failf("%w", l.err)
+		}
+	})
+}
+
+func (l *loader) vectorMembers(c *codec.Codec) {
+	var all []*vector.Saved
+	codec.Stream(c, "vectors", 0, func(i int, c *codec.Codec) {
+		if i == len(all) {
+			all = append(all, &vector.Saved{})
+		}
+		all[i].Members(c)
+	})
+	for _, s := range all {
+		x, err := vector.Load(s)
+		if l.want(err == nil, "%v", err) {
+			l.vectors[x.Name] = x
+		}
+	}
+}
+
+// firstVersion reads what version 1 has in other places.
+func (l *loader) firstVersion(c *codec.Codec) {
+	codec.Object(c, "log", l, func(l *loader, c *codec.Codec) {
+		codec.Int(c, "issued", &l.head.events)
+		read(l, c, "events", (*savedEvent).members, l.event)
+	})
+	codec.Object(c, "timers", l, func(l *loader, c *codec.Codec) {
+		codec.Int(c, "issued", &l.head.timers)
+		read(l, c, "list", (*savedBooking).members, func(s *savedBooking) { l.bookings = append(l.bookings, *s) })
+	})
+	read(l, c, "reports", (*savedReport).members, func(s *savedReport) { l.reports[s.callback] = s.entry })
+}
+
+// snapshot is what was read, once all of it fits together.
+func (l *loader) snapshot(c *codec.Codec) (*Snapshot, error) {
+	if err := c.Err(); errors.Is(err, errVersion) {
+		return nil, fmt.Errorf("%w: %w", err, ErrInvalid)
+	} else if err != nil {
+		return nil, damaged(err)
+	}
+	h := &l.head
+	l.now, l.seq, l.current, l.next = h.now, h.sequence, h.currentKey, h.nextKey
+	l.want(h.version > 0, "no version")
+	l.want(ValidTime(h.now), "its clock is at %s: must be in the years 1970 to 9999", h.now.UTC())
+	l.want(slices.Contains([]string{"real", "manual", "auto"}, h.clock), "clock %q: must be real, manual or auto", h.clock)
+	l.want(h.currentKey != "" && h.nextKey != "", "a signing key is missing")
+	err := loadSource(l.ids.source, h.source)
+	l.want(err == nil, "generator.source: %v", err)
+	l.ids.secret, err = strconv.ParseUint(h.secret, 10, 64)
+	l.want(err == nil, "generator.secret: %v", err)
+	for what, place := range map[string]int{"message": l.messages.missing(), "item": l.items.missing(), "run": l.runs.missing(), "slot": l.slots.missing(), "queue": l.queues.missing()} {
+		l.want(place == 0, "%s %d: not found", what, place)
+	}
+	if l.err == nil {
+		l.finish()
+	}
+	if l.err != nil {
+		return nil, damaged(l.err)
+	}
+	return &Snapshot{Account: h.account, Clock: h.clock, Now: h.now, state: &l.state, canceling: l.canceling}, nil
+}
+
+// loadSource puts the source of ids back. Its decoder panics at some texts.
+func loadSource(to *rand.ChaCha8, text string) (err error) {
+	defer func() {
+		if why := recover(); why != nil {
+			err = fmt.Errorf("%v", why)
+		}
+	}()
+	source, err := base64.StdEncoding.DecodeString(text)
+	if err == nil {
+		err = to.UnmarshalBinary(source)
+	}
+	if err != nil {
+		return err
+	}
+	if again, _ := to.MarshalBinary(); !bytes.Equal(again, source) { // it never fails
+		return errors.New("must be what the server wrote")
+	}
+	return nil
+}
+
+// want fails unless ok holds.
+func (l *loader) want(ok bool, format string, args ...any) bool {
+	if !ok && l.err == nil {
+		l.err = fmt.Errorf(format, args...)
+	}
+	return ok
+}
+
+// must is what is at a place; what and id name the object that points there.
+func must[T any](l *loader, p *places[T], place int, what, id string) *T {
+	if v := p.at(place); l.want(v != nil, "%s %q: place %d: must be from 1 up", what, id, place) {
+		return v
+	}
+	return new(T)
+}
+
+// waits books the timer of an owner.
+func (l *loader) waits(owner sleeper, t savedTimer, otherwise timerKind) {
+	if t.seq == 0 {
+		return
+	}
+	if t.due == 0 {
+		if l.waiting == nil {
+			l.waiting = map[uint64]sleeper{}
+		}
+		l.want(l.waiting[t.seq] == nil, "timer %d: of two owners", t.seq)
+		l.waiting[t.seq] = owner
+		return
+	}
+	if t.kind != wakeOutcome {
+		t.kind = otherwise
+	}
+	if l.want(t.kind.wakes(owner), "timer %d of %q: its outcome is missing", t.seq, owner.name()) {
+		l.timers.load(booking{t.due, t.seq, owner}, t.kind)
+	}
+}
+
+// finish puts together what needs all of the document.
+func (l *loader) finish() {
+	l.finishTimers()
+	l.finishLog()
+	for _, k := range l.flows {
+		k.waiting.all(func(m *Message) {
+			l.want(m.FlowKey() == k.Key, "message %q: held by key %q, but its key is %q", m.ID, k.Key, m.FlowKey())
+		})
+	}
+	for _, t := range l.ready {
+		k := l.flows[t.flowKey]
+		switch {
+		case t.flowKey == "":
+			l.state.ready.push(turn{message: must(l, &l.messages, t.message, "ready", "message")})
+		case l.want(k != nil, "ready key %q: not found", t.flowKey):
+			l.state.ready.push(turn{key: k})
+		}
+	}
+	for _, w := range l.waiters {
+		w.item.waiter, w.RunRef = w, w.run.RunRef // its URL has the name of the waiter's own
+	}
+	slices.SortFunc(l.known, byPosition[*Run])
+	for _, run := range l.known {
+		l.runList.add(run.ID, run)
+	}
+	l.dlq.sort()
+	l.tallied()
+}
+
+// finishTimers books the timers of version 1 that have an owner. Others are in
+// snapshots of servers that never removed one.
+func (l *loader) finishTimers() {
+	for _, t := range l.bookings {
+		kind := timerKind(max(0, slices.Index(timerKinds, t.of)))
+		owner := l.waiting[t.seq]
+		if owner == nil || owner.name() != t.subject {
+			continue
+		}
+		delete(l.waiting, t.seq)
+		if !l.want(timerKinds[kind] == t.of && kind.wakes(owner), "timer %d: of kind %q, but %q has no such timer, or its outcome is missing", t.seq, t.of, t.subject) {
+			return
+		}
+		l.timers.load(booking{t.due, t.seq, owner}, kind)
+	}
+	for seq, owner := range l.waiting {
+		l.want(false, "timer %d of %q: missing", seq, owner.name())
+	}
+	for _, b := range l.timers.heap {
+		l.want(b.seq <= l.head.timers, "timer %d of %q: %d have been issued", b.seq, b.owner.name(), l.head.timers)
+	}
+	l.timers.issued = l.head.timers
+}
+
+func (l *loader) finishLog() {
+	issued := l.head.events
+	if !l.want(uint64(len(l.events)) <= issued, "log: %d events, %d issued", len(l.events), issued) {
+		return
+	}
+	l.log = eventLog{events: l.events, issued: issued}
+	for i, e := range l.events {
+		e.seq = issued - uint64(len(l.events)-1-i)
+		if e.msg == nil {
+			continue
+		}
+		if e.detail != nil && e.detail.out != nil && l.state.messages[e.msg.ID] != e.msg {
+			e.msg.last = e.detail.out // a message that has ended does not have it itself
+		}
+		if e.state == string(Created) {
+			l.log.created = append(l.log.created, e)
+		}
+	}
+	l.log.sort()
+}

@@ -1,0 +1,281 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/understudy-mock/understudy/engine/codec"
+)
+
+// What follows are the records of a snapshot: an object of the state, as it was
+// at the instant of the snapshot, with places for what it points at. Messages,
+// items, runs, slots and queues are named elsewhere by their place in the list
+// of their kind, from 1 on; 0 is none.
+//
+// The names of members are written here and in snapshot_member.go, and nowhere
+// else: no name of a Go field reaches the file.
+
+type savedTimer struct {
+	seq  uint64 // 0: it waits for no time
+	due  int64  // Unix ms
+	kind timerKind
+}
+
+type savedMessage struct {
+	Message
+	live      bool // not ended
+	wake      savedTimer
+	slotPlace int
+	itemPlace int
+	inFlight  bool   // not in the file: its place is in the list of what is ready
+	canceling bool   // its attempt is in flight, and cancelling was asked for
+	reportsOn string // DLQ entry whose failure callback it is
+}
+
+func (s *savedMessage) members(c *codec.Codec) {
+	messageMembers(&s.Message, c)
+	codec.Bool(c, "live", &s.live)
+	s.wake.members(c)
+	codec.Int(c, "slot", &s.slotPlace)
+	codec.Int(c, "item", &s.itemPlace)
+	codec.Int(c, "cut", &s.cut)
+	codec.Bool(c, "canceled", &s.canceled)
+	codec.Bool(c, "canceling", &s.canceling)
+	codec.Optional(c, "last", &s.last, outcomeMembers)
+	codec.Text(c, "reportsOn", &s.reportsOn)
+}
+
+// members are those of what waits for a time. Version 1 has the sequence alone,
+// and a list of all timers beside.
+func (t *savedTimer) members(c *codec.Codec) {
+	codec.Int(c, "timer", &t.seq)
+	codec.Int(c, "due", &t.due)
+	wakes := timerKinds[t.kind]
+	if t.kind != wakeOutcome {
+		wakes = ""
+	}
+	switch codec.Text(c, "wakes", &wakes); wakes {
+	case "":
+	case timerKinds[wakeOutcome]:
+		t.kind = wakeOutcome
+	default:
+		c.Failf("wakes %q: must be %s", wakes, timerKinds[wakeOutcome])
+	}
+}
+
+type savedItem struct{ item }
+
+func (s *savedItem) members(c *codec.Codec) {
+	codec.Text(c, "messageId", &s.messageID)
+	codec.Bytes(c, "body", &s.body)
+	codec.Text(c, "callType", &s.callType)
+	codec.Object(c, "step", &s.step, stepMembers)
+	codec.List(c, "errors", &s.errors, stepErrorMembers)
+	codec.Text(c, "ended", &s.ended)
+	codec.Text(c, "settled", &s.settled)
+}
+
+type savedSlot struct {
+	slot
+	queuePlace int
+}
+
+func (s *savedSlot) members(c *codec.Codec) {
+	codec.Int(c, "queue", &s.queuePlace)
+	codec.Int(c, "open", &s.open)
+}
+
+type savedQueue struct {
+	queue
+	held   []*Message // that wait in it
+	places []int      // the same
+	gone   bool       // deleted, but messages still have a turn in it
+}
+
+func (s *savedQueue) members(c *codec.Codec) {
+	queueMembers(&s.Queue, c)
+	codec.Int(c, "active", &s.active)
+	codec.Ints(c, "waiting", &s.places)
+	codec.Bool(c, "gone", &s.gone)
+}
+
+type savedFlow struct {
+	flowKey
+	wake   savedTimer
+	held   []*Message // that wait for it
+	places []int      // the same
+	times  []time.Time
+}
+
+func (s *savedFlow) members(c *codec.Codec) {
+	flowMembers(&s.FlowKey, c)
+	codec.Ints(c, "held", &s.places)
+	codec.Times(c, "starts", &s.times)
+	codec.Bool(c, "offered", &s.offered)
+	s.wake.members(c)
+	codec.Time(c, "pausedAt", &s.pausedAt)
+}
+
+type savedSchedule struct {
+	Schedule
+	wake savedTimer
+}
+
+func (s *savedSchedule) members(c *codec.Codec) {
+	scheduleMembers(&s.Schedule, c)
+	s.wake.members(c)
+}
+
+type savedTurn struct {
+	message int
+	flowKey string
+}
+
+func (t *savedTurn) members(c *codec.Codec) {
+	codec.Int(c, "message", &t.message)
+	codec.Text(c, "flowKey", &t.flowKey)
+}
+
+type savedMark struct{ mark }
+
+func (m *savedMark) members(c *codec.Codec) {
+	codec.Text(c, "key", &m.key)
+	codec.Text(c, "id", &m.id)
+	codec.Time(c, "until", &m.until)
+}
+
+type savedRun struct {
+	Run
+	itemPlaces []int
+	openPlaces []int
+	callPlaces []savedCall
+	early      []savedEarly
+	invocation *savedInvocation
+	gone       bool // forgotten, but still in the log
+}
+
+func (s *savedRun) members(c *codec.Codec) {
+	runMembers(&s.Run, c)
+	codec.Ints(c, "items", &s.itemPlaces)
+	codec.Ints(c, "open", &s.openPlaces)
+	codec.List(c, "calls", &s.callPlaces, (*savedCall).members)
+	codec.List(c, "kept", &s.early, (*savedEarly).members) // the number is "keptItems"
+	codec.Optional(c, "invoked", &s.invocation, (*savedInvocation).members)
+	codec.Bool(c, "bare", &s.bare)
+	codec.Bool(c, "proven", &s.proven)
+	codec.Bool(c, "gone", &s.gone)
+}
+
+type savedCall struct{ step, item int }
+
+func (s *savedCall) members(c *codec.Codec) {
+	codec.Int(c, "step", &s.step)
+	codec.Int(c, "item", &s.item)
+}
+
+// savedEarly are notifications that came before their wait.
+type savedEarly struct {
+	event string
+	data  [][]byte
+}
+
+func (s *savedEarly) members(c *codec.Codec) {
+	codec.Text(c, "event", &s.event)
+	codec.Blobs(c, "data", &s.data)
+}
+
+type savedInvocation struct {
+	invocation
+	runPlace, itemPlace int
+}
+
+func (s *savedInvocation) members(c *codec.Codec) {
+	codec.Int(c, "run", &s.runPlace)
+	codec.Int(c, "item", &s.itemPlace)
+	codec.Bytes(c, "raw", &s.raw)
+	codec.Header(c, "header", &s.headers)
+}
+
+type savedWaiter struct {
+	waiter
+	wake                savedTimer
+	runPlace, itemPlace int
+}
+
+func (s *savedWaiter) members(c *codec.Codec) {
+	waiterMembers(&s.Waiter, c)
+	codec.Text(c, "waiterId", &s.id)
+	s.wake.members(c)
+	codec.Bytes(c, "raw", &s.raw)
+	codec.Int(c, "item", &s.itemPlace)
+	codec.Int(c, "ofRun", &s.runPlace)
+}
+
+type savedEntry struct {
+	DLQEntry
+	runPlace, itemPlace int
+}
+
+func (s *savedEntry) members(c *codec.Codec) {
+	codec.Text(c, "id", &s.ID)
+	codec.Int(c, "seq", &s.Seq)
+	codec.Time(c, "at", &s.At)
+	codec.Object(c, "message", &s.Message, messageMembers)
+	codec.Object(c, "last", &s.Last, outcomeMembers)
+	codec.Optional(c, "callback", &s.Callback, callbackInfoMembers)
+	codec.Optional(c, "run", &s.Run, runRefMembers)
+	codec.Bytes(c, "payload", &s.Payload)
+	codec.Int(c, "item", &s.itemPlace)
+	codec.Int(c, "ofRun", &s.runPlace)
+}
+
+type savedEvent struct {
+	event
+	detail                            detail
+	messagePlace, runPlace, itemPlace int
+}
+
+func (s *savedEvent) members(c *codec.Codec) {
+	codec.Int(c, "at", &s.at)
+	codec.Int(c, "next", &s.next)
+	codec.Text(c, "state", &s.state)
+	codec.Int(c, "message", &s.messagePlace)
+	codec.Int(c, "run", &s.runPlace)
+	codec.Int(c, "item", &s.itemPlace)
+	codec.Optional(c, "outcome", &s.detail.out, outcomeMembers)
+	codec.Text(c, "error", &s.detail.err)
+	codec.Text(c, "rule", &s.detail.rule)
+	codec.Text(c, "dlqId", &s.detail.dlqID)
+	codec.Optional(c, "invoker", &s.detail.invoker, runRefMembers)
+}
+
+type savedMinute struct{ minute }
+
+func (s *savedMinute) members(c *codec.Codec) {
+	codec.Int(c, "at", &s.at)
+	countsMembers(&s.Counts, c)
+}
+
+// savedReport is a failure callback of version 1; since then, its message says
+// on what it reports.
+type savedReport struct{ callback, entry string }
+
+func (s *savedReport) members(c *codec.Codec) {
+	codec.Text(c, "callback", &s.callback)
+	codec.Text(c, "entry", &s.entry)
+}
+
+// savedBooking is a timer in the list of version 1.
+type savedBooking struct {
+	savedTimer
+	of, subject string
+}
+
+func (s *savedBooking) members(c *codec.Codec) {
+	codec.Int(c, "due", &s.due)
+	codec.Int(c, "seq", &s.seq)
+	codec.Text(c, "kind", &s.of)
+	codec.Text(c, "subject", &s.subject)
+}
+
+// timerKinds are the names of the kinds.
+var timerKinds = []string{wakeMessage: "message", wakeFlow: "flowKey", wakeSchedule: "schedule", wakeOutcome: "outcome", wakeWaiter: "waiter"}

@@ -1,0 +1,372 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/base64"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/understudy-mock/understudy/engine/codec"
+	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/engine/vector"
+)
+
+// WriteSnapshot writes the whole state as it is when the call begins, as one
+// JSON object (docs/state.md). Attempts and commands continue meanwhile. The
+// same state gives the same bytes.
+//
+// An attempt in flight is kept as ready: a restored account makes it again,
+// under the same number, and logs no second ACTIVE. One that was being
+// cancelled is cancelled by Restore.
+func (a *Account) WriteSnapshot(to io.Writer) error {
+	c := codec.NewWriter(to)
+	c.Document(a.SnapshotMembers)
+	return c.Close()
+}
+
+// SnapshotMembers writes the members of the object that WriteSnapshot writes.
+func (a *Account) SnapshotMembers(c *codec.Codec) { a.save(newSaver(a), c) }
+
+// save writes one snapshot after the other.
+func (a *Account) save(w *saver, c *codec.Codec) {
+	a.saves.Lock()
+	defer a.saves.Unlock()
+	w.briefly(w.begin)
+	defer a.briefly(w.end)
+	w.members(c)
+}
+
+// briefly holds the lock for a part of a snapshot, which is no command.
+func (a *Account) briefly(part func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	part()
+}
+
+// briefly lets commands have the lock afterwards.
+func (w *saver) briefly(part func()) {
+	w.account.briefly(part)
+	w.between()
+}
+
+func newSaver(a *Account) *saver {
+	w := &saver{account: a, from: &a.state, most: batch, between: func() {}, details: map[*event]*detail{}, callbacks: map[*DLQEntry]*CallbackInfo{}, flows: map[*flowKey]savedFlow{}}
+	w.messages = table[Message, savedMessage]{at: func(m *Message) *savedAt { return &m.saved }, copy: w.copyMessage}
+	w.items = table[item, savedItem]{at: func(it *item) *savedAt { return &it.saved }, copy: func(it *item) savedItem { return savedItem{*it} }}
+	w.runs = table[Run, savedRun]{at: func(run *Run) *savedAt { return &run.saved }, copy: w.copyRun}
+	w.slots = table[slot, savedSlot]{at: func(s *slot) *savedAt { return &s.saved }, copy: func(s *slot) savedSlot { return savedSlot{slot: *s} }}
+	w.queues = table[queue, savedQueue]{at: func(q *queue) *savedAt { return &q.saved }, copy: w.copyQueue}
+	return w
+}
+
+// begin notes the state of this instant.
+func (w *saver) begin() {
+	a := w.account
+	a.saveEpoch++
+	w.epoch, a.saving = a.saveEpoch, w
+	a.stamp()
+	source, _ := a.ids.source.MarshalBinary() // never fails
+	w.head = header{version: SnapshotVersion, account: a.cfg.ID, clock: a.mode, now: a.now, currentKey: a.current, nextKey: a.next,
+		source: base64.StdEncoding.EncodeToString(source), secret: strconv.FormatUint(a.ids.secret, 10),
+		sequence: a.seq, timers: a.timers.issued, events: a.log.issued}
+	w.events, w.live = a.log.events, a.messages // the log is only added to
+	w.entries, w.runList = slices.Clone(a.dlq.items), slices.Clone(a.runList.items)
+	w.turns = make([]turn, 0, a.waitingTurns())
+	a.shares.all(func(t turn) { w.turns = append(w.turns, t) })
+	a.ready.all(func(t turn) { w.turns = append(w.turns, t) })
+	w.marks, w.minutes = slices.Clone(a.dedup.order.items[a.dedup.order.head:]), slices.Clone(a.usage.minutes)
+	for _, name := range slices.Sorted(maps.Keys(a.queues)) {
+		w.queues.place(w.epoch, a.queues[name])
+	}
+	w.flowKeys, w.groups = slices.Collect(maps.Values(a.flows)), slices.Collect(maps.Values(a.groups))
+	for _, s := range a.schedules {
+		w.schedules = append(w.schedules, savedSchedule{*s, w.timer(s)})
+	}
+	for _, one := range a.waiters {
+		w.waiters = append(w.waiters, savedWaiter{waiter: *one, wake: w.timer(one)})
+	}
+	for _, x := range a.search {
+		w.search = append(w.search, *x)
+	}
+	for _, x := range a.vectors {
+		w.vectors = append(w.vectors, x.Save(a.now))
+	}
+}
+
+// detach keeps the state that another one is about to replace.
+func (w *saver) detach() {
+	old := *w.from
+	w.from = &old
+}
+
+func (w *saver) end() { w.account.saving = nil }
+
+// timer is what an owner waits for.
+func (w *saver) timer(owner sleeper) savedTimer {
+	t := owner.timed()
+	if t.place == 0 {
+		return savedTimer{}
+	}
+	b := w.from.timers.heap[t.place-1]
+	return savedTimer{b.seq, b.due, t.kind}
+}
+
+func (w *saver) copyMessage(m *Message) savedMessage {
+	s := savedMessage{Message: *m, wake: w.timer(m), live: w.from.messages[m.ID] == m}
+	if s.live {
+		s.inFlight, s.canceling = m.State == Active && m.cancel != nil, m.State == CancelRequested
+		s.reportsOn = w.from.reports[m.ID]
+	} else {
+		s.last = nil // it is in the log
+	}
+	return s
+}
+
+func (w *saver) copyQueue(q *queue) savedQueue {
+	return savedQueue{queue: *q, held: slices.Clone(q.waiting.items[q.waiting.head:]), gone: w.from.queues[q.Name] != q}
+}
+
+func (w *saver) copyFlow(k *flowKey) savedFlow {
+	return savedFlow{flowKey: *k, wake: w.timer(k), held: slices.Clone(k.waiting.items[k.waiting.head:]), times: slices.Clone(k.starts.items[k.starts.head:])}
+}
+
+func (w *saver) copyRun(run *Run) savedRun {
+	s := savedRun{Run: *run, gone: w.from.runs[run.ID] != run}
+	s.open, s.calls = slices.Clone(run.open), maps.Clone(run.calls)
+	for _, event := range slices.Sorted(maps.Keys(run.kept)) {
+		if data := run.kept[event]; len(data) > 0 {
+			s.early = append(s.early, savedEarly{event, slices.Clone(data)})
+		}
+	}
+	return s
+}
+
+// members writes the sections in an order in which each object has its place
+// before the section of its kind begins.
+func (w *saver) members(c *codec.Codec) {
+	w.head.members(c)
+	codec.Section(c, "events", copies(w, w.events, w.event), (*savedEvent).members, nil)
+	slices.SortFunc(w.waiters, func(x, y savedWaiter) int { return cmp.Compare(x.wake.seq, y.wake.seq) })
+	codec.Section(c, "waiters", copies(w, w.waiters, w.waiter), (*savedWaiter).members, nil)
+	entries := slices.DeleteFunc(w.entries, func(e *DLQEntry) bool { return e == nil })
+	codec.Section(c, "dlq", copies(w, entries, w.entry), (*savedEntry).members, nil)
+	runs := slices.DeleteFunc(w.runList, func(run *Run) bool { return run == nil })
+	enumerate(w, &w.runs, runs)
+	codec.Section(c, "runs", records(w, &w.runs, w.run), (*savedRun).members, nil)
+	enumerate(w, &w.messages, w.unlogged())
+	codec.Section(c, "messages", records(w, &w.messages, w.message), (*savedMessage).members, nil)
+	codec.Section(c, "ready", copies(w, w.ready(), func(t savedTurn) savedTurn { return t }), (*savedTurn).members, nil)
+	slices.SortFunc(w.flowKeys, func(x, y *flowKey) int { return strings.Compare(x.Key, y.Key) })
+	codec.Section(c, "flowKeys", copies(w, w.flowKeys, w.flow), (*savedFlow).members, nil)
+	codec.Section(c, "slots", records(w, &w.slots, w.slot), (*savedSlot).members, nil)
+	codec.Section(c, "queues", records(w, &w.queues, w.queue), (*savedQueue).members, nil)
+	codec.Section(c, "items", records(w, &w.items, func(*item, *savedItem) {}), (*savedItem).members, nil)
+	w.small(c)
+}
+
+// small writes what begin has copied.
+func (w *saver) small(c *codec.Codec) {
+	slices.SortFunc(w.groups, func(x, y *Group) int { return strings.Compare(x.Name, y.Name) })
+	codec.Section(c, "groups", slices.Values(w.groups), groupMembers, nil) // a group is a value: a change replaces it
+	slices.SortFunc(w.schedules, func(x, y savedSchedule) int { return strings.Compare(x.ID, y.ID) })
+	codec.Section(c, "schedules", each(w.schedules), (*savedSchedule).members, nil)
+	codec.Section(c, "dedup", copies(w, w.marks, func(m mark) savedMark { return savedMark{m} }), (*savedMark).members, nil)
+	codec.Section(c, "usage", copies(w, w.minutes, func(m minute) savedMinute { return savedMinute{m} }), (*savedMinute).members, nil)
+	slices.SortFunc(w.search, func(x, y search.Index) int { return strings.Compare(x.ID, y.ID) })
+	codec.Section(c, "search", each(w.search), (*search.Index).Members, nil)
+	slices.SortFunc(w.vectors, func(x, y vector.Saved) int { return strings.Compare(x.Name, y.Name) })
+	codec.Stream(c, "vectors", len(w.vectors), func(i int, c *codec.Codec) { w.vectors[i].Members(c) })
+}
+
+// each visits the elements of a list where they are.
+func each[T any](list []T) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for i := range list {
+			if !yield(&list[i]) {
+				return
+			}
+		}
+	}
+}
+
+// inParts visits the records that next makes: it has the lock, and gives at
+// most as many as it is asked for, none at the end.
+func inParts[S any](w *saver, next func(most int, part []S) []S) iter.Seq[*S] {
+	return func(yield func(*S) bool) {
+		var part []S
+		for {
+			w.briefly(func() { part = next(w.most, part[:0]) })
+			if len(part) == 0 {
+				return
+			}
+			for i := range part {
+				if !yield(&part[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// copies makes records of what begin has listed.
+func copies[T, S any](w *saver, list []T, record func(T) S) iter.Seq[*S] {
+	return inParts(w, func(most int, part []S) []S {
+		n := min(most, len(list))
+		for _, v := range list[:n] {
+			part = append(part, record(v))
+		}
+		list = list[n:]
+		return part
+	})
+}
+
+// records makes those of a table; refer puts in the places of others.
+func records[T, S any](w *saver, t *table[T, S], refer func(*T, *S)) iter.Seq[*S] {
+	return inParts(w, func(most int, part []S) []S {
+		for len(part) < most && t.copied < len(t.list) {
+			v := t.list[t.copied]
+			t.copied++
+			part = append(part, t.record(v))
+			refer(v, &part[len(part)-1])
+		}
+		return part
+	})
+}
+
+// enumerate gives places to the objects of a list.
+func enumerate[T, S any](w *saver, t *table[T, S], list []*T) {
+	for part := range slices.Chunk(list, 16*w.most) {
+		w.briefly(func() {
+			for _, v := range part {
+				t.place(w.epoch, v)
+			}
+		})
+	}
+}
+
+// unlogged are the messages that had not ended and are not in the log, in order
+// of creation.
+func (w *saver) unlogged() []*Message {
+	var found []*Message
+	known := func(m *Message) bool { return m.saved.epoch == w.epoch }
+	w.briefly(func() {
+		n := 0
+		for _, m := range w.live {
+			if n++; n%(16*w.most) == 0 { // what comes and goes meanwhile does no harm
+				w.account.mu.Unlock()
+				w.between()
+				w.account.mu.Lock()
+			}
+			if !known(m) {
+				found = append(found, m)
+			}
+		}
+		for m, s := range w.messages.earlier { // those that have ended since
+			if s.live && !known(m) {
+				found = append(found, m)
+			}
+		}
+	})
+	slices.SortFunc(found, func(x, y *Message) int {
+		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), strings.Compare(x.ID, y.ID))
+	})
+	return slices.Compact(found)
+}
+
+func (w *saver) event(e *event) savedEvent {
+	s := savedEvent{event: *e, messagePlace: w.messages.place(w.epoch, e.msg), runPlace: w.runs.place(w.epoch, e.run)}
+	d, changed := w.details[e]
+	if !changed {
+		d = e.detail
+	}
+	if d != nil {
+		s.detail, s.itemPlace = *d, w.items.place(w.epoch, d.step)
+	}
+	return s
+}
+
+func (w *saver) waiter(s savedWaiter) savedWaiter {
+	s.itemPlace, s.runPlace = w.items.place(w.epoch, s.item), w.runs.place(w.epoch, s.run)
+	return s
+}
+
+func (w *saver) entry(e *DLQEntry) savedEntry {
+	s := savedEntry{DLQEntry: *e, itemPlace: w.items.place(w.epoch, e.Message.step), runPlace: w.runs.place(w.epoch, e.run)}
+	if callback, changed := w.callbacks[e]; changed {
+		s.Callback = callback
+	}
+	return s
+}
+
+func (w *saver) run(_ *Run, s *savedRun) {
+	for _, it := range s.Run.items {
+		s.itemPlaces = append(s.itemPlaces, w.items.place(w.epoch, it))
+	}
+	for _, it := range s.Run.open {
+		s.openPlaces = append(s.openPlaces, w.items.place(w.epoch, it))
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.Run.calls)) {
+		s.callPlaces = append(s.callPlaces, savedCall{id, w.items.place(w.epoch, s.Run.calls[id])})
+	}
+	if inv := s.Run.invoked; inv != nil {
+		s.invocation = &savedInvocation{*inv, w.runs.place(w.epoch, inv.run), w.items.place(w.epoch, inv.item)}
+	}
+}
+
+// message notes which attempts are in flight: they are made again before all
+// that is ready.
+func (w *saver) message(m *Message, s *savedMessage) {
+	m.saved.live = s.live
+	s.itemPlace = w.items.place(w.epoch, s.step)
+	if s.live {
+		s.slotPlace = w.slots.place(w.epoch, s.Message.queue)
+	}
+	if s.inFlight {
+		w.inFlight = append(w.inFlight, savedTurn{message: int(m.saved.place)})
+	}
+}
+
+// ready are the turns, without those of messages that were cancelled meanwhile.
+func (w *saver) ready() []savedTurn {
+	list := w.inFlight
+	w.briefly(func() {
+		for _, t := range w.turns {
+			switch {
+			case t.key != nil:
+				list = append(list, savedTurn{flowKey: t.key.Key})
+			case t.message.saved.live:
+				list = append(list, savedTurn{message: int(t.message.saved.place)})
+			}
+		}
+	})
+	return list
+}
+
+func (w *saver) flow(k *flowKey) savedFlow {
+	s, changed := w.flows[k]
+	if !changed {
+		s = w.copyFlow(k)
+	}
+	s.places = waitingPlaces(s.held)
+	return s
+}
+
+func (w *saver) slot(_ *slot, s *savedSlot) {
+	s.queuePlace = w.queues.place(w.epoch, s.slot.queue)
+}
+
+func (w *saver) queue(_ *queue, s *savedQueue) { s.places = waitingPlaces(s.held) }
+
+// waitingPlaces leave out what was cancelled while it waited.
+func waitingPlaces(list []*Message) (places []int) {
+	for _, m := range list {
+		if m.saved.live {
+			places = append(places, int(m.saved.place))
+		}
+	}
+	return places
+}

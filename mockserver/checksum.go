@@ -1,0 +1,93 @@
+package mockserver
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"io"
+)
+
+// A snapshot ends with the checksum of itself without the checksum, layout left
+// out. Both sides work on a stream.
+
+const (
+	checksumBegin = `,"checksum":"sha256:`
+	checksumEnd   = `"}`
+	checksumSize  = len(checksumBegin) + 2*sha256.Size + len(checksumEnd)
+)
+
+// checksumMember is the end of a document that has a checksum, in place of the
+// brace at its end. The sum is that of the document without.
+func checksumMember(sum []byte) []byte {
+	return []byte(checksumBegin + hex.EncodeToString(sum) + checksumEnd)
+}
+
+// checksummed writes a document and puts the checksum at its end.
+type checksummed struct {
+	to   io.Writer
+	sum  hash.Hash
+	last []byte // the byte that is held back
+}
+
+func newChecksummed(to io.Writer) *checksummed { return &checksummed{to: to, sum: sha256.New()} }
+
+// Write holds the last byte back: at the end, it is the brace.
+func (w *checksummed) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	_, _ = w.sum.Write(p) // never fails
+	if _, err := w.to.Write(w.last); err != nil {
+		return 0, err
+	}
+	n, err := w.to.Write(p[:len(p)-1])
+	w.last = append(w.last[:0], p[len(p)-1])
+	return n + 1, err
+}
+
+// end writes the checksum.
+func (w *checksummed) end() error {
+	_, err := w.to.Write(checksumMember(w.sum.Sum(nil)))
+	return err
+}
+
+// verified reads a document and sums it up, layout left out.
+type verified struct {
+	from            io.Reader
+	sum             hash.Hash
+	text            bool // within a text
+	escaped         bool // behind a backslash there
+	compact, behind []byte
+}
+
+func newVerified(from io.Reader) *verified { return &verified{from: from, sum: sha256.New()} }
+
+// Read passes on what it sums up.
+func (r *verified) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	r.compact = append(r.compact[:0], r.behind...)
+	for _, b := range p[:n] {
+		switch {
+		case r.escaped:
+			r.escaped = false
+		case r.text && b == '\\':
+			r.escaped = true
+		case b == '"':
+			r.text = !r.text
+		case !r.text && (b == ' ' || b == '\n' || b == '\t' || b == '\r'):
+			continue
+		}
+		r.compact = append(r.compact, b)
+	}
+	done := max(0, len(r.compact)-checksumSize)
+	_, _ = r.sum.Write(r.compact[:done]) // never fails
+	r.behind = append(r.behind[:0], r.compact[done:]...)
+	return n, err
+}
+
+// intact reports whether the document ends with its checksum.
+func (r *verified) intact() bool {
+	_, _ = r.sum.Write([]byte{'}'})
+	return bytes.Equal(r.behind, checksumMember(r.sum.Sum(nil)))
+}
