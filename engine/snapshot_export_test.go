@@ -8,7 +8,7 @@ import (
 
 // WriteSnapshotInParts writes a snapshot with few records at a time under the
 // lock, and calls between whenever the lock is free.
-func (a *Account) WriteSnapshotInParts(to io.Writer, most int, between func()) error {
+func WriteSnapshotInParts(a *Account, to io.Writer, most int, between func()) error {
 	w := newSaver(a)
 	w.most, w.between = most, between
 	c := codec.NewWriter(to)

@@ -29,7 +29,7 @@ func TestASnapshotIsTheStateOfOneInstant(t *testing.T) {
 		want := w.document()
 		var got bytes.Buffer
 		calls := 0
-		w.must(w.WriteSnapshotInParts(&got, 1, func() {
+		w.must(engine.WriteSnapshotInParts(w.Account, &got, 1, func() {
 			if calls++; calls%every == 0 && len(during) > 0 {
 				c := during[0]
 				during = during[1:]
@@ -47,7 +47,7 @@ func TestASnapshotIsTheStateOfOneInstant(t *testing.T) {
 		if !bytes.Equal(want, got.Bytes()) {
 			t.Fatalf("at the beginning:\n%s\nwritten:\n%s", want, got.Bytes())
 		}
-		w.must(w.WriteSnapshotInParts(&got, 1000, func() {}))
+		w.must(engine.WriteSnapshotInParts(w.Account, &got, 1000, func() {}))
 	})
 }
 
