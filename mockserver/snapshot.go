@@ -273,7 +273,7 @@ func (s *Server) controlRestore(c *call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	if id := c.query.Get("account"); id != "" && id != "*" {
-		if in.accounts = only(in.accounts, id); in.accounts == nil {
+		if in.accounts = onlyAccount(in.accounts, id); in.accounts == nil {
 			return response.Response{}, response.Invalid(fmt.Sprintf("snapshot has no account %q, and more than one; accepted is one account, or this one among others", id))
 		}
 		in.accounts[0].id, in.accounts[0].token, in.accounts[0].password = id, c.tenant.Token, c.tenant.password
@@ -293,8 +293,8 @@ func (s *Server) controlRestore(c *call) (response.Response, error) {
 	return response.Response{Body: map[string]any{"savedAt": in.savedAt, "accounts": list}}, nil
 }
 
-// only is the account with that id, or the only one.
-func only(accounts []*savedAccount, id string) []*savedAccount {
+// onlyAccount is the account with that id, or the only one.
+func onlyAccount(accounts []*savedAccount, id string) []*savedAccount {
 	for i := range accounts {
 		if accounts[i].id == id || len(accounts) == 1 {
 			return accounts[i : i+1]
