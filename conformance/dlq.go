@@ -14,6 +14,9 @@ import (
 var dlqSteps = []step{
 	{"Given", `a dead-lettered run`, (*scenario).deadRun},
 	{"Given", `a dead-lettered run with a failure callback`, (*scenario).deadRunWithCallback},
+	{"Given", `a dead-lettered run that is configured in every way`, (*scenario).deadConfigured},
+	{"Given", `a dead-lettered run of another workflow`, (*scenario).deadOfAnother},
+	{"Given", `a dead-lettered run with a failure callback that fails`, (*scenario).deadWithFailingCallback},
 	{"Given", `(\d+) dead-lettered runs`, (*scenario).deadRuns},
 	{"Given", `two dead-lettered runs that differ in everything`, (*scenario).twoDeadRuns},
 	{"When", `the dead letter queue is read`, (*scenario).readQueue},
@@ -23,16 +26,25 @@ var dlqSteps = []step{
 	{"When", `the dead letter queue is read (\d+) at a time while another run fails`, (*scenario).readEntriesRacing},
 	{"When", `the failure callback has been answered`, (*scenario).callbackAnswered},
 	{"When", `the dead letter queue is filtered by (run id|workflow url|response status|publisher|callback state|label|the run id of one and the label of the other)`, (*scenario).filterQueue},
-	{"When", `the dead letter queue is filtered by the (start|end) date of one of its entries`, (*scenario).filterQueueByDate},
+	{"When", `the dead letter queue is filtered by the (start|end) dates around its entries`, (*scenario).filterQueueByDate},
+	{"When", `the dead letter queue is filtered by a (run id|workflow url|response status|publisher|callback state|label) that nobody has`, (*scenario).filterQueueByNobody},
+	{"When", `the dead letter queue is read again a little later`, (*scenario).readQueueAgain},
 	{"Then", `the run is dead-lettered after (\d+) tries of its step`, (*scenario).deadAfter},
 	{"Then", `the run is not in the dead letter queue`, (*scenario).notDead},
 	{"Then", `the run has exactly (\d+) entr(?:y|ies) in the dead letter queue`, (*scenario).entriesOfRun},
 	{"Then", `the entry has the field "(\w+)" as ([\w ]+)`, (*scenario).entryHas},
+	{"Then", `the entry has all fields of the table but failureCallback`, (*scenario).entryHasAll},
+	{"Then", `callerIP is an IP address`, (*scenario).callerIsAddress},
+	{"Then", `the entry has the same id and the same times`, (*scenario).entryIsSame},
+	{"Then", `no entry of another workflow is listed`, (*scenario).onlyOwnEntries},
+	{"Then", `the entry carries the configuration headers of the run`, (*scenario).entryConfiguration},
+	{"Then", `the entry does not say that the failure callback succeeded`, (*scenario).callbackNotSucceeded},
+	{"Then", `the date is inclusive`, (*scenario).dateIsInclusive},
 	{"Then", `the entry has no field "(\w+)"`, (*scenario).entryLacks},
 	{"Then", `the time "(\w+)" of the entry lies between the trigger and now`, (*scenario).entryTime},
 	{"Then", `the entry reflects the (address|method|retries|forwarded headers|id|failure callback) of the run`, (*scenario).entryReflects},
 	{"Then", `the (status|headers|body) of the entry is that of the last attempt`, (*scenario).entryOfLast},
-	{"Then", `the entry carries the (payload|label) of the run`, (*scenario).entryCarries},
+	{"Then", `the entry carries the (payload|label|flow-control key|binary payload) of the run`, (*scenario).entryCarries},
 	{"Then", `the entry carries the response body in base64`, (*scenario).entryBase64},
 	{"Then", `the entry holds the outcome of the failure callback`, (*scenario).callbackStored},
 	{"Then", `the outcome of the failure callback has the field "(\w+)" as ([\w ]+)`, (*scenario).outcomeHas},
@@ -159,9 +171,9 @@ func (s *scenario) twoDeadRuns() error {
 	s.runs.entries[0] = s.runs.entry
 	s.runs.header.Del(s.bound("headers", "failure_callback"))
 	if name := s.bound("headers", "label"); name != "" {
-		s.configure(name, s.name("other"))
+		s.configure(name, s.name("label")+"2")
 	}
-	s.named["the workflow"] = nil
+	s.longer("the workflow")
 	if s.clock.virtual() {
 		if err := s.clock.pass(s.ctx, 5*1e9); err != nil {
 			return err
@@ -265,7 +277,7 @@ func (s *scenario) notDead() error {
 func (s *scenario) entryHas(field, kind string) error { return s.has(s.runs.entry, "/"+field, kind) }
 
 func (s *scenario) entryLacks(field string) error {
-	if v, has := at(s.runs.entry, "/"+field); has && v != "" {
+	if v, has := at(s.runs.entry, "/"+field); has { // an empty text is not absent
 		return s.failure("the entry has "+field, "nothing", shown(v))
 	}
 	return nil
@@ -313,8 +325,8 @@ func (s *scenario) entryOfLast(what string) error {
 	}
 	switch what {
 	case "status":
-		if got, _ := integer(entry, "/responseStatus"); got != http.StatusServiceUnavailable {
-			return s.failure("the status of the entry", "503, that of the last attempt", strconv.FormatInt(got, 10))
+		if got, _ := integer(entry, "/responseStatus"); got != int64(s.runs.last) {
+			return s.failure("the status of the entry", fmt.Sprintf("%d, that of the last attempt", s.runs.last), strconv.FormatInt(got, 10))
 		}
 	case "body":
 		if got, _ := text(entry, "/responseBody"); got != "attempt 2" {
@@ -335,8 +347,13 @@ func (s *scenario) entryOfLast(what string) error {
 
 func (s *scenario) entryCarries(what string) error {
 	name, want := "body", s.runs.payload
-	if what == "label" {
+	switch what {
+	case "label":
 		name, want = "label", s.name("label")
+	case "flow-control key":
+		name, want = "flow_key", s.name("key")
+	case "binary payload":
+		name, want = "body_base64", base64.StdEncoding.EncodeToString([]byte(s.runs.payload))
 	}
 	field, err := s.binding("fields.dlq", name)
 	if err != nil {

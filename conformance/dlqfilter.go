@@ -1,7 +1,11 @@
 package conformance
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
+
+	"github.com/understudy-mock/understudy/conformance/report"
 )
 
 func (s *scenario) filterQueue(filter string) error {
@@ -44,43 +48,126 @@ func (s *scenario) filterQueue(filter string) error {
 	return s.readFiltered("listWorkflowDLQ", "dlq", filters, fits)
 }
 
+// filterQueueByNobody asks for what no entry of the account has.
+func (s *scenario) filterQueueByNobody(filter string) error {
+	nobody := map[string]struct{ binding, value string }{
+		"run id": {"run_id", s.runs.id + "nobody"}, "workflow url": {"url", s.runs.peer.endpoint.URL + "/nobody"}, "response status": {"response_status", "418"},
+		"publisher": {"caller_ip", "203.0.113.77"}, "callback state": {"callback_state", "CALLBACK_OF_NOBODY"}, "label": {"label", s.name("nobody")},
+	}[filter]
+	param, err := s.binding("dlq", nobody.binding)
+	if err != nil {
+		return err
+	}
+	s.asked, err = s.do(ask{op: "listWorkflowDLQ", query: map[string][]string{param: {nobody.value}}})
+	s.runs.listed = listing{op: "listWorkflowDLQ"}
+	if err == nil {
+		s.looked(s.asked.exchange)
+	}
+	return err
+}
+
+// times are what a date filter may mean: which time of an entry it is, is not
+// shown.
+func (s *scenario) times(entry any) ([]int64, error) {
+	var all []int64
+	for _, field := range []string{"createdAt", "workflowCreatedAt", "notBefore"} {
+		if t, ok := integer(entry, "/"+field); ok {
+			all = append(all, t)
+		}
+	}
+	run, _ := text(entry, "/workflowRunId")
+	events, err := s.events(run)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range events {
+		if t, ok := integer(e, "/time"); ok && state(e) == "RUN_FAILED" {
+			all = append(all, t)
+		}
+	}
+	slices.Sort(all)
+	if len(all) == 0 {
+		return nil, skip(report.PrerequisiteFailed, "the entry has no times")
+	}
+	return slices.Compact(all), nil
+}
+
+// listedBy reports whether the queue holds an entry when it is filtered by a date.
+func (s *scenario) listedBy(entry any, param string, t int64) (bool, error) {
+	filters := map[string]string{param: strconv.FormatInt(t, 10)}
+	if s.bound("dlq", "run_id") != "" {
+		filters["run_id"], _ = text(entry, "/workflowRunId")
+	}
+	l, err := s.read("listWorkflowDLQ", "dlq", 0, filters)
+	if err != nil && !endless(err) {
+		return false, err
+	}
+	return slices.ContainsFunc(l.items, func(e any) bool { return entryID(e) == entryID(entry) }), nil
+}
+
 func (s *scenario) filterQueueByDate(end string) error {
-	var known []any
-	for _, id := range s.runs.ids {
-		entries, err := s.ofRun(id)
+	s.runs.dated = map[string]string{"start": "from", "end": "to"}[end]
+	_, err := s.binding("dlq", s.runs.dated)
+	return err
+}
+
+// dateIsInclusive asks with dates at, just before and just after each time that
+// the filter may mean. An hour away the answer is the same for all of them.
+func (s *scenario) dateIsInclusive() error {
+	param, outward := s.runs.dated, int64(1) // a later end lets more in
+	if param == "from" {
+		outward = -1
+	}
+	const hour = 3_600_000
+	for _, entry := range s.runs.entries {
+		times, err := s.times(entry)
 		if err != nil {
 			return err
 		}
-		known = append(known, entries...)
-	}
-	// Which time of an entry a date filters is not shown: that of its message, or
-	// that of its failure. With a moved clock they are one instant; otherwise only
-	// what holds for both is demanded.
-	sample := known[0]
-	if end == "start" {
-		sample = known[len(known)-1]
-	}
-	t, _ := integer(sample, "/createdAt")
-	const slack = 10_000 // ms
-	near := func(e any) int64 { x, _ := integer(e, "/createdAt"); return x }
-	name, fits := "from", func(e any) bool { return near(e) >= t }
-	allowed := func(e any) bool { return near(e) >= t-slack }
-	if end == "end" {
-		name, allowed = "to", func(e any) bool { return near(e) <= t }
-		fits = allowed
-		if !s.clock.virtual() {
-			t += slack / 2
-			fits = func(e any) bool { return near(e) <= t-slack/2 }
+		inner, outer := times[0], times[len(times)-1]
+		if param == "from" {
+			inner, outer = outer, inner
+		}
+		type probe struct {
+			t    int64
+			want bool
+		}
+		probes := []probe{{outer + hour*outward, true}, {inner - hour*outward, false}}
+		if param == "to" { // nothing of an entry is before its first time
+			probes = append(probes, probe{inner - 1, false})
+		}
+		for _, p := range probes {
+			listed, err := s.listedBy(entry, param, p.t)
+			if err != nil {
+				return err
+			}
+			if listed != p.want {
+				return s.failure(fmt.Sprintf("the entry and the date %s=%d", param, p.t), fmt.Sprintf("listed: %v; its times are %d", p.want, times), fmt.Sprintf("listed: %v", listed))
+			}
+		}
+		if err := s.boundary(entry, param, outward, times); err != nil {
+			return err
 		}
 	}
-	if s.clock.virtual() {
-		allowed = fits
+	return nil
+}
+
+// boundary looks for the time that lets an entry in, and not just before it.
+func (s *scenario) boundary(entry any, param string, outward int64, times []int64) error {
+	for _, t := range times {
+		listed, err := s.listedBy(entry, param, t)
+		if err != nil {
+			return err
+		}
+		if listed || slices.Contains(times, t+outward) {
+			continue
+		}
+		if listed, err = s.listedBy(entry, param, t+outward); err != nil {
+			return err
+		}
+		if listed {
+			return s.failure("the "+param+" date of an entry is not inclusive", fmt.Sprintf("listed with %s=%d", param, t), fmt.Sprintf("listed with %d only", t+outward))
+		}
 	}
-	filters := map[string]string{name: strconv.FormatInt(t, 10)}
-	if end == "end" && s.bound("dlq", "from") != "" {
-		filters["from"] = strconv.FormatInt(s.runs.triggered.Add(-s.skew()).UnixMilli(), 10)
-	}
-	err := s.readFiltered("listWorkflowDLQ", "dlq", filters, fits)
-	s.runs.listed.allowed = allowed
-	return err
+	return nil
 }

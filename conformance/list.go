@@ -18,7 +18,6 @@ type listing struct {
 	cursors []string // that of each page; "-" for none
 	answers []*answer
 	fits    func(any) bool // what a filter asked for
-	allowed func(any) bool // what it may give as well; nil: nothing
 }
 
 // array is the field of a list operation's answer.

@@ -21,6 +21,7 @@ type restart struct {
 	calls  int // of the workflow, before the restart
 	done   map[string]int
 	chosen string
+	many   []*answer // of restarts at once
 }
 
 var restartSteps = []step{
@@ -33,9 +34,16 @@ var restartSteps = []step{
 	{"When", `its entry is restarted with a chosen run id`, (*scenario).restartChosen},
 	{"When", `its entry is restarted with the flow-control value "([^"]+)"`, (*scenario).restartFlow},
 	{"When", `its entry is restarted with (\d+) retries`, (*scenario).restartRetries},
+	{"When", `all their entries are restarted at once`, (*scenario).restartAllAtOnce},
+	{"When", `its entry is restarted twice at once`, (*scenario).restartTwiceAtOnce},
+	{"When", `their entries are restarted one after the other`, (*scenario).restartOneByOne},
 	{"When", `the entry of the second is restarted`, (*scenario).restartSecond},
 	{"When", `an entry that does not exist is restarted`, (*scenario).restartUnknown},
 	{"Then", `the answer names the new run and the time of its creation`, (*scenario).namesNewRun},
+	{"Then", `the answers name different runs`, (*scenario).differentRuns},
+	{"Then", `each new run is called with the payload of its entry`, (*scenario).calledWithTheirPayloads},
+	{"Then", `the entry of the new run has the (address|retries|failure callback|method|payload|label|flow-control key) of the original`, (*scenario).sameConfiguration},
+	{"Then", `the new run is called by the original method`, (*scenario).originalMethod},
 	{"Then", `the answer names the chosen run id`, (*scenario).namesChosen},
 	{"Then", `the new run has another id than the failed one`, (*scenario).anotherID},
 	{"Then", `the new run executes the step "([^"]+)" again`, (*scenario).executesAgain},
@@ -310,12 +318,18 @@ func (s *scenario) goesOutWith(value string) error {
 		header, _ := at(entry, "/header")
 		m, _ := header.(map[string]any)
 		for name, values := range m {
-			if list, _ := values.([]any); strings.EqualFold(name, "Svc-Flow-Control-Value") {
+			if list, _ := values.([]any); s.isHeader(name, "Svc-Flow-Control-Value") {
 				for _, v := range list {
 					seen = append(seen, dense(fmt.Sprint(v)))
 				}
 			}
 		}
+	}
+	if first := s.runs.peer.endpoint.Look()[0]; len(seen) == 0 && first.Header.Get("Svc-Flow-Control-Value") != "" {
+		return s.failure("the flow-control value of the new run, which the calls of the original show", value, "none")
+	}
+	if header, _ := at(s.runs.entry, "/header"); len(seen) == 0 && s.namesHeader(header, "Svc-Flow-Control-Value") {
+		return s.failure("the flow-control value of the new run, which the entry of the original shows", value, "none")
 	}
 	if len(seen) == 0 {
 		return skip(report.TriggerNotObserved, "neither a delivery nor the entry shows the flow-control value of a run")

@@ -19,13 +19,16 @@ type running struct {
 	child     *peer // that an Invoke starts
 	header    http.Header
 	payload   string
+	last      int    // status of the last attempt, where they differ
 	id        string // of the run that the scenario is about
 	ids       []string
+	number    int       // of runs that were triggered
 	triggered time.Time // target's time, before the trigger
 	callback  *receiver.Endpoint
 	entry     any   // of the run in the dead letter queue
 	entries   []any // of all runs of the scenario
 	listed    listing
+	dated     string // the date filter that is asked with
 	restarted restart
 }
 
@@ -35,6 +38,8 @@ var runSteps = []step{
 	{"Given", `a workflow with a step of the type "(\w+)" before the step "([^"]+)"`, (*scenario).workflowBefore},
 	{"Given", `a workflow whose only step always fails with status (\d+)`, (*scenario).workflowFails},
 	{"Given", `a workflow whose only step fails once with status (\d+)`, (*scenario).workflowFailsOnce},
+	{"Given", `the run is called by PUT`, (*scenario).calledByPut},
+	{"Given", `the payload of the run is no UTF-8`, (*scenario).binaryPayload},
 	{"Given", `a workflow whose only step fails with status (\d+) and then with status (\d+)`, (*scenario).workflowFailsTwice},
 	{"Given", `a workflow whose only step always fails with a binary body`, (*scenario).workflowFailsBinary},
 	{"Given", `a workflow whose steps "([^"]+)" and "([^"]+)" run side by side`, (*scenario).workflowParallel},
@@ -144,6 +149,7 @@ func (s *scenario) workflowFailsTwice(first, second int) error {
 		return err
 	}
 	p, calls := s.runs.peer, 0
+	s.runs.last = second
 	p.endpoint.Respond = func(got *receiver.Received) receiver.Reply {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -164,6 +170,21 @@ func (s *scenario) workflowFailsBinary() error {
 
 func (s *scenario) workflowParallel(a, b string) error {
 	return s.newWorkflow(scripted{name: a, kind: "Run", group: 1}, scripted{name: b, kind: "Run", group: 1})
+}
+
+// calledByPut needs to know how a target is told which method to use.
+func (s *scenario) calledByPut() error {
+	name := s.bound("headers", "method")
+	if name == "" {
+		return &inconclusive{report.NotApplicable, "", "headers.method is not bound: every run of the target may be called by one method"}
+	}
+	s.configure(name, http.MethodPut)
+	return nil
+}
+
+func (s *scenario) binaryPayload() error {
+	s.runs.payload = "\xff\xfe\x00\x80"
+	return nil
 }
 
 // configure sets a configuration header of the runs that are triggered.
@@ -205,7 +226,11 @@ func (s *scenario) trigger(p *peer, body string) (string, error) {
 			return "", err
 		}
 	}
-	id := fmt.Sprintf("wfr_%sr%d", s.key, len(s.runs.ids))
+	id := fmt.Sprintf("wfr_%sr%s", s.key, strings.Repeat("1", s.runs.number+1)) // each begins with the one before
+	if s.runs.number > 5 {
+		id = fmt.Sprintf("wfr_%sr2%d", s.key, s.runs.number)
+	}
+	s.runs.number++
 	vars := map[string]string{"workflow": p.endpoint.URL, "runId": id, "body": body, "headers": s.triggerHeaders()}
 	a, err := s.run("run", trigger, vars, s.runs.header)
 	if err != nil {
@@ -232,7 +257,9 @@ func (s *scenario) triggerHeaders() string {
 }
 
 func (s *scenario) triggerIt() error {
-	s.runs.payload = fmt.Sprintf(`{"order":"%s"}`, s.key)
+	if s.runs.payload == "" {
+		s.runs.payload = fmt.Sprintf(`{ "order" : "%s",  "café":[1.0, 2e3] }`, s.key)
+	}
 	id, err := s.trigger(s.runs.peer, s.runs.payload)
 	s.runs.id = id
 	return err

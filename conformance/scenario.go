@@ -325,6 +325,15 @@ func (s *scenario) arrivals() <-chan struct{} {
 	return s.arrived
 }
 
+// longer gives a nickname to another endpoint, whose URL begins with that of the
+// one which had it.
+func (s *scenario) longer(name string) {
+	e := s.suite.receiver.Longer(s.named[name], name)
+	e.Wake = s.wake
+	s.named[name] = e
+	s.endpoints = append(s.endpoints, e)
+}
+
 // endpoint is the destination with that nickname, made when first named.
 func (s *scenario) endpoint(name string, script ...receiver.Reply) *receiver.Endpoint {
 	if e := s.named[name]; e != nil {

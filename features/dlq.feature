@@ -32,6 +32,34 @@ Feature: The dead letter queue of workflow runs
       Then the run is recorded as "RUN_CANCELED"
       And the run is not in the dead letter queue
 
+    @REQ-DLQ-015 @implied @negative @time-retries
+    Scenario: A run that a retry saved is not in the queue
+      Given a workflow whose only step fails once with status 503
+      And the run is allowed 1 retry
+      When the workflow is triggered
+      Then the run succeeds
+      And the run is not in the dead letter queue
+
+    @REQ-DLQ-016 @implied @time-retries
+    Scenario: A failed run has one entry however often it was tried
+      Given a workflow whose only step always fails with status 503
+      And the run is allowed 1 retry
+      When the workflow is triggered
+      Then the run fails
+      And the run has exactly 1 entry in the dead letter queue
+
+    @REQ-DLQ-005 @stated
+    Scenario Outline: A run that fails with status <status> is in the queue
+      Given a workflow whose only step always fails with status <status>
+      When the workflow is triggered
+      Then the run is dead-lettered after 1 tries of its step
+
+      Examples: classes of failure
+        | status |
+        | 400    |
+        | 404    |
+        | 500    |
+
   Rule: the list is an object with messages and a cursor
 
     @REQ-DLQ-001 @stated @shape
@@ -64,6 +92,24 @@ Feature: The dead letter queue of workflow runs
         | responseStatus    | integer    |
         | responseHeader    | header map |
         | responseBody      | string     |
+
+    @REQ-DLQ-004 @stated @shape
+    Scenario: An entry without a failure callback has all other fields
+      Given a dead-lettered run
+      When the dead letter queue is read
+      Then the entry has all fields of the table but failureCallback
+
+    @REQ-DLQ-004 @stated @shape
+    Scenario: callerIP is an IP address
+      Given a dead-lettered run
+      When the dead letter queue is read
+      Then callerIP is an IP address
+
+    @REQ-DLQ-001 @stated @shape
+    Scenario: A list without entries is an empty array
+      Given a dead-lettered run
+      When the dead letter queue is filtered by a run id that nobody has
+      Then the answer is an empty array "messages", or a refusal
 
     @REQ-DLQ-006 @stated @shape
     Scenario Outline: The header map <field> maps names to arrays of strings
@@ -105,6 +151,41 @@ Feature: The dead letter queue of workflow runs
         | id                |
         | failure callback  |
 
+    @REQ-DLQ-014 @stated
+    Scenario: The entry reflects the method that the run was called by
+      Given a workflow whose only step always fails with status 503
+      And the run is called by PUT
+      And a dead-lettered run of it with 0 retries
+      When the dead letter queue is read
+      Then the entry reflects the method of the run
+
+    @REQ-DLQ-014 @stated @time-retries
+    Scenario: The entry reflects the number of retries
+      Given a workflow whose only step always fails with status 503
+      And a dead-lettered run of it with 1 retry
+      When the dead letter queue is read
+      Then the entry reflects the retries of the run
+
+    @REQ-DLQ-014 @stated
+    Scenario: The header of the entry includes the configuration
+      Given a dead-lettered run
+      When the dead letter queue is read
+      Then the entry carries the configuration headers of the run
+
+    @REQ-DLQ-007 @REQ-DLQ-013 @stated
+    Scenario: An entry is the same at every reading
+      Given a dead-lettered run
+      When the dead letter queue is read again a little later
+      Then the entry has the same id and the same times
+
+    @REQ-DLQ-010 @stated @time-retries
+    Scenario: A lower status after a higher one is that of the last attempt
+      Given a workflow whose only step fails with status 503 and then with status 500
+      And the run is allowed 1 retry
+      When the workflow is triggered
+      Then the run fails
+      And the status of the entry is that of the last attempt
+
     @REQ-DLQ-010 @stated @time-retries
     Scenario Outline: The <what> of the entry is that of the last failed attempt
       Given a workflow whose only step fails with status 500 and then with status 503
@@ -130,6 +211,19 @@ Feature: The dead letter queue of workflow runs
         | payload |
         | label   |
 
+    @REQ-DLQ-017 @implied
+    Scenario: The entry carries the flow-control key of the run
+      Given a dead-lettered run with the flow-control value "parallelism=5"
+      When the dead letter queue is read
+      Then the entry carries the flow-control key of the run
+
+    @REQ-DLQ-017 @implied
+    Scenario: A payload that is not UTF-8 is carried in base64
+      Given the payload of the run is no UTF-8
+      And a dead-lettered run
+      When the dead letter queue is read
+      Then the entry carries the binary payload of the run
+
     @REQ-DLQ-018 @implied
     Scenario: A response that is not UTF-8 is carried in base64
       Given a workflow whose only step always fails with a binary body
@@ -142,6 +236,18 @@ Feature: The dead letter queue of workflow runs
       Given a dead-lettered run
       When the dead letter queue is read
       Then the entry has no field "failureCallback"
+
+    @REQ-DLQ-011 @stated
+    Scenario: With a failure callback the entry names it
+      Given a dead-lettered run with a failure callback
+      When the dead letter queue is read
+      Then the entry reflects the failure callback of the run
+
+    @REQ-DLQ-012 @implied @negative
+    Scenario: A failure callback that fails is no success
+      Given a dead-lettered run with a failure callback that fails
+      When the failure callback has been answered
+      Then the entry does not say that the failure callback succeeded
 
     @REQ-DLQ-012 @stated
     Scenario: The outcome of the failure callback is stored in the entry
@@ -195,6 +301,15 @@ Feature: The dead letter queue of workflow runs
         | 2    |
         | 50   |
 
+    @REQ-DLQ-003 @stated @paging
+    Scenario: Every page of the queue is filtered
+      Given a dead-lettered run of another workflow
+      And 5 dead-lettered runs
+      And a dead-lettered run of another workflow
+      When the dead letter queue is read 2 at a time
+      Then every entry is seen exactly once
+      And no entry of another workflow is listed
+
     @REQ-DLQ-003 @implied @paging @race
     Scenario: An entry that is added while pages are read makes none vanish
       Given 5 dead-lettered runs
@@ -218,16 +333,43 @@ Feature: The dead letter queue of workflow runs
         | callback state       |
         | label                |
 
+    @REQ-DLQ-008 @stated
+    Scenario Outline: The queue filtered by <filter> holds every entry of several that fit
+      Given 3 dead-lettered runs
+      When the dead letter queue is filtered by <filter>
+      Then the queue holds all entries that fit, and no other
+
+      Examples: filters that several entries fit
+        | filter          |
+        | workflow url    |
+        | response status |
+        | publisher       |
+
     @REQ-DLQ-009 @stated
     Scenario Outline: The <end> date of the queue is inclusive
       Given two dead-lettered runs that differ in everything
-      When the dead letter queue is filtered by the <end> date of one of its entries
-      Then the queue holds all entries that fit, and no other
+      When the dead letter queue is filtered by the <end> dates around its entries
+      Then the date is inclusive
 
       Examples: both ends
         | end   |
         | start |
         | end   |
+
+    @REQ-DLQ-008 @stated @negative
+    Scenario Outline: The queue holds nothing for a <filter> that nobody has
+      Given a dead-lettered run
+      When the dead letter queue is filtered by a <filter> that nobody has
+      Then the answer is an empty array "messages", or a refusal
+
+      Examples: the documented filters
+        | filter          |
+        | run id          |
+        | workflow url    |
+        | response status |
+        | publisher       |
+        | callback state  |
+        | label           |
 
     @REQ-DLQ-008 @implied
     Scenario: Two filters of the queue must both fit

@@ -15,6 +15,25 @@ Feature: Restarting a failed run
       When its entry is restarted
       Then the new run has another id than the failed one
 
+    @REQ-RST-002 @stated @race
+    Scenario: Runs that are restarted at once are runs of their own
+      Given 5 dead-lettered runs
+      When all their entries are restarted at once
+      Then the answers name different runs
+      And each new run is called with the payload of its entry
+
+    @REQ-RST-002 @implied @race
+    Scenario: An entry that is restarted twice at once gives no run two answers
+      Given a dead-lettered run
+      When its entry is restarted twice at once
+      Then the answers name different runs
+
+    @REQ-RST-002 @stated
+    Scenario: Runs that are restarted one after the other have different ids
+      Given 3 dead-lettered runs
+      When their entries are restarted one after the other
+      Then the answers name different runs
+
     @REQ-RST-004 @stated
     Scenario: The new run executes from the first step, without earlier results
       Given a dead-lettered run that completed its step "reserve" and failed in its step "charge"
@@ -33,6 +52,37 @@ Feature: Restarting a failed run
       Given a dead-lettered run
       When its entry is restarted
       Then the new run is called with the original forwarded headers
+
+    @REQ-RST-003 @stated
+    Scenario Outline: The entry of the new run has the original <what>
+      Given a dead-lettered run that is configured in every way
+      When its entry is restarted
+      Then the entry of the new run has the <what> of the original
+
+      Examples: what an entry shows of the configuration
+        | what             |
+        | address          |
+        | retries          |
+        | failure callback |
+        | method           |
+
+    @REQ-RST-003 @implied
+    Scenario Outline: The entry of the new run has the original <what>, which is described without a name
+      Given a dead-lettered run that is configured in every way
+      When its entry is restarted
+      Then the entry of the new run has the <what> of the original
+
+      Examples: described values
+        | what             |
+        | payload          |
+        | label            |
+        | flow-control key |
+
+    @REQ-RST-003 @stated
+    Scenario: The new run is called by the original method
+      Given a dead-lettered run that is configured in every way
+      When its entry is restarted
+      Then the new run is called by the original method
 
     @REQ-RST-003 @stated @time-retries
     Scenario: The new run has the original retries

@@ -28,9 +28,6 @@ var dlq = []Mutant{
 	})},
 	{ID: "DLQ-002.2", Text: "a larger page is given to who asks", Build: unbounded(listingDLQ, "messages", 100)},
 	{ID: "DLQ-002.3", Text: "a page holds 50 entries by default", Build: smallPage(listingDLQ, "50")},
-	{ID: "DLQ-002.4", Text: "a page of 100 entries is not to be had, only one of 10", Build: request(listingDLQ, func(r *http.Request) {
-		setQuery(r, func(q map[string][]string) { q["count"] = []string{"10"} })
-	})},
 	{ID: "DLQ-003.1", Text: "pages overlap by one entry", Build: overlapping(listingDLQ, "messages")},
 	{ID: "DLQ-003.2", Text: "the cursor never ends", Build: endless(listingDLQ)},
 	{ID: "DLQ-003.3", Text: "an entry that comes while pages are read moves the others", Build: byOffset(listingDLQ, "messages")},

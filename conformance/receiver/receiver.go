@@ -158,11 +158,20 @@ func (r *Receiver) Close() {
 // endpoint makes a destination of a scenario of a run.
 func (r *Receiver) Endpoint(run, scenario, name string, script ...Reply) *Endpoint {
 	nonce := strings.ToLower(rand.Text()[:12])
-	e := &Endpoint{Name: name, script: script, URL: fmt.Sprintf("%s/r/%s/%s/%s", r.Public, run, scenario, nonce)}
+	return r.add(&Endpoint{Name: name, script: script, URL: fmt.Sprintf("%s/r/%s/%s/%s", r.Public, run, scenario, nonce)})
+}
+
+// Longer makes an endpoint whose URL begins with that of another one.
+func (r *Receiver) Longer(e *Endpoint, name string) *Endpoint {
+	return r.add(&Endpoint{Name: name, URL: e.URL + "2"})
+}
+
+// add serves an endpoint by the last segment of its URL.
+func (r *Receiver) add(e *Endpoint) *Endpoint {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e.dialect = r.dialect
-	r.endpoints[nonce] = e
+	r.endpoints[e.URL[strings.LastIndex(e.URL, "/")+1:]] = e
 	return e
 }
 

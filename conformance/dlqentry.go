@@ -1,0 +1,128 @@
+package conformance
+
+import (
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/report"
+)
+
+// deadConfigured has everything that a run can be configured with and the target
+// file names.
+func (s *scenario) deadConfigured() error {
+	for _, c := range [][2]string{{"flow_key", s.name("key")}, {"flow_value", s.flowValue(flowValues[0])}, {"method", http.MethodPut}} {
+		if name := s.bound("headers", c[0]); name != "" {
+			s.configure(name, c[1])
+		}
+	}
+	if s.bound("headers", "failure_callback") == "" {
+		return s.deadRun()
+	}
+	return s.deadRunWithCallback()
+}
+
+// deadOfAnother is a run of another workflow, which the scenario is not about.
+func (s *scenario) deadOfAnother() error {
+	runs, named := s.runs, s.named["the workflow"]
+	delete(s.named, "the workflow")
+	err := s.deadRun()
+	s.named["the workflow"] = named
+	runs.header, runs.number = s.runs.header, s.runs.number
+	s.runs = runs
+	return err
+}
+
+func (s *scenario) deadWithFailingCallback() error {
+	name, err := s.binding("headers", "failure_callback")
+	if err != nil {
+		return err
+	}
+	s.runs.callback = s.endpoint("failure callback")
+	s.runs.callback.Aside = true
+	s.runs.callback.Answer(&receiver.Reply{Status: http.StatusInternalServerError, Body: "broken"})
+	s.configure(name, s.runs.callback.URL)
+	return s.deadRun()
+}
+
+// callbackNotSucceeded reads on for a while: what is stored may come late.
+func (s *scenario) callbackNotSucceeded() error {
+	for range 3 {
+		entry, err := s.buried(s.runs.id)
+		if err != nil {
+			return err
+		}
+		if state, _ := text(entry, "/failureCallbackInfo/state"); state == "CALLBACK_SUCCESS" {
+			return s.failure("the state of a failure callback that was answered 500", "any but CALLBACK_SUCCESS", shown(entry))
+		}
+		if err := s.clock.pass(s.ctx, time.Second); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entryKinds are the fields of the table, with their types.
+var entryKinds = [][2]string{
+	{"dlqId", "string"}, {"messageId", "string"}, {"url", "string"}, {"method", "string"}, {"header", "header map"}, {"maxRetries", "integer"},
+	{"notBefore", "integer"}, {"createdAt", "integer"}, {"callerIP", "string"}, {"workflowRunId", "string"}, {"workflowCreatedAt", "integer"},
+	{"workflowUrl", "string"}, {"responseStatus", "integer"}, {"responseHeader", "header map"}, {"responseBody", "string"},
+}
+
+func (s *scenario) entryHasAll() error {
+	for _, field := range entryKinds {
+		if err := s.has(s.runs.entry, "/"+field[0], field[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *scenario) callerIsAddress() error {
+	if ip, _ := text(s.runs.entry, "/callerIP"); net.ParseIP(ip) == nil {
+		return s.failure("callerIP of the entry", "the IP address of the publisher", ip)
+	}
+	return nil
+}
+
+func (s *scenario) readQueueAgain() error {
+	if err := s.clock.wait(s.ctx, 150*time.Millisecond); err != nil {
+		return err
+	}
+	return s.readQueue()
+}
+
+func (s *scenario) entryIsSame() error {
+	for _, field := range []string{"dlqId", "messageId", "createdAt", "workflowCreatedAt", "notBefore"} {
+		was, _ := at(s.runs.entries[0], "/"+field)
+		is, _ := at(s.runs.entry, "/"+field)
+		if plain(was) != plain(is) {
+			return &report.Failure{Message: "the entry changed between two readings", Pointer: "/" + field, Want: plain(was), Got: plain(is), Exchange: s.last()}
+		}
+	}
+	return nil
+}
+
+func (s *scenario) onlyOwnEntries() error {
+	for _, e := range s.runs.listed.items {
+		if url, _ := text(e, "/workflowUrl"); url != s.runs.peer.endpoint.URL {
+			return s.failure("an entry that the filter excludes was listed", "entries of "+s.runs.peer.endpoint.URL, shown(e))
+		}
+	}
+	return nil
+}
+
+// entryConfiguration looks for the retries, by whichever case of their name.
+func (s *scenario) entryConfiguration() error {
+	header, _ := at(s.runs.entry, "/header")
+	m, _ := header.(map[string]any)
+	for name, values := range m {
+		list, _ := values.([]any)
+		if s.isHeader(name, "Svc-Retries") && slices.Contains(list, any(s.runs.header.Get("Svc-Retries"))) {
+			return nil
+		}
+	}
+	return s.failure("the header of the entry lacks the configuration", "Svc-Retries: "+s.runs.header.Get("Svc-Retries"), shown(header))
+}

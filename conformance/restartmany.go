@@ -1,0 +1,150 @@
+package conformance
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/understudy-mock/understudy/conformance/report"
+)
+
+// restartMany restarts entries in parallel, or in turn; refusals are for the next
+// step.
+func (s *scenario) restartMany(entries []any, parallel bool) error {
+	r := &s.runs.restarted
+	r.calls = len(s.runs.peer.endpoint.Look())
+	r.many = make([]*answer, len(entries))
+	one := func(i int) (err error) {
+		r.many[i], err = s.do(ask{op: "restartWorkflowRun", vars: map[string]string{"dlqId": entryID(entries[i])}})
+		if err == nil {
+			s.looked(r.many[i].exchange)
+		}
+		return err
+	}
+	if parallel {
+		return atOnce(len(entries), one)
+	}
+	for i := range entries {
+		if err := one(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restartAll demands that every one of different entries is accepted.
+func (s *scenario) restartAll(parallel bool) error {
+	if err := s.restartMany(s.runs.entries, parallel); err != nil {
+		return err
+	}
+	for _, a := range s.runs.restarted.many {
+		s.asked = a
+		if err := a.accepted(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *scenario) restartAllAtOnce() error { return s.restartAll(true) }
+
+func (s *scenario) restartOneByOne() error { return s.restartAll(false) }
+
+func (s *scenario) restartTwiceAtOnce() error {
+	return s.restartMany([]any{s.runs.entry, s.runs.entry}, true)
+}
+
+// differentRuns judges the answers that were accepted: a restart creates a
+// completely new run.
+func (s *scenario) differentRuns() error {
+	seen := map[string]bool{}
+	for _, a := range s.runs.restarted.many {
+		run, _ := text(a.json, "/workflowRunId")
+		if a.ok() && (run == "" || seen[run] || slices.Contains(s.runs.ids, run)) {
+			return a.fails("/workflowRunId", "the id of the new run", "one of its own", run)
+		}
+		seen[run] = a.ok()
+	}
+	return nil
+}
+
+// calledWithTheirPayloads holds the calls of each new run to the entry that it
+// was made from. A target whose calls do not name their run is judged by the
+// payloads alone.
+func (s *scenario) calledWithTheirPayloads() error {
+	return s.within(func() error {
+		calls := s.runs.peer.endpoint.Look()[s.runs.restarted.calls:]
+		for i, a := range s.runs.restarted.many {
+			run, _ := text(a.json, "/workflowRunId")
+			want, found := fmt.Sprintf(`{"run":%d}`, i), false
+			for _, got := range calls {
+				if id := got.Header.Get("Svc-Workflow-Runid"); (id == "" || id == run) && string(payload(got)) == want {
+					found = true
+				}
+			}
+			if !found {
+				return s.failure("calls of the run "+run, "one with the payload "+want, fmt.Sprintf("%d calls of new runs", len(calls)))
+			}
+		}
+		return nil
+	})
+}
+
+// sameConfiguration compares the entries of a run and of its restart, which fails
+// in the same way. What the original shows, the new one has to show.
+func (s *scenario) sameConfiguration(what string) error {
+	pointer := map[string]string{"address": "/workflowUrl", "retries": "/maxRetries", "failure callback": "/failureCallback", "method": "/method"}[what]
+	if pointer == "" {
+		field, err := s.binding("fields.dlq", map[string]string{"payload": "body", "label": "label", "flow-control key": "flow_key"}[what])
+		if err != nil {
+			return err
+		}
+		pointer = "/" + field
+	}
+	want, has := at(s.runs.entry, pointer)
+	if !has {
+		return skip(report.TriggerNotObserved, "the entry of the original run has nothing at %s", pointer)
+	}
+	entry, err := s.buried(s.runs.restarted.run)
+	if err != nil {
+		return err
+	}
+	if got, has := at(entry, pointer); !has || plain(got) != plain(want) {
+		return &report.Failure{Message: "the " + what + " of the new run is not that of the original", Pointer: pointer, Want: plain(want), Got: shown(entry), Exchange: s.last()}
+	}
+	return nil
+}
+
+func (s *scenario) originalMethod() error {
+	calls, err := s.newCalls()
+	if err != nil {
+		return err
+	}
+	want := s.runs.peer.endpoint.Look()[0].Method
+	if got := calls[0].Method; got != want {
+		return s.failure("the method of the calls of the new run", want, got)
+	}
+	if want == http.MethodPost && s.bound("headers", "method") == "" {
+		s.observe("restart.method", want)
+	}
+	return nil
+}
+
+// namesHeader reports whether a header map has a name, in any case.
+func (s *scenario) namesHeader(header any, name string) bool {
+	m, _ := header.(map[string]any)
+	for given := range m {
+		if s.isHeader(given, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// isHeader reports whether a name in a header map is a neutral one, in any case
+// and with the prefix of the target's brand.
+func (s *scenario) isHeader(given, neutral string) bool {
+	rest, ok := strings.CutPrefix(neutral, "Svc-")
+	return strings.EqualFold(given, neutral) || ok && strings.EqualFold(given, s.suite.dialect.HeaderPrefix+rest)
+}
