@@ -176,7 +176,7 @@ func (s *scenario) workflowParallel(a, b string) error {
 func (s *scenario) calledByPut() error {
 	name := s.bound("headers", "method")
 	if name == "" {
-		return &inconclusive{report.NotApplicable, "", "headers.method is not bound: every run of the target may be called by one method"}
+		return &inconclusive{verdict: report.NotApplicable, detail: "headers.method is not bound: every run of the target may be called by one method"}
 	}
 	s.configure(name, http.MethodPut)
 	return nil
