@@ -141,7 +141,7 @@ func TestDocumentedValidation(t *testing.T) {
 		switch {
 		case r.Verdict == report.Fail && !gap:
 			t.Errorf("%s %s fails: %s", r.Location, r.Name, r.Detail)
-		case r.Verdict != report.Fail && gap:
+		case r.Verdict != report.Fail && gap && r.Verdict != report.NotApplicable: // it claims no groups
 			t.Errorf("%s %s: %s; the gap was not found", r.Location, r.Name, r.Verdict)
 		case r.Verdict == report.HarnessError:
 			t.Errorf("%s %s: %s", r.Location, r.Name, r.Detail)
