@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // Progress is what an Advance did.
@@ -49,14 +52,14 @@ func (a *Account) advanceUntil(ctx context.Context, idle bool) (Progress, error)
 func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
 	clock, ok := a.cfg.Clock.(*Manual)
 	if !ok {
-		return Progress{Now: a.now}, fmt.Errorf("the clock runs in real time; only a manual clock can be advanced: %w", ErrInvalid)
+		return Progress{Now: a.now}, refusal.Of(ErrInvalid, "clock", "", "runs in real time; only a manual clock can be advanced")
 	}
 	to = to.Truncate(time.Millisecond)
 	if !ValidTime(to) {
-		return Progress{Now: a.now}, fmt.Errorf("time %d (Unix ms) is out of range: must be from 0 to %d, the years 1970 to 9999: %w", to.UnixMilli(), lastTime, ErrInvalid)
+		return Progress{Now: a.now}, refusal.OfValue("time", strconv.FormatInt(to.UnixMilli(), 10), "out of range", fmt.Sprintf("from 0 to %d in Unix ms, the years 1970 to 9999", lastTime))
 	}
 	if to.Before(a.now) {
-		return Progress{Now: a.now}, fmt.Errorf("time %s is before now, %s; time only goes forward, and a reset takes it back: %w", to.UTC().Format(time.RFC3339Nano), a.now.UTC().Format(time.RFC3339Nano), ErrInvalid)
+		return Progress{Now: a.now}, refusal.Of(ErrInvalid, "time", to.UTC().Format(time.RFC3339Nano), "is before now, "+a.now.UTC().Format(time.RFC3339Nano)+"; time only goes forward, and a reset takes it back")
 	}
 	defer a.wakeOn(ctx)()
 	for a.advancing {
@@ -70,10 +73,10 @@ func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
 	for {
 		err := a.settled(ctx)
 		if a.restored != restored {
-			return Progress{Now: a.now}, fmt.Errorf("the state was replaced by a snapshot or a reset meanwhile: %w", ErrEnded)
+			return Progress{Now: a.now}, refusal.Of(ErrEnded, "clock", "", "the state was replaced by a snapshot or a reset meanwhile")
 		}
 		if err == nil && ctx.Err() != nil { // nothing to rest for: timers alone may take for ever
-			err = fmt.Errorf("time stands at %s, %d timers later: %w", a.now.UTC().Format(time.RFC3339), fired, ctx.Err())
+			err = refusal.Of(ctx.Err(), "clock", "", fmt.Sprintf("stopped at %s, after %d timers", a.now.UTC().Format(time.RFC3339), fired))
 		}
 		due, ok := a.timers.next()
 		last := err != nil || !ok || due.After(to)
@@ -121,10 +124,10 @@ func (a *Account) settled(ctx context.Context) error {
 // rest waits for a sign that something has come to rest; wakeOn must be in force.
 func (a *Account) rest(ctx context.Context) error {
 	if a.closed {
-		return fmt.Errorf("account %s: %w", a.cfg.ID, ErrClosed)
+		return refusal.Of(ErrClosed, "account", a.cfg.ID, "closed")
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("still %d attempts in flight and %d ready: %w", a.running, a.waitingTurns(), ctx.Err())
+		return refusal.Of(ctx.Err(), "settle", "", fmt.Sprintf("still %d attempts in flight and %d ready", a.running, a.waitingTurns()))
 	}
 	a.quiet.Wait()
 	return nil

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,6 +8,8 @@ import (
 	"github.com/go-faster/jx"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // change is a command: one thing that changes an account, and gives an R. It is
@@ -79,7 +80,7 @@ func locked[R any](a *Account, steps func() (R, error)) (r R, lsn uint64, err er
 func step[R any, C change[R]](a *Account, c C) (R, error) {
 	if a.closed || a.replaying {
 		var zero R
-		return zero, fmt.Errorf("account %s: %w", a.cfg.ID, ErrClosed)
+		return zero, refusal.Of(ErrClosed, "account", a.cfg.ID, "closed")
 	}
 	at := a.now
 	r, err := c.apply(a)
@@ -132,7 +133,7 @@ func (k *kind) decode(body []byte, c any) error {
 	d := jx.DecodeBytes(body)
 	err := k.form.read(d, reflect.ValueOf(c).Elem())
 	if err != nil {
-		return fmt.Errorf("damaged: %w: %w", err, ErrInvalid)
+		return refusal.Of(ErrInvalid, "damaged", "", err.Error())
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // The life of an attempt: waitUntil, due, (flow-control key), launch, start, attempt,
@@ -120,7 +122,7 @@ type outcome struct {
 func (c outcome) apply(a *Account) (nothing, error) {
 	m := a.messages[c.Message]
 	if m == nil || m.cancel == nil {
-		return nothing{}, fmt.Errorf("message %q: no attempt is in flight: %w", c.Message, ErrInvalid)
+		return nothing{}, refusal.Of(ErrInvalid, "message", c.Message, "no attempt is in flight")
 	}
 	a.touch(m)
 	a.running--

@@ -3,6 +3,8 @@ package engine
 import (
 	"fmt"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // maxDLQPage is the largest and the default page ("Limits", interface document).
@@ -94,7 +96,7 @@ func (a *Account) entry(id string) (*DLQEntry, error) {
 	if e := a.dlq.get(id); e != nil {
 		return e, nil
 	}
-	return nil, fmt.Errorf("DLQ entry %q: no such entry; it may have been retried, restarted or deleted: %w", id, ErrNotFound)
+	return nil, refusal.Of(ErrNotFound, "DLQ entry", id, "not found; it may have been retried, restarted or deleted")
 }
 
 // DeleteDLQ removes one entry.
@@ -149,7 +151,7 @@ func (c retryDLQ) apply(a *Account) (Receipt, error) {
 		return Receipt{}, err
 	}
 	if e.Run != nil {
-		return Receipt{}, fmt.Errorf("DLQ entry %q belongs to a workflow run; restart or resume it instead: %w", c.ID, ErrInvalid)
+		return Receipt{}, refusal.Of(ErrInvalid, "DLQ entry", c.ID, "belongs to a workflow run; restart or resume it instead")
 	}
 	opts, err := c.Over.overriding(retryFollower, e.Message.Options)
 	if err != nil {

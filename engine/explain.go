@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // Reason is one reason for the state of something, and until when it holds.
@@ -56,7 +58,7 @@ func (a *Account) Explain(id string) (Explanation, error) {
 	if x, ok := a.whyEnded(id); ok {
 		return x, nil
 	}
-	return Explanation{}, fmt.Errorf("%q is no message, run, DLQ entry or flow-control key of this account: %w", id, ErrNotFound)
+	return Explanation{}, refusal.Of(ErrNotFound, "id", id, "no message, run, DLQ entry or flow-control key of this account has it")
 }
 
 // whyEntry says why a message or a run is in the DLQ.

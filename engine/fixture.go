@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
@@ -92,9 +94,9 @@ type once map[string]bool
 func (o once) take(kind string, i int, id string, exists bool) error {
 	switch {
 	case o[kind+"\x00"+id]:
-		return fmt.Errorf("/%s/%d: %q: stands twice in the fixture: %w", kind, i, id, ErrExists)
+		return fixturePlace(kind, i, refusal.Of(ErrExists, "id", id, "is twice in the fixture"))
 	case exists:
-		return fmt.Errorf("/%s/%d: %q: %w", kind, i, id, ErrExists)
+		return fixturePlace(kind, i, refusal.Of(ErrExists, "id", id, "exists already"))
 	}
 	o[kind+"\x00"+id] = id != ""
 	return nil
@@ -105,27 +107,27 @@ func fixturePlace(kind string, i int, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("/%s/%d: %w", kind, i, err)
+	return refusal.At(fmt.Sprintf("/%s/%d", kind, i), err)
 }
 
 // checkFixture looks at everything. Its groups stand in for those to come.
 func (a *Account) checkFixture(s *Fixture) (*checkedFixture, error) {
 	c := &checkedFixture{Fixture: s, crons: make([]cronLine, len(s.Schedules)), messages: make([]accepted, len(s.Messages)), waits: make([][]waitStep, len(s.Runs))}
 	if a.closed {
-		return nil, fmt.Errorf("account %s: %w", a.cfg.ID, ErrClosed)
+		return nil, refusal.Of(ErrClosed, "account", a.cfg.ID, "closed")
 	}
 	was := a.groups
 	defer func() { a.groups = was }()
 	a.groups = maps.Clone(was)
 	for i, g := range s.Groups {
 		if !ValidGroupName(g.Name) {
-			return nil, fixturePlace("groups", i, fmt.Errorf("name %.80q: accepted are 1 to 256 letters, digits, _, - and .: %w", g.Name, ErrInvalid))
+			return nil, fixturePlace("groups", i, refusal.OfValue("name", g.Name, "", "1 to 256 letters, digits, _, - and ."))
 		}
 		a.groups[g.Name] = &s.Groups[i]
 	}
 	for i, q := range s.Queues {
 		if q.Parallelism < 1 {
-			return nil, fixturePlace("queues", i, fmt.Errorf("parallelism %d: accepted is a whole number from 1 up: %w", q.Parallelism, ErrInvalid))
+			return nil, fixturePlace("queues", i, refusal.OfValue("parallelism", strconv.Itoa(q.Parallelism), "", "an integer from 1 up"))
 		}
 	}
 	for i := range s.Schedules {
@@ -187,13 +189,13 @@ func (a *Account) checkHistory(s *checkedFixture) (err error) {
 
 func (a *Account) checkFailure(f *Failure, r PublishRequest) error {
 	if r.URL == "" {
-		return fmt.Errorf("destination: accepted is a URL: %w", ErrInvalid)
+		return refusal.OfValue("destination", "", "", "a URL")
 	}
 	if f.At.After(a.now) {
-		return fmt.Errorf("time %s: lies ahead of %s: %w", f.At.UTC().Format(time.RFC3339), a.now.UTC().Format(time.RFC3339), ErrInvalid)
+		return refusal.OfValue("time", f.At.UTC().Format(time.RFC3339), "", "at most now, "+a.now.UTC().Format(time.RFC3339))
 	}
 	if f.Callback != nil && r.Options.FailureCallback == nil {
-		return fmt.Errorf("a failure callback without its URL: accepted is the option Failure-Callback beside it: %w", ErrInvalid)
+		return refusal.OfValue("failure callback", "", "without a URL", "beside the option Failure-Callback")
 	}
 	_, err := a.acceptable(r)
 	return err
@@ -204,10 +206,10 @@ func (a *Account) checkRun(r *PastRun) (waits []waitStep, err error) {
 	switch r.State {
 	case RunStarted, RunSuccess, RunFailed, RunCanceled:
 	default:
-		return nil, fmt.Errorf("state %q: accepted are %s, %s, %s and %s: %w", r.State, RunStarted, RunSuccess, RunFailed, RunCanceled, ErrInvalid)
+		return nil, refusal.OfValue("state", string(r.State), "", fmt.Sprintf("one of %s, %s, %s, %s", RunStarted, RunSuccess, RunFailed, RunCanceled))
 	}
 	if r.EndedAt.Before(r.CreatedAt) || r.EndedAt.After(a.now) {
-		return nil, fmt.Errorf("it ends at %s: accepted is a time from its beginning, %s, to now: %w", r.EndedAt.UTC().Format(time.RFC3339), r.CreatedAt.UTC().Format(time.RFC3339), ErrInvalid)
+		return nil, refusal.OfValue("end", r.EndedAt.UTC().Format(time.RFC3339), "", "a time from the beginning of the run, "+r.CreatedAt.UTC().Format(time.RFC3339)+", to now")
 	}
 	for i, w := range r.Waits {
 		if w.URL = r.Request.URL; w.Step == nil {
@@ -220,7 +222,7 @@ func (a *Account) checkRun(r *PastRun) (waits []waitStep, err error) {
 		waits = append(waits, wait)
 	}
 	if len(r.Waits) > 0 && r.State != RunStarted {
-		return nil, fmt.Errorf("a run in state %s waits for nothing: %w", r.State, ErrInvalid)
+		return nil, refusal.Of(ErrInvalid, "run", "", "waits for nothing in state "+string(r.State))
 	}
 	f := r.Failure
 	f.At = r.EndedAt
@@ -239,7 +241,7 @@ func (a *Account) indexFor(s *FixtureVectors) (*vector.Index, error) {
 	case s.Type != "":
 		return vector.New(s.Config), nil
 	}
-	return nil, fmt.Errorf("vector index %q: not found; a type creates it: %w", s.Name, ErrNotFound)
+	return nil, refusal.Of(ErrNotFound, "vector index", s.Name, "not found; a type creates it")
 }
 
 func (a *Account) checkVectors(s *FixtureVectors) error {
@@ -248,7 +250,7 @@ func (a *Account) checkVectors(s *FixtureVectors) error {
 		return err
 	}
 	if s.Type != "" && s.Type != x.Type || s.Dimension != 0 && x.Dimension != 0 && s.Dimension != x.Dimension {
-		return fmt.Errorf("index %q is there with type %s and dimension %d: %w", s.Name, x.Type, x.Dimension, ErrExists)
+		return refusal.Of(ErrExists, "vector index", s.Name, fmt.Sprintf("exists with type %s and dimension %d", x.Type, x.Dimension))
 	}
 	return x.Check(s.Vectors)
 }

@@ -1,10 +1,11 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // FlowKey is the state of a flow-control key (decided: 5).
@@ -219,7 +220,7 @@ func (a *Account) knownKey(key string) (*flowKey, error) {
 		a.touch(k)
 		return k, nil
 	}
-	return nil, fmt.Errorf("flow-control key %q: no message and no setting has named it: %w", key, ErrNotFound)
+	return nil, refusal.Of(ErrNotFound, "flow-control key", key, "not found: no message and no setting has named it")
 }
 
 // PauseFlow keeps the key's messages back; attempts in flight end normally.

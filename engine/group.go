@@ -1,11 +1,12 @@
 package engine
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // Endpoint is one member of a URL group.
@@ -38,7 +39,7 @@ func (a *Account) group(name string) (Group, error) {
 		return *g, nil
 	}
 	if !ValidGroupName(name) {
-		return Group{}, fmt.Errorf("URL group name %.80q: accepted are 1 to 256 letters, digits, _, - and .: %w", name, ErrInvalid)
+		return Group{}, refusal.OfValue("URL group name", name, "", "1 to 256 letters, digits, _, - and .")
 	}
 	return Group{Name: name, CreatedAt: a.now}, nil
 }
@@ -150,7 +151,7 @@ func (a *Account) knownGroup(name string) (*Group, error) {
 	if g := a.groups[name]; g != nil {
 		return g, nil
 	}
-	return nil, fmt.Errorf("topic %s not found: %w", name, ErrNotFound)
+	return nil, refusal.Of(ErrNotFound, "topic "+name+" not found", "", "") // the words that clients look for
 }
 
 // Group is one group.

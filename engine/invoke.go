@@ -1,8 +1,9 @@
 package engine
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // invocation is what an invoked run needs to report to its invoker.
@@ -21,7 +22,7 @@ func (a *Account) acceptableInvoke(c *accepted) error {
 	}
 	asked, err := a.cfg.Wire.ParseInvocation(c.Body)
 	if err != nil {
-		return fmt.Errorf("invoke: %w", err)
+		return refusal.At("invoke", err)
 	}
 	parent, err := a.openRun(asked.RunID, time.Time{})
 	if err != nil {

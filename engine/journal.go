@@ -10,6 +10,8 @@ import (
 	"iter"
 	"reflect"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // Record is one command as a journal keeps it. As a line of text it is JSON:
@@ -63,7 +65,7 @@ func (a *Account) commit(lsn uint64) error {
 	}
 	for was := a.behind.Load(); was < lsn && !a.behind.CompareAndSwap(was, lsn); was = a.behind.Load() {
 	}
-	return fmt.Errorf("the journal cannot be written: %w; whether the request takes effect is not known, repeat it later: %w", err, ErrNotDurable)
+	return refusal.Of(ErrNotDurable, "journal", "", "cannot be written: "+err.Error()+"; whether the request takes effect is not known, repeat it later")
 }
 
 // journalPause is how long an attempt waits before it asks a journal that has
@@ -108,7 +110,7 @@ func ReadRecords(r io.Reader) iter.Seq2[Record, error] {
 			if text = bytes.TrimSpace(text); len(text) > 0 {
 				var l line
 				if bad := json.Unmarshal(text, &l); bad != nil {
-					yield(Record{}, fmt.Errorf("journal: not a record: %.80q: %w: %w", text, bad, ErrInvalid))
+					yield(Record{}, refusal.OfValue("journal", string(text), bad.Error(), "a record"))
 					return
 				}
 				if !yield(Record{l.LSN, time.UnixMilli(l.At), l.Kind, l.Body}, nil) {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"sync/atomic"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // Memory counts, in bytes, what the accounts of a process keep. Work is what
@@ -146,9 +148,9 @@ func (a *Account) roomFor(rs ...PublishRequest) error {
 	}
 	switch {
 	case memory.MaxMessages > 0 && waiting+messages > memory.MaxMessages:
-		return fmt.Errorf("backlog: %d messages are not delivered yet, the limit is %d (--max-backlog): wait for deliveries, or cancel some: %w", waiting, memory.MaxMessages, ErrFull)
+		return refusal.Of(ErrFull, "backlog", "", fmt.Sprintf("%d messages are not delivered yet, the limit is %d (--max-backlog): wait for deliveries, or cancel some", waiting, memory.MaxMessages))
 	case memory.MaxWork > 0 && held+bytes > memory.MaxWork:
-		return fmt.Errorf("backlog: messages not delivered yet, the DLQ and open workflow runs hold %d bytes, the limit is %d (--max-backlog): wait for deliveries, cancel messages or delete DLQ entries: %w", held, memory.MaxWork, ErrFull)
+		return refusal.Of(ErrFull, "backlog", "", fmt.Sprintf("messages not delivered yet, the DLQ and open workflow runs hold %d bytes, the limit is %d (--max-backlog): wait for deliveries, cancel messages or delete DLQ entries", held, memory.MaxWork))
 	}
 	return nil
 }
@@ -157,7 +159,7 @@ func (a *Account) roomFor(rs ...PublishRequest) error {
 // cannot grow now.
 func (a *Account) roomForBytes(bytes int64) error {
 	if held, _ := a.cfg.Memory.Work(); bytes > 0 && !a.replaying && a.cfg.Memory.MaxWork > 0 && held+bytes > a.cfg.Memory.MaxWork {
-		return fmt.Errorf("backlog: vectors, URL groups, messages, the DLQ and open workflow runs hold %d bytes, the limit is %d (--max-backlog): delete some: %w", held, a.cfg.Memory.MaxWork, ErrFull)
+		return refusal.Of(ErrFull, "backlog", "", fmt.Sprintf("vectors, URL groups, messages, the DLQ and open workflow runs hold %d bytes, the limit is %d (--max-backlog): delete some", held, a.cfg.Memory.MaxWork))
 	}
 	return nil
 }

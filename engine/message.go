@@ -1,9 +1,10 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // MessageState is a message-level log state (interface document, "States and
@@ -96,7 +97,7 @@ func (c hurry) apply(a *Account) (nothing, error) {
 		return nothing{}, unknownMessage(c.ID)
 	}
 	if m.timer.place == 0 || m.State != Created && m.State != Retry {
-		return nothing{}, fmt.Errorf("message %q is %s and waits for no time: %w", c.ID, m.State, ErrInvalid)
+		return nothing{}, refusal.Of(ErrInvalid, "message", c.ID, "is "+string(m.State)+" and waits for no time")
 	}
 	a.touch(m)
 	a.timers.remove(m)
@@ -118,7 +119,7 @@ func (a *Account) Message(id string) (Message, error) {
 }
 
 func unknownMessage(id string) error {
-	return fmt.Errorf("message %q: not found; it may have been delivered, cancelled or moved to the DLQ: %w", id, ErrNotFound)
+	return refusal.Of(ErrNotFound, "message", id, "not found; it may have been delivered, cancelled or moved to the DLQ")
 }
 
 // Cancel stops a message: at once when it waits, else when its attempt ends.

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/vector"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // journalRules counts the changes of what commands do to the state: a journal of
@@ -64,11 +66,11 @@ func (c begin) apply(a *Account) (nothing, error) {
 // readable refuses what was written by other rules.
 func (c *begin) readable() error {
 	if c.Rules != journalRules {
-		return fmt.Errorf("journal: written by version %q of the program with rules %d; this version has rules %d: start that version and save a snapshot: %w", c.Program, c.Rules, journalRules, ErrInvalid)
+		return refusal.Of(ErrInvalid, "journal", "", fmt.Sprintf("written by version %q of the program with rules %d; this version has rules %d: start that version and save a snapshot", c.Program, c.Rules, journalRules))
 	}
 	for _, l := range []struct{ what, theirs, ours string }{{"cron expressions", c.Cron, moduleVersion(cronModule)}, {"formulas", c.Formula, moduleVersion(formulaModule)}} {
 		if c.Cron != "" && l.theirs != l.ours {
-			return fmt.Errorf("journal: written by version %q of the program, which computes %s by %s; this version does by %s: start that version and save a snapshot: %w", c.Program, l.what, l.theirs, l.ours, ErrInvalid)
+			return refusal.Of(ErrInvalid, "journal", "", fmt.Sprintf("written by version %q of the program, which computes %s by %s; this version does by %s: start that version and save a snapshot", c.Program, l.what, l.theirs, l.ours))
 		}
 	}
 	return nil
@@ -210,7 +212,7 @@ func Replay(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Acco
 		}
 	}
 	if a.otherZones && a.zoned {
-		return nil, fmt.Errorf("journal: its schedules have time zones, and was written with other time-zone data: start it where that is, and save a snapshot: %w", ErrInvalid)
+		return nil, refusal.Of(ErrInvalid, "journal", "", "its schedules have time zones, and it was written with other time-zone data: start it where that is, and save a snapshot")
 	}
 	return a, nil
 }
@@ -221,15 +223,15 @@ func (a *Account) replay(r Record) error {
 	k, ok := kindNamed(r.Kind)
 	switch {
 	case !ok:
-		return fmt.Errorf("journal: record %d: unknown kind %q: %w", r.LSN, r.Kind, ErrInvalid)
+		return refusal.Of(ErrInvalid, "journal", "", fmt.Sprintf("record %d: unknown kind %q", r.LSN, r.Kind))
 	case a.lsn > 0 && r.LSN != a.lsn+1:
-		return fmt.Errorf("journal: record %d follows record %d: %w", r.LSN, a.lsn, ErrInvalid)
+		return refusal.Of(ErrInvalid, "journal", "", fmt.Sprintf("record %d follows record %d", r.LSN, a.lsn))
 	case a.ids.source == nil && k.body != reflect.TypeFor[begin]():
-		return fmt.Errorf("journal: begins with record %d, a %s: must be its header or a snapshot: %w", r.LSN, r.Kind, ErrInvalid)
+		return refusal.Of(ErrInvalid, "journal", "", fmt.Sprintf("begins with record %d, a %s: must be its header or a snapshot", r.LSN, r.Kind))
 	}
 	a.now, a.lsn = r.At, r.LSN
 	if err := k.apply(a, r.Body); err != nil {
-		return fmt.Errorf("journal: record %d, %s: %w", r.LSN, r.Kind, err)
+		return refusal.At(fmt.Sprintf("journal: record %d, %s", r.LSN, r.Kind), err)
 	}
 	a.turned = false
 	a.launch()

@@ -1,10 +1,11 @@
 package engine
 
 import (
-	"fmt"
 	"maps"
 	"strings"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // Limits of the options (decided: 8, 31).
@@ -260,7 +261,7 @@ func (o Options) overriding(f follower, failed *Options) (*Options, error) {
 // check refuses what only the merged options show.
 func (o *Options) check() error {
 	if f := o.Flow; f != nil && (f.Key == "" || f.Parallelism <= 0 && f.Rate <= 0) {
-		return fmt.Errorf("flow control %q: a key and at least one of parallelism and rate are needed: %w", f.Key, ErrInvalid)
+		return refusal.OfValue("flow control", "", "incomplete", "a key and at least one of parallelism and rate")
 	}
 	if o.RetryDelay != nil {
 		return o.RetryDelay.check(o.retries())

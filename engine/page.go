@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // maxBulk is how many messages one bulk cancel takes.
@@ -52,7 +54,7 @@ type Page[T any] struct {
 // check refuses a filter that makes no sense.
 func (f *Filter) check() error {
 	if f.Count < 0 {
-		return fmt.Errorf("count %d: must be 1 or more: %w", f.Count, ErrInvalid)
+		return refusal.OfValue("count", strconv.Itoa(f.Count), "", "an integer from 1 up")
 	}
 	return nil
 }
@@ -120,7 +122,7 @@ func (g *ids) position(list, cursor string) (position, error) {
 	seq, bad := strconv.ParseUint(number, 10, 64)
 	p := position{ms, seq}
 	if err != nil || bad != nil || mark != strconv.FormatUint(g.mark(list, p), 36) {
-		return position{}, fmt.Errorf("cursor %.80q: invalid value: must be the cursor of an earlier page of this list: %w", cursor, ErrInvalid)
+		return position{}, refusal.OfValue("cursor", cursor, "", "the cursor of an earlier page of this list")
 	}
 	return p, nil
 }

@@ -3,6 +3,8 @@ package engine
 import (
 	"fmt"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // PublishRequest asks for one message, or one for each endpoint of a group.
@@ -65,7 +67,7 @@ func (c publishBatch) apply(a *Account) ([]Receipts, error) {
 	for i, r := range rs {
 		var err error
 		if all[i], err = a.acceptable(r); err != nil {
-			return nil, fmt.Errorf("item %d: %w", i, err)
+			return nil, refusal.At(fmt.Sprintf("item %d", i), err)
 		}
 		created += all[i].creates()
 	}
@@ -103,7 +105,7 @@ func (c *accepted) creates() int {
 // mayCreate refuses a request that would create too many messages.
 func (a *Account) mayCreate(n int) error {
 	if n > a.cfg.MaxCreated {
-		return fmt.Errorf("request creates %d messages: must be at most %d; --max-messages raises the limit: %w", n, a.cfg.MaxCreated, ErrInvalid)
+		return refusal.Of(ErrInvalid, "request", "", fmt.Sprintf("creates %d messages: must be at most %d; --max-messages raises the limit", n, a.cfg.MaxCreated))
 	}
 	return nil
 }
@@ -113,7 +115,7 @@ func (a *Account) mayCreate(n int) error {
 func (a *Account) acceptable(r PublishRequest) (accepted, error) {
 	c := accepted{PublishRequest: r}
 	if a.closed {
-		return c, fmt.Errorf("account %s: %w", a.cfg.ID, ErrClosed)
+		return c, refusal.Of(ErrClosed, "account", a.cfg.ID, "closed")
 	}
 	if r.Group != "" {
 		if err := a.acceptableGroup(&c); err != nil {
@@ -133,12 +135,12 @@ func (a *Account) acceptableGroup(c *accepted) error {
 	c.group = a.groups[c.Group]
 	switch {
 	case c.group == nil:
-		return fmt.Errorf("topic %s not found: the destination must be an http(s) URL or the name of a URL group: %w", c.Group, ErrNotFound)
+		return refusal.Of(ErrNotFound, "topic "+c.Group+" not found", "", "the destination must be an http(s) URL or the name of a URL group") // the words that clients look for
 	case len(c.group.Endpoints) == 0:
-		return fmt.Errorf("URL group %q has no endpoints: %w", c.Group, ErrInvalid)
+		return refusal.Of(ErrInvalid, "URL group", c.Group, "has no endpoints")
 	}
 	if w := c.Options.Workflow; c.Trigger || w != nil && (w.RunID != "" || w.Init != nil && *w.Init) {
-		return fmt.Errorf("URL group %q: a workflow run needs the URL of its endpoint: %w", c.Group, ErrInvalid)
+		return refusal.Of(ErrInvalid, "URL group", c.Group, "a workflow run needs the URL of its endpoint")
 	}
 	c.Options = c.Options.Over(c.group.Options)
 	return a.mayCreate(len(c.group.Endpoints))

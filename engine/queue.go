@@ -1,10 +1,12 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // Queue delivers its messages in order (extension; wire.md, "Further operations").
@@ -100,7 +102,7 @@ type upsertQueue struct {
 
 func (c upsertQueue) apply(a *Account) (Queue, error) {
 	if c.Set.Parallelism != nil && *c.Set.Parallelism < 1 {
-		return Queue{}, fmt.Errorf("queue %q: invalid parallelism %d: must be 1 or more: %w", c.Name, *c.Set.Parallelism, ErrInvalid)
+		return Queue{}, refusal.OfValue("parallelism", strconv.Itoa(*c.Set.Parallelism), "", "an integer from 1 up")
 	}
 	if a.queues[c.Name] == nil {
 		if err := a.roomForBytes(queueCost); err != nil {
@@ -147,7 +149,7 @@ func (a *Account) knownQueue(name string) (*queue, error) {
 		a.touch(q)
 		return q, nil
 	}
-	return nil, fmt.Errorf("queue %q: no such queue: %w", name, ErrNotFound)
+	return nil, refusal.Of(ErrNotFound, "queue", name, "not found")
 }
 
 // DeleteQueue removes a queue; what still waits in it is cancelled.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // Restart creates a new run from the configuration and payload of a failed
@@ -71,7 +73,7 @@ func (c restartAll) apply(a *Account) (p pair[[]RunRef, string], err error) {
 			return p, err
 		}
 		if i > 0 && again[i].id != "" {
-			return p, fmt.Errorf("workflow run id %q: names one run, and %d entries match: %w", again[i].id, len(entries), ErrInvalid)
+			return p, refusal.Of(ErrInvalid, "workflow run id", again[i].id, fmt.Sprintf("names one run, and %d entries match", len(entries)))
 		}
 	}
 	p.first = make([]RunRef, len(entries))
@@ -82,7 +84,7 @@ func (c restartAll) apply(a *Account) (p pair[[]RunRef, string], err error) {
 }
 
 func noRun(id string) error {
-	return fmt.Errorf("DLQ entry %q is a failed message, not a workflow run; POST /v2/dlq/retry/%s retries it: %w", id, id, ErrInvalid)
+	return refusal.Of(ErrInvalid, "DLQ entry", id, "is a failed message, not a workflow run; retry it instead")
 }
 
 // restart is an entry whose run is to start again, and what the new run has of
@@ -104,7 +106,7 @@ func (a *Account) restartable(e *DLQEntry, over Options) (restart, error) {
 		r.id, r.header, over.Workflow = over.Workflow.RunID, over.Workflow.Header, nil
 	}
 	if a.runs[r.id] != nil {
-		return r, fmt.Errorf("workflow run id %q exists; accepted is a new one, or none: %w", r.id, ErrExists)
+		return r, refusal.Of(ErrExists, "workflow run id", r.id, "exists already: must be a new one, or none")
 	}
 	var err error
 	r.opts, err = over.overriding(restartFollower, e.run.Options)
@@ -177,7 +179,7 @@ func (c repeatCallback) apply(a *Account) (RunRef, error) {
 		return RunRef{}, noRun(c.ID)
 	}
 	if e.Callback == nil || e.Callback.State != CallbackFail && e.Callback.State != CallbackCanceled {
-		return RunRef{}, fmt.Errorf("DLQ entry %q has no failed failure callback to repeat: %w", c.ID, ErrInvalid)
+		return RunRef{}, refusal.Of(ErrInvalid, "DLQ entry", c.ID, "has no failed failure callback to repeat")
 	}
 	a.reportFailure(e, &e.Message, &e.Last)
 	return *e.Run, nil
@@ -194,7 +196,7 @@ func (c cancelCallback) apply(a *Account) (nothing, error) {
 		return nothing{}, err
 	}
 	if e.Callback == nil || a.messages[e.Callback.MessageID] == nil {
-		return nothing{}, fmt.Errorf("DLQ entry %q has no failure callback under way: %w", c.ID, ErrInvalid)
+		return nothing{}, refusal.Of(ErrInvalid, "DLQ entry", c.ID, "has no failure callback under way")
 	}
 	a.cancel(a.messages[e.Callback.MessageID])
 	return nothing{}, nil

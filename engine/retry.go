@@ -11,6 +11,8 @@ import (
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/vm"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // maxWait is the longest wait before a retry (decided: 31).
@@ -90,17 +92,17 @@ var foreignOperator = regexp.MustCompile(`[*/][*/]`)
 // maxFormula bounds the text of a formula, in bytes.
 const maxFormula = 512
 
-const formulaAccepts = "numbers, retried, + - * / ( ), pow sqrt abs exp floor ceil round min max"
+const formulaTerms = "numbers, retried, + - * / ( ), pow sqrt abs exp floor ceil round min max"
 
 // ParseFormula compiles a formula and tries it for the first retry.
 func ParseFormula(text string) (*Formula, error) {
 	if len(text) > maxFormula || !formulaText.MatchString(text) || foreignOperator.MatchString(text) {
-		return nil, fmt.Errorf("retry delay %.80q: accepted is a formula in ms of at most %d characters over %s: %w", text, maxFormula, formulaAccepts, ErrInvalid)
+		return nil, refusal.OfValue("retry delay", text, "", fmt.Sprintf("a formula in ms of at most %d characters over %s", maxFormula, formulaTerms))
 	}
 	program, err := expr.Compile(text, formulaOptions()...)
 	if err != nil {
 		why, _, _ := strings.Cut(err.Error(), "\n")
-		return nil, fmt.Errorf("retry delay %q: %s; accepted are %s: %w", text, why, formulaAccepts, ErrInvalid)
+		return nil, refusal.OfValue("retry delay", text, why, "a formula in ms over "+formulaTerms)
 	}
 	f := &Formula{text: text, program: program}
 	return f, f.check(1)
@@ -146,7 +148,7 @@ func number(v any) float64 {
 func (f *Formula) check(retries int) error {
 	for n := range min(max(retries, 1), 100) {
 		if ms, err := f.eval(n); err != nil || math.IsNaN(ms) || math.IsInf(ms, 0) || ms < 0 {
-			return fmt.Errorf("retry delay %q gives %v ms for retried=%d; accepted is a finite number from 0 up: %w", f.text, ms, n, ErrInvalid)
+			return refusal.OfValue("retry delay", f.text, fmt.Sprintf("gives %v ms for retried=%d", ms, n), "a formula that gives a finite number from 0 up")
 		}
 	}
 	return nil

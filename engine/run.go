@@ -2,9 +2,10 @@ package engine
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // RunState is a run-level log state (interface document, "States and transitions").
@@ -207,7 +208,7 @@ func (c finishRun) apply(a *Account) (nothing, error) {
 }
 
 func unknownRun(id string) error {
-	return fmt.Errorf("workflow run %q: no such run: %w", id, ErrNotFound)
+	return refusal.Of(ErrNotFound, "workflow run", id, "not found")
 }
 
 // CancelRun cancels a run that has not ended (decided: 12).
@@ -221,7 +222,7 @@ func (c cancelRun) apply(a *Account) (nothing, error) {
 		return nothing{}, unknownRun(c.ID)
 	}
 	if run.ended() {
-		return nothing{}, fmt.Errorf("workflow run %q has ended with %s: %w", c.ID, run.State, ErrNotFound)
+		return nothing{}, refusal.Of(ErrNotFound, "workflow run", c.ID, "has ended with "+string(run.State))
 	}
 	a.endRun(run, RunCanceled, detail{})
 	return nothing{}, nil

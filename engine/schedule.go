@@ -10,6 +10,8 @@ import (
 	_ "time/tzdata" // time zones of schedules, on machines without them
 
 	"github.com/adhocore/gronx"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // Schedule publishes again and again (extension; wire.md, "Further operations").
@@ -90,12 +92,12 @@ func parseCron(cron string) (c cronLine, err error) {
 	if rest, ok := strings.CutPrefix(c.expression, "CRON_TZ="); ok {
 		name, after, _ := strings.Cut(rest, " ")
 		if c.zone, err = time.LoadLocation(name); err != nil || name == "" {
-			return cronLine{}, fmt.Errorf("cron %q: unknown time zone %q: must be an IANA name such as Europe/Berlin: %w", cron, name, ErrInvalid)
+			return cronLine{}, refusal.OfValue("cron", cron, fmt.Sprintf("unknown time zone %q", name), "an IANA name such as Europe/Berlin")
 		}
 		c.expression = strings.TrimSpace(after)
 	}
 	if !strings.HasPrefix(c.expression, "@") && len(strings.Fields(c.expression)) != 5 || !gronx.IsValid(c.expression) {
-		return cronLine{}, fmt.Errorf("cron %q: must be five fields (minute hour day month weekday), for example */5 * * * *, after an optional CRON_TZ=Zone: %w", cron, ErrInvalid)
+		return cronLine{}, refusal.OfValue("cron", cron, "", "five fields (minute hour day month weekday), for example */5 * * * *, after an optional CRON_TZ=Zone")
 	}
 	return c, nil
 }
@@ -104,7 +106,7 @@ func parseCron(cron string) (c cronLine, err error) {
 func (c cronLine) next(after time.Time) (time.Time, error) {
 	next, err := gronx.NextTickAfter(c.expression, after.In(c.zone), false)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("cron %q: no next time: %w", c.expression, ErrInvalid)
+		return time.Time{}, refusal.Of(ErrInvalid, "cron", c.expression, "no next time")
 	}
 	return next, nil
 }
@@ -195,7 +197,7 @@ func (a *Account) knownSchedule(id string) (*Schedule, error) {
 	if s := a.schedules[id]; s != nil {
 		return s, nil
 	}
-	return nil, fmt.Errorf("schedule %q: no such schedule: %w", id, ErrNotFound)
+	return nil, refusal.Of(ErrNotFound, "schedule", id, "not found")
 }
 
 // DeleteSchedule removes a schedule; messages on their way stay.

@@ -2,11 +2,12 @@ package engine
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/codec"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // SnapshotVersion is the form of snapshots that this package writes. It reads
@@ -74,7 +75,7 @@ func (s *Snapshot) keptFor(j Journal) *Snapshot {
 // take gives the state away.
 func (s *Snapshot) take() (state, error) {
 	if s.state == nil {
-		return state{}, fmt.Errorf("snapshot of account %q: used already: %w", s.Account, ErrInvalid)
+		return state{}, refusal.Of(ErrInvalid, "snapshot of account", s.Account, "used already")
 	}
 	taken := *s.state
 	s.state = nil
@@ -127,7 +128,7 @@ func (a *Account) replace(s state) {
 }
 
 // damaged is the error of a snapshot that contradicts itself.
-func damaged(err error) error { return fmt.Errorf("snapshot is damaged: %w: %w", err, ErrInvalid) }
+func damaged(err error) error { return refusal.Of(ErrInvalid, "snapshot is damaged", "", err.Error()) }
 
 // ReadSnapshot reads what WriteSnapshot has written, or an earlier version. An
 // error names the place at which the document is damaged.

@@ -13,6 +13,8 @@ import (
 	"github.com/understudy-mock/understudy/engine/codec"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // loader makes a state of a document, entry by entry. What an entry points at
@@ -195,7 +197,7 @@ func (l *loader) firstVersion(c *codec.Codec) {
 // snapshot is what was read, once all of it fits together.
 func (l *loader) snapshot(c *codec.Codec) (*Snapshot, error) {
 	if err := c.Err(); errors.Is(err, errVersion) {
-		return nil, fmt.Errorf("%w: %w", err, ErrInvalid)
+		return nil, refusal.Of(ErrInvalid, err.Error(), "", "")
 	} else if err != nil {
 		return nil, damaged(err)
 	}

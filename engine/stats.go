@@ -1,9 +1,10 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // Counts are what is counted of one span of time.
@@ -156,7 +157,7 @@ func (a *Account) Usage(period string) (Usage, error) {
 	defer a.unlock()
 	i := slices.IndexFunc(Periods, func(p Period) bool { return p.Name == period || period == "" })
 	if i < 0 {
-		return Usage{}, fmt.Errorf("period %q: accepted are 1h, 3h, 12h, 1d, 3d, 7d and 30d: %w", period, ErrInvalid)
+		return Usage{}, refusal.OfValue("period", period, "", "one of 1h, 3h, 12h, 1d, 3d, 7d, 30d")
 	}
 	p := Periods[i]
 	last := a.now.UTC().Truncate(p.Every)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // Step is one step of a run, as its endpoint reported it ("stepInfo"; names
@@ -60,7 +62,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	if d, ok := parseDuration(s); ok {
 		return d, nil
 	}
-	return 0, fmt.Errorf("duration %.40q: accepted are numbers with the units s, m, h, d, such as 50s or 1d10h30m, at most %dd: %w", s, MaxDelay/(24*time.Hour), ErrInvalid)
+	return 0, refusal.OfValue("duration", s, "", fmt.Sprintf("numbers with the units s, m, h, d, such as 50s or 1d10h30m, at most %dd", MaxDelay/(24*time.Hour)))
 }
 
 // unitOf is the length of a unit, 0 for none.
@@ -163,9 +165,9 @@ func (a *Account) openRun(id string, createdAt time.Time) (*Run, error) {
 	run := a.runs[id]
 	switch {
 	case run == nil:
-		return nil, fmt.Errorf("workflow run %q: no such run in this account; it takes no step: %w", id, ErrEnded)
+		return nil, refusal.Of(ErrEnded, "workflow run", id, "not found; it takes no step")
 	case run.ended() || !createdAt.IsZero() && !createdAt.Equal(run.CreatedAt):
-		return nil, fmt.Errorf("workflow run %q has ended with %s; it takes no step: %w", id, run.State, ErrEnded)
+		return nil, refusal.Of(ErrEnded, "workflow run", id, "has ended with "+string(run.State)+"; it takes no step")
 	}
 	a.touch(run) // its caller adds to it
 	return run, nil

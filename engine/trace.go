@@ -1,8 +1,9 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // maxMessagePage is the largest and the default page of messages (extension).
@@ -55,7 +56,7 @@ func (a *Account) Trace(id string) (Trace, error) {
 		}
 	}
 	if m == nil {
-		return Trace{}, fmt.Errorf("message %q: not one of this account, or older than the log: %w", id, ErrNotFound)
+		return Trace{}, refusal.Of(ErrNotFound, "message", id, "not found: not of this account, or older than the log")
 	}
 	slices.Reverse(t.Events)
 	t.Message = a.redacted(m)

@@ -1,10 +1,11 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/understudy-mock/understudy/engine/vector"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // ChangeVectors runs a command on a vector index.
@@ -32,7 +33,7 @@ func (a *Account) vectorIndex(name string) (*vector.Index, error) {
 	}
 	i := slices.IndexFunc(a.cfg.VectorIndexes, func(c vector.Config) bool { return c.Name == name })
 	if i < 0 {
-		return nil, fmt.Errorf("vector index %q: not found: %w", name, ErrNotFound)
+		return nil, refusal.Of(ErrNotFound, "vector index", name, "not found")
 	}
 	return vector.New(a.cfg.VectorIndexes[i]), nil
 }

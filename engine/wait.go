@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // DefaultWait is how long a run waits for an event that says nothing else
@@ -82,11 +84,11 @@ func (a *Account) parseWaitStep(r WaitRequest) (w waitStep, err error) {
 	w = waitStep{WaitRequest: r, limit: DefaultWait}
 	if r.Timeout != "" {
 		if w.limit, err = ParseDuration(r.Timeout); err != nil {
-			return w, fmt.Errorf("wait for %q: timeout: %w", r.EventID, err)
+			return w, refusal.At(fmt.Sprintf("wait for %q: timeout", r.EventID), err)
 		}
 	}
 	if w.step, err = a.cfg.Wire.ParseStep(r.Step); err != nil {
-		return w, fmt.Errorf("wait for %q: %w", r.EventID, err)
+		return w, refusal.At(fmt.Sprintf("wait for %q", r.EventID), err)
 	}
 	return w, nil
 }

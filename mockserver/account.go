@@ -254,7 +254,7 @@ func (s *Server) authenticate(c *call) (*tenant, error) {
 		}
 	}
 	if found == nil {
-		return nil, unauthorizedFor(op, "no credentials; accepted is "+credentialForms(op.Security)+"; "+whereTokens)
+		return nil, unauthorizedFor(op, "no credentials: must be "+credentialForms(op.Security)+"; "+whereTokens)
 	}
 	return found, nil
 }
@@ -293,7 +293,7 @@ func (s *Server) credential(scheme string, c *call) (w *tenant, given bool, err 
 			return nil, false, nil
 		}
 		if w = s.byBasic(kind, value); w == nil {
-			return nil, true, response.Unauthorized("Basic", "Authorization: wrong user name or password; accepted is "+credentialForms([]string{scheme})+"; "+whereTokens)
+			return nil, true, response.Unauthorized("Basic", "Authorization: wrong user name or password: must be "+credentialForms([]string{scheme})+"; "+whereTokens)
 		}
 	default:
 		if kind == "" {
@@ -326,7 +326,7 @@ func wrongToken(scheme string) string {
 	if scheme == "vectorBearer" {
 		return "Unauthorized: Invalid auth token; " + whereTokens
 	}
-	return "Authorization: not a token of this server; accepted is " + credentialForms([]string{scheme}) + "; " + whereTokens
+	return "Authorization: not a token of this server: must be " + credentialForms([]string{scheme}) + "; " + whereTokens
 }
 
 // byBasic splits at the first colon: a password may hold others.

@@ -3,12 +3,11 @@ package mockserver
 import (
 	"bytes"
 	"encoding/base64"
-	"fmt"
 	"io"
 	"net/url"
 	"strings"
 
-	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -26,7 +25,7 @@ var _ = registerHandlers(map[string]handler{
 func (s *Server) as(c *call) (response.Response, error) {
 	w := s.byID(c.vars["account"])
 	if w == nil {
-		return response.Response{}, fmt.Errorf("account %q: no such account: %w", c.vars["account"], engine.ErrNotFound)
+		return response.Response{}, refusal.Of(refusal.NotFound, "account", c.vars["account"], "not found")
 	}
 	r := c.request.Clone(c.request.Context())
 	r.Header = c.sent.Clone()
@@ -35,7 +34,7 @@ func (s *Server) as(c *call) (response.Response, error) {
 	u := url.URL{RawPath: "/" + escaped, RawQuery: c.sentQuery}
 	var err error
 	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
-		return response.Response{}, response.Invalid("path " + response.Shorten(escaped) + ": accepted is the path of an operation, such as v2/dlq")
+		return response.Response{}, response.Invalid("path " + response.Shorten(escaped) + ": must be the path of an operation, such as v2/dlq")
 	}
 	r.URL, r.Body, r.ContentLength = &u, io.NopCloser(bytes.NewReader(c.body)), int64(len(c.body))
 	probe := &call{request: r}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -69,7 +70,7 @@ func (s *Server) controlAwait(c *call) (response.Response, error) {
 	left := time.Duration(0)
 	if want.Advance != "" {
 		if left, err = response.Duration(want.Advance); err != nil || left < 0 {
-			return response.Response{}, response.Invalid(fmt.Sprintf("body /advance: %q: accepted is a duration such as 24h", want.Advance))
+			return response.Response{}, response.Invalid(fmt.Sprintf("body /advance: invalid value %q: must be a duration such as 24h", want.Advance))
 		}
 	}
 	for stride := time.Second; ; stride *= 4 {
@@ -86,9 +87,9 @@ func (s *Server) controlAwait(c *call) (response.Response, error) {
 		select {
 		case <-more:
 		case <-s.done:
-			return response.Response{}, engine.ErrClosed
+			return response.Response{}, refusal.Of(refusal.Closed, "await", "", "the server stops")
 		case <-ctx.Done():
-			return response.Response{}, fmt.Errorf("await: %d of %d %s matched in time: %w", len(entries), want.Count, want.On, context.DeadlineExceeded)
+			return response.Response{}, refusal.Of(context.DeadlineExceeded, "await", "", fmt.Sprintf("%d of %d %s matched in time", len(entries), want.Count, want.On))
 		}
 	}
 }

@@ -58,7 +58,7 @@ func TestClockBounds(t *testing.T) {
 		c := newClient(t, u)
 		c.do("POST", "/v2/schedules/https://e.test/", "x", "Svc-Cron: * * * * *", "Svc-Flow-Control-Key: k", "Svc-Flow-Control-Value: parallelism=1").ok()
 		c.do("POST", "/v2/flowControl/k/pause", "").ok() // nothing is ever in flight
-		c.do("POST", "/_understudy/clock/advance", fmt.Sprintf(`{"to":%d,"timeout":"100ms"}`, lastMillisecond)).refused(504, "time stands at")
+		c.do("POST", "/_understudy/clock/advance", fmt.Sprintf(`{"to":%d,"timeout":"100ms"}`, lastMillisecond)).refused(504, "stopped at")
 		if a := c.do("GET", "/_understudy/clock", "").ok(); a.number("now") >= lastMillisecond || a.number("now") <= beginning.UnixMilli() {
 			t.Errorf("%s", a.raw)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/spec/mask"
@@ -60,7 +61,7 @@ func (s *Server) admitControl(c *call) error {
 	if id == "" || id == "*" {
 		c.tenant = s.first()
 	} else if c.tenant = s.byID(id); c.tenant == nil {
-		return fmt.Errorf("account %q: no such account: %w", id, engine.ErrNotFound)
+		return refusal.Of(refusal.NotFound, "account", id, "not found")
 	}
 	c.account = c.tenant.account
 	return nil
@@ -121,7 +122,7 @@ func (s *Server) controlReset(c *call) (response.Response, error) {
 		w.faults.set(nil, s.seed(w.ID))
 	}
 	if err := errors.Join(faults...); err != nil {
-		return response.Response{}, fmt.Errorf("all is reset but the key-value store: %w: %w", err, engine.ErrClosed)
+		return response.Response{}, refusal.Of(refusal.Closed, "all is reset but the key-value store", "", err.Error())
 	}
 	return response.Response{Body: map[string]string{"status": "ok"}}, nil
 }
@@ -165,7 +166,7 @@ func (s *Server) controlSetClock(c *call) (response.Response, error) {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	if body.Mode == "" && body.Now == nil {
-		return response.Response{}, response.Invalid("body: nothing to set; accepted are mode (real, manual, auto) and now (Unix ms)")
+		return response.Response{}, response.Invalid("body: nothing to set: must have mode (real, manual, auto) or now (Unix ms)")
 	}
 	if body.Now != nil && !engine.ValidTime(time.UnixMilli(*body.Now)) { // before the mode is set
 		return response.Response{}, response.Invalid(fmt.Sprintf("body /now: invalid value %d: must be Unix ms within the years 1970 to 9999", *body.Now))
@@ -212,7 +213,7 @@ func (s *Server) controlAdvance(c *call) (response.Response, error) {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	if countGiven(body.By != "", body.To != nil, body.Until != "") != 1 {
-		return response.Response{}, response.Invalid(`body: accepted is either {"by": "24h"}, {"to": Unix ms} or {"until": "next" or "idle"}`)
+		return response.Response{}, response.Invalid(`body: must be one of {"by": "24h"}, {"to": Unix ms} and {"until": "next" or "idle"}`)
 	}
 	ctx, cancel, err := withTimeLimit(c.request.Context(), body.Timeout, advanceLimit)
 	if err != nil {
@@ -253,7 +254,7 @@ func advanceTarget(w *tenant, by string, to *int64) (time.Time, error) {
 	}
 	d, err := response.Duration(by)
 	if err != nil || d < 0 {
-		return time.Time{}, response.Invalid(fmt.Sprintf("body /by %q: accepted is a duration such as 90s, 24h or 7d", by))
+		return time.Time{}, response.Invalid(fmt.Sprintf("body /by: invalid value %q: must be a duration such as 90s, 24h or 7d", by))
 	}
 	return w.account.Now().Add(d), nil
 }
@@ -263,7 +264,7 @@ func withTimeLimit(ctx context.Context, text string, usual time.Duration) (conte
 	if text != "" {
 		d, err := response.Duration(text)
 		if err != nil || d <= 0 {
-			return nil, nil, response.Invalid(fmt.Sprintf("body /timeout %q: accepted is a duration such as 5s", text))
+			return nil, nil, response.Invalid(fmt.Sprintf("body /timeout: invalid value %q: must be a duration such as 5s", text))
 		}
 		limit = d
 	}

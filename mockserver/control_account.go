@@ -2,9 +2,8 @@ package mockserver
 
 import (
 	"encoding/json"
-	"fmt"
 
-	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -48,7 +47,7 @@ func (s *Server) credentials(w *tenant) map[string]any {
 func (s *Server) controlAccount(c *call) (response.Response, error) {
 	w := s.byID(c.vars["id"])
 	if w == nil {
-		return response.Response{}, fmt.Errorf("account %q: no such account: %w", c.vars["id"], engine.ErrNotFound)
+		return response.Response{}, refusal.Of(refusal.NotFound, "account", c.vars["id"], "not found")
 	}
 	body := s.credentials(w)
 	env := []map[string]string{}

@@ -43,7 +43,7 @@ func TestAdvance(t *testing.T) {
 		t.Errorf("%s", a.raw)
 	}
 	for body, texts := range map[string][]string{
-		`{"by":"24h","to":1}`: {"either"},
+		`{"by":"24h","to":1}`: {"must be one of"},
 		`{}`:                  {"by", "to"},
 		`{"by":"soon"}`:       {"soon", "24h"},
 		`{"by":"-1h"}`:        {"-1h"},

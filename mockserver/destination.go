@@ -25,7 +25,7 @@ func parseDestination(path, rawQuery string) (urlOrGroup string, err error) {
 	}
 	if !strings.Contains(target, "://") {
 		if target, err = url.PathUnescape(path); err != nil {
-			return "", response.Refused([]spec.Problem{response.Problem("path", "destination", strconv.Quote(response.Shorten(path)), response.OneLine(err.Error()), "an http(s) URL, raw or percent-encoded as a whole, or the name of a URL group")})
+			return "", refuseValue("path", "destination", path, unfitValue(err.Error(), "an http(s) URL, raw or percent-encoded as a whole, or the name of a URL group"))
 		}
 	}
 	own := ownQuery(rawQuery)
@@ -70,7 +70,7 @@ func isProvider(target string) bool {
 
 // noProvider says how to deliver to a model provider.
 func noProvider(target string) string {
-	return "no stub answers for this model provider; add one with `understudy ctl stub " + target + ` '200:{"choices":[]}'` + "`, or start the server with --stub " + target + "=200"
+	return "no stub answers for the model provider " + strconv.Quote(target) + "; add one with `understudy ctl stub " + target + ` '200:{"choices":[]}'` + "`, or start the server with --stub " + target + "=200"
 }
 
 // setDestination puts a destination into a request: as a URL, as the name of a group, or as
@@ -88,8 +88,8 @@ func setDestination(r *engine.PublishRequest, in, target string) error {
 		return checkURL(in, "destination", target)
 	}
 	if !engine.ValidGroupName(target) {
-		return response.Refused([]spec.Problem{response.Problem(in, "destination", strconv.Quote(response.Shorten(target)), "is neither an http(s) URL nor the name of a URL group",
-			"http(s)://host[:port]/path, raw or percent-encoded as a whole, or 1 to 256 letters, digits, _, - and .")})
+		return refuseValue(in, "destination", target, unfitValue("neither an http(s) URL nor the name of a URL group",
+			"http(s)://host[:port]/path, raw or percent-encoded as a whole, or 1 to 256 letters, digits, _, - and ."))
 	}
 	r.Group = target
 	return nil
@@ -98,7 +98,7 @@ func setDestination(r *engine.PublishRequest, in, target string) error {
 // aimAt is aim for a publish: a model provider must have a stub.
 func (c *call) aimAt(r *engine.PublishRequest, in, target string) error {
 	if isProvider(target) && !c.tenant.stubs.StandsFor(target) {
-		return response.Refused([]spec.Problem{response.Problem(in, "destination", strconv.Quote(target), noProvider(target), "")})
+		return response.Refused([]spec.Problem{response.Problem(in, "destination", "", noProvider(target), "")})
 	}
 	return setDestination(r, in, target)
 }
@@ -109,8 +109,7 @@ func checkURL(in, name, target string) error {
 	if err == nil {
 		return nil
 	}
-	r, _ := err.(refusal) //nolint:errorlint // never wrapped
-	return response.Refused([]spec.Problem{response.Problem(in, name, strconv.Quote(response.Shorten(target)), r.why, r.accepted)})
+	return refuseValue(in, name, target, err)
 }
 
 // urlFault says why a URL cannot be called.
@@ -121,17 +120,17 @@ func urlFault(target string) error {
 		if fault, ok := errors.AsType[*url.Error](err); ok {
 			err = fault.Err
 		}
-		return refusal{response.OneLine(err.Error()), accepted}
+		return unfitValue(err.Error(), accepted)
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return refusal{fmt.Sprintf("has the unknown scheme %q", u.Scheme), accepted}
+		return unfitValue(fmt.Sprintf("unknown scheme %q", u.Scheme), accepted)
 	case u.Hostname() == "":
-		return refusal{"has no host", accepted}
+		return unfitValue("no host", accepted)
 	}
 	if port := u.Port(); port != "" || strings.HasSuffix(u.Host, ":") {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return refusal{fmt.Sprintf("has the port %q, which is not within 1 to 65535", port), accepted}
+			return unfitValue(fmt.Sprintf("port %q is not from 1 to 65535", port), accepted)
 		}
 	}
 	return nil

@@ -171,7 +171,7 @@ func TestModelProviders(t *testing.T) {
 	}
 	for name, publish := range publishes {
 		t.Run(name+" without a stub", func(t *testing.T) {
-			publish().refused(400, `destination "api/llm"`, "understudy ctl stub api/llm", "--stub api/llm=200")
+			publish().refused(400, `destination: no stub answers for the model provider "api/llm"`, "understudy ctl stub api/llm", "--stub api/llm=200")
 		})
 	}
 	u.Script(mockserver.Stub{URL: "api/llm", Answers: []mockserver.Answer{{Status: "200", Body: `{"choices":[]}`}}})

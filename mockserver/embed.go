@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
@@ -40,8 +41,8 @@ func (s *Server) embed(c *call, text *string, vectors bool) (vector.Vector, erro
 	var v vector.Vector
 	switch {
 	case s.cfg.Embed == "":
-		return v, fmt.Errorf("Embedding data for this index is not allowed. The index must be created with an embedding model to use it. "+ //nolint:staticcheck // the service's own words
-			"For tests, start the server with --embed hash: %w", engine.ErrUnfit)
+		return v, refusal.Of(refusal.Unfit, "Embedding data for this index is not allowed. The index must be created with an embedding model to use it. "+ // the service's own words
+			"For tests, start the server with --embed hash", "", "")
 	case vectors:
 		return v, response.Invalid("body: vector and sparseVector are not allowed together with data; the path of vectors has no -data")
 	case text == nil:

@@ -54,7 +54,7 @@ func ExampleRun() {
 	text, _ := io.ReadAll(response.Body)
 	fmt.Println(response.StatusCode, string(text))
 	// Output:
-	// 400 {"error":"header Svc-Retries \"many\": is no such number; accepted is a whole number from 0 to 1000000000"}
+	// 400 {"error":"header Svc-Retries: invalid value \"many\": must be an integer from 0 to 1000000000"}
 }
 
 // run stands in for go test.

@@ -64,7 +64,7 @@ type fault struct {
 // compile refuses a rule that cannot be, and says why.
 func (f *Fault) compile(s *Server) (*fault, error) {
 	refuse := func(key, accepted string) (*fault, error) {
-		return nil, response.Invalid(fmt.Sprintf("fault: %s: accepted is %s", key, accepted))
+		return nil, response.Invalid(fmt.Sprintf("fault: %s: must be %s", key, accepted))
 	}
 	out := &fault{Fault: *f, left: f.Times}
 	if f.Preset != "" {
@@ -297,7 +297,7 @@ func (s *Server) mayLeave(target string) string {
 
 func checkOutbound(policy string) error {
 	if policy != "" && !slices.Contains(outboundPolicies, policy) {
-		return fmt.Errorf("outbound %q: accepted are allow, loopback-only and stub-only", policy)
+		return fmt.Errorf("outbound %q: must be allow, loopback-only or stub-only", policy)
 	}
 	return nil
 }

@@ -126,7 +126,7 @@ func TestOutboundPolicy(t *testing.T) {
 			}
 		}
 	}
-	if _, err := mockserver.New(mockserver.Config{Outbound: "nowhere"}); err == nil || !strings.Contains(err.Error(), "accepted are allow") {
+	if _, err := mockserver.New(mockserver.Config{Outbound: "nowhere"}); err == nil || !strings.Contains(err.Error(), "must be allow") {
 		t.Errorf("an unknown policy: %v", err)
 	}
 }

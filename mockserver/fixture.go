@@ -123,7 +123,7 @@ func (s *Server) mayMake(known *tenant, a Account, seen map[string]bool) error {
 	s.mu.Unlock()
 	switch {
 	case seen[a.ID] || seen["\x00"+a.Token]:
-		return response.Invalid("account " + strconv.Quote(a.ID) + ": id and token: accepted is each once")
+		return response.Invalid("account " + strconv.Quote(a.ID) + ": id and token: must be given once each")
 	case known != nil && a.Token != known.Token && a.Token != derivedSecret(a.ID, "token"):
 		return response.Invalid("token: the account is there with another")
 	case known == nil && owner != nil:
@@ -296,7 +296,7 @@ func (r *fixtureReader) outcome(o *fixtureOutcome) engine.Outcome {
 		out.Err = "connection refused"
 	}
 	if out.OK() {
-		r.fail("/response/status", fmt.Errorf("%d: is no failure; accepted is 0 for no answer, or a status below 200 or from 300 up", out.Status))
+		r.fail("/response/status", fmt.Errorf("%d: not a failure: must be 0 for no answer, or a status below 200 or from 300 up", out.Status))
 	}
 	return out
 }
@@ -363,7 +363,7 @@ func (r *fixtureReader) usage(u *fixtureUsage) []engine.Point {
 		return []engine.Point{{At: at, Counts: counts}}
 	}
 	if every < time.Minute || until.Sub(at)/every > maxPoints {
-		r.fail("/every", fmt.Errorf("%s: accepted is a duration of at least 1m, at most %d times between at and until", every, maxPoints))
+		r.fail("/every", fmt.Errorf("%s: must be a duration of at least 1m, at most %d times between at and until", every, maxPoints))
 		return nil
 	}
 	var list []engine.Point

@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 	"gopkg.in/yaml.v3"
 
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -38,17 +39,16 @@ func (f *fixtureFile) fault(pointer, text string) error {
 	return response.Invalid(where + text)
 }
 
-// at makes an error one at a place of the file. Errors of the engine begin with
-// the rest of the place.
+// at makes an error one at a place of the file. Refusals of the engine know the
+// rest of the place.
 func (f *fixtureFile) at(pointer string, err error) error {
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	if m := placedError.FindStringSubmatch(text); m != nil {
-		pointer, text = pointer+m[1], m[2]
+	if r, ok := errors.AsType[*refusal.Error](err); ok && r.Place != "" {
+		inner := *r
+		pointer, inner.Place = pointer+inner.Place, ""
+		err = &inner
 	}
-	return f.fault(pointer, text)
+	return f.fault(pointer, response.OneLine(err.Error()))
 }
-
-var placedError = regexp.MustCompile(`^((?:/[A-Za-z0-9]+)+): (.*)$`)
 
 var atLine = regexp.MustCompile(`(?s)line (\d+): (.*)$`)
 
@@ -60,7 +60,7 @@ func readFixture(name string, text []byte) (*fixtureFile, []byte, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	err := d.Decode(&document)
 	if err == nil && d.Decode(new(yaml.Node)) == nil {
-		return nil, nil, f.fault("", "the file holds a second document; accepted is one")
+		return nil, nil, f.fault("", "the file holds a second document: must be one")
 	}
 	var value any
 	if err == nil {
@@ -143,7 +143,7 @@ func withAcceptedWords(text, location string) string {
 	if said == "" {
 		return text
 	}
-	return text + "; accepted is " + said
+	return text + ": must be " + said
 }
 
 var fixtureSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
@@ -174,7 +174,7 @@ func parseMoment(s string, now time.Time) (time.Time, error) {
 	back := strings.HasPrefix(s, "-")
 	d, err := response.Duration(strings.TrimPrefix(strings.TrimPrefix(s, "-"), "+"))
 	if err != nil || d < 0 {
-		return time.Time{}, fmt.Errorf("time %q: accepted are Unix ms, a time such as 2026-01-01T00:00:00Z, or a distance from now such as -2h", response.Shorten(s))
+		return time.Time{}, fmt.Errorf("time %q: must be Unix ms, a time such as 2026-01-01T00:00:00Z, or a distance from now such as -2h", response.Shorten(s))
 	}
 	if back {
 		d = -d

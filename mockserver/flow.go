@@ -38,11 +38,11 @@ func (s *Server) pinFlowControlKey(c *call) (response.Response, error) {
 	f := engine.FlowControl{Parallelism: c.number("parallelism"), Rate: c.number("rate")}
 	if period := c.query.Get("period"); period != "" {
 		if err := parseDuration(&f.Period, period); err != nil || f.Period <= 0 {
-			return response.Response{}, response.Invalid("query period: accepted is a duration from 1s up, such as 30s or 1m, or seconds")
+			return response.Response{}, refuseValue("query", "period", period, unfitValue("", "a duration from 1s up, such as 30s or 1m, or seconds"))
 		}
 	}
 	if f == (engine.FlowControl{}) {
-		return response.Response{}, response.Invalid("pin: nothing to pin; accepted are parallelism, rate and period")
+		return response.Response{}, response.Invalid("pin: nothing to pin: must have at least one of parallelism, rate and period")
 	}
 	key, err := flowKeyIn(c)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Server) pinFlowControlKey(c *call) (response.Response, error) {
 // limit ("Flow-control key"), but one that a header can carry.
 func aFlowKey(to *string, v string) error {
 	if v == "" || len(v) > 256 || !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
-		return refusal{"is no flow-control key", "1 to 256 bytes of text without control characters"}
+		return unfitValue("", "1 to 256 bytes of text without control characters")
 	}
 	*to = v
 	return nil
@@ -64,7 +64,7 @@ func aFlowKey(to *string, v string) error {
 // flowKeyIn is the key of the path: one segment, escaped.
 func flowKeyIn(c *call) (key string, err error) {
 	if err := aFlowKey(&key, c.vars["flowControlKey"]); err != nil {
-		return "", response.Invalid("flow-control key " + response.Shorten(c.vars["flowControlKey"]) + ": " + err.Error())
+		return "", refuseValue("path", "flowControlKey", c.vars["flowControlKey"], err)
 	}
 	return key, nil
 }
@@ -72,7 +72,7 @@ func flowKeyIn(c *call) (key string, err error) {
 func (s *Server) unpinFlowControlKey(c *call) (response.Response, error) {
 	parallelism, rate := c.flag("parallelism", false), c.flag("rate", false)
 	if !parallelism && !rate {
-		return response.Response{}, response.Invalid("unpin: nothing to unpin; accepted are parallelism=true and rate=true")
+		return response.Response{}, response.Invalid("unpin: nothing to unpin: must have at least one of parallelism=true and rate=true")
 	}
 	return emptyObject, c.account.UnpinFlow(c.vars["flowControlKey"], parallelism, rate)
 }

@@ -74,7 +74,7 @@ func readEndpoints(c *call, needURL bool) ([]engine.Endpoint, error) {
 				return nil, err
 			}
 		} else if e.URL == "" && e.Name == "" {
-			return nil, response.Invalid(fmt.Sprintf("body /endpoints/%d: neither name nor url; accepted is either", i))
+			return nil, response.Invalid(fmt.Sprintf("body /endpoints/%d: neither name nor url: must have one of them", i))
 		}
 	}
 	return body.Endpoints, nil

@@ -2,7 +2,6 @@ package mockserver
 
 import (
 	"encoding/base64"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -38,8 +37,7 @@ func (c *call) logFilter(states []string) (engine.Filter, error) {
 		case slices.Contains(states, state):
 			wanted = append(wanted, state)
 		default:
-			return f, response.Invalid(fmt.Sprintf("query state %q: accepted are %s", state, strings.Join(states, ", ")),
-				response.Problem("query", "state", fmt.Sprintf("%q", state), "is not a state", strings.Join(states, ", ")))
+			return f, refuseValue("query", "state", state, unfitValue("", "one of "+strings.Join(states, ", ")))
 		}
 	}
 	f.States = wanted

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // The bounds that a server has unless its configuration says otherwise, in bytes.
@@ -95,7 +95,7 @@ func (s *Server) takeTurn(c *call) error {
 	ctx, cancel := context.WithTimeout(c.request.Context(), listPatience)
 	defer cancel()
 	if s.turns.Acquire(ctx, 1) != nil {
-		return fmt.Errorf("%s: %d large answers are being read by other clients; try again: %w", c.op.ID, largeAnswers, engine.ErrFull)
+		return refusal.Of(refusal.Full, c.op.ID, "", fmt.Sprintf("%d large answers are being read by other clients; try again", largeAnswers))
 	}
 	c.turn = true
 	return nil
@@ -122,7 +122,7 @@ func (m *metered) Read(p []byte) (int, error) {
 	n, err := m.from.Read(p)
 	if m.free -= int64(n); m.free < 0 {
 		if !m.room.TryAcquire(-m.free) {
-			return 0, fmt.Errorf("body: the bodies of requests that are being handled take all the room there is for them (an eighth of --memory): %w", engine.ErrFull)
+			return 0, refusal.Of(refusal.Full, "body", "", "the bodies of requests that are being handled take all the room there is for them (an eighth of --memory)")
 		}
 		*m.taken -= m.free
 		m.free = 0

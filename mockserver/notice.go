@@ -78,7 +78,7 @@ func (s *Server) tellRequest(c *call, x *Exchange, err error) {
 	text, reason, status := "request accepted with a warning", c.warning(), 0
 	if err != nil {
 		e := response.Branded(c.dialect, response.Failure(err))
-		text, reason, status = "request refused", e.Text, e.Status
+		text, reason, status = "request refused", e.Error(), e.Status
 		if !e.Refusal() {
 			return // the server's own are logged as such
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -95,14 +96,14 @@ func parseBool(to *bool, v string) error {
 	case "false", "0":
 		*to = false
 	default:
-		return refusal{"is neither true nor false", "true or false"}
+		return unfitValue("", "true or false")
 	}
 	return nil
 }
 
 func parseText(to *string, v string, most int) error {
 	if v == "" || len(v) > most {
-		return refusal{fmt.Sprintf("has %d bytes", len(v)), fmt.Sprintf("text of 1 to %d bytes", most)}
+		return unfitValue(fmt.Sprintf("%d bytes", len(v)), fmt.Sprintf("text of 1 to %d bytes", most))
 	}
 	*to = v
 	return nil
@@ -111,7 +112,7 @@ func parseText(to *string, v string, most int) error {
 func parseDuration(to *time.Duration, v string) error {
 	d, err := engine.ParseDuration(v)
 	if err != nil {
-		return refusal{"is no duration", fmt.Sprintf("numbers with the units s, m, h, d, such as 50s or 1d10h30m, at most %dd", engine.MaxDelay/(24*time.Hour))}
+		return err
 	}
 	*to = d
 	return nil
@@ -122,7 +123,7 @@ func parseTimeout(o *engine.Options, v string) error {
 		return err
 	}
 	if o.Timeout == 0 {
-		return refusal{"leaves no time", "a duration from 1s up"}
+		return unfitValue("", "a duration from 1s up")
 	}
 	return nil
 }
@@ -143,7 +144,7 @@ func callbackURL(to **engine.Callback, v string) error {
 func wholeNumber(v string, least, most int) (int, error) {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < least || n > most || v[0] == '+' || v[0] == '-' {
-		return 0, refusal{"is no such number", fmt.Sprintf("a whole number from %d to %d", least, most)}
+		return 0, unfitValue("", fmt.Sprintf("an integer from %d to %d", least, most))
 	}
 	return n, nil
 }
@@ -183,7 +184,7 @@ var unixSeconds = regexp.MustCompile(`^\d{1,11}(\.\d+)?$`)
 func notBefore(o *engine.Options, v string) error {
 	n, err := strconv.ParseFloat(v, 64)
 	if err != nil || !unixSeconds.MatchString(v) {
-		return refusal{"is no time", "Unix seconds"}
+		return unfitValue("", "a time in Unix seconds")
 	}
 	o.NotBefore = time.UnixMilli(int64(n * 1000))
 	return nil
@@ -192,7 +193,7 @@ func notBefore(o *engine.Options, v string) error {
 func unixMilli(to *time.Time, v string) error {
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil {
-		return refusal{"is no time", "Unix ms"}
+		return unfitValue("", "a time in Unix ms")
 	}
 	*to = time.UnixMilli(n)
 	return nil
@@ -203,7 +204,7 @@ var deliveryMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, 
 func parseMethod(o *engine.Options, v string) error {
 	o.Method = strings.ToUpper(v)
 	if !slices.Contains(deliveryMethods, o.Method) {
-		return refusal{"is no method for a delivery", strings.Join(deliveryMethods, ", ")}
+		return unfitValue("", "one of "+strings.Join(deliveryMethods, ", "))
 	}
 	return nil
 }
@@ -213,7 +214,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,256}$`)
 // aName reads what names queues and labels.
 func aName(to *string, v string) error {
 	if !plainName.MatchString(v) {
-		return refusal{"is no name", "1 to 256 letters, digits, _, - and ."}
+		return unfitValue("", "1 to 256 letters, digits, _, - and .")
 	}
 	*to = v
 	return nil
@@ -226,11 +227,11 @@ func parseLabels(o *engine.Options, v string) error {
 	for label := range strings.SplitSeq(v, ",") {
 		o.Labels = append(o.Labels, "")
 		if err := aName(&o.Labels[len(o.Labels)-1], strings.TrimSpace(label)); err != nil {
-			return refusal{"holds a label that is no name", "labels of 1 to 256 letters, digits, _, - and ., separated by commas"}
+			return unfitValue(fmt.Sprintf("label %q", refusal.Shorten(label)), "labels of 1 to 256 letters, digits, _, - and ., separated by commas")
 		}
 	}
 	if n := len(o.Labels); n > maxLabels {
-		return refusal{fmt.Sprintf("holds %d labels", n), fmt.Sprintf("at most %d", maxLabels)}
+		return unfitValue(fmt.Sprintf("%d labels", n), fmt.Sprintf("at most %d labels", maxLabels))
 	}
 	return nil
 }
@@ -264,28 +265,28 @@ func flowValue(o *engine.Options, v string) error {
 		name, value, _ := strings.Cut(part, "=")
 		name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
 		if seen[name] {
-			return refusal{"names " + name + " twice", accepted}
+			return unfitValue(name+" is given twice", accepted)
 		}
 		seen[name] = true
 		var err error
 		switch name {
 		case "period":
 			if err = parseDuration(&f.Period, value); err == nil && f.Period <= 0 {
-				err = refusal{}
+				err = unfitValue("", accepted)
 			}
 		case "parallelism":
 			f.Parallelism, err = wholeNumber(value, 1, maxNumber)
 		case "rate":
 			f.Rate, err = wholeNumber(value, 1, maxNumber)
 		default:
-			return refusal{fmt.Sprintf("names %q", response.Shorten(name)), accepted}
+			return unfitValue(fmt.Sprintf("unknown part %q", refusal.Shorten(name)), accepted)
 		}
 		if err != nil {
-			return refusal{fmt.Sprintf("has a %s of %q", name, response.Shorten(value)), accepted}
+			return unfitValue(fmt.Sprintf("%s %q", name, refusal.Shorten(value)), accepted)
 		}
 	}
 	if f.Rate == 0 && f.Parallelism == 0 {
-		return refusal{"has neither parallelism nor rate", accepted}
+		return unfitValue("neither parallelism nor rate", accepted)
 	}
 	return nil
 }
@@ -319,7 +320,7 @@ func redactFields(o *engine.Options, v string) error {
 		case isHeader && strings.HasSuffix(name, "]") && len(name) > 1:
 			o.Redact.Names = append(o.Redact.Names, textproto.CanonicalMIMEHeaderKey(strings.TrimSuffix(name, "]")))
 		default:
-			return refusal{fmt.Sprintf("names %q", response.Shorten(field)), "body, header and header[NAME], separated by commas"}
+			return unfitValue(fmt.Sprintf("unknown field %q", refusal.Shorten(field)), "body, header and header[NAME], separated by commas")
 		}
 	}
 	return nil

@@ -218,7 +218,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		header string
 		texts  []string
 	}{
-		{"Svc-Retries: abc", []string{"Svc-Retries", `"abc"`, "whole number"}},
+		{"Svc-Retries: abc", []string{"Svc-Retries", `"abc"`, "integer"}},
 		{"Svc-Retries: -1", []string{"Svc-Retries", `"-1"`}},
 		{"Svc-Retries: +1", []string{"Svc-Retries"}},
 		{"Svc-Retries: 99999999999999999999", []string{"Svc-Retries"}},

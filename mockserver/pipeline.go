@@ -106,7 +106,7 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out respon
 		return response.Response{}, response.Refused(problems)
 	}
 	for _, p := range c.op.IgnoredFilters(c.query) {
-		c.warnings = append(c.warnings, response.BrandNames(c.dialect).Replace(p.String()))
+		c.warnings = append(c.warnings, response.BrandedProblem(c.dialect, p).String())
 	}
 	if err := s.takeTurn(c); err != nil {
 		return response.Response{}, err
@@ -208,10 +208,10 @@ func (s *Server) failed(c *call, err error, x *Exchange) response.Response {
 		s.cfg.Log.Error("request failed", "operation", x.OperationID, "error", err)
 	}
 	for _, p := range e.Problems {
-		x.Problems = append(x.Problems, p.String())
+		x.Problems = append(x.Problems, strings.TrimSpace(e.Place+" "+p.String()))
 	}
 	if len(x.Problems) == 0 {
-		x.Problems = []string{e.Text}
+		x.Problems = []string{e.Error()}
 	}
 	return response.Branded(c.dialect, e).Response(c.request, c.asked != "" || c.op != nil && c.op.Area == "vector_url")
 }

@@ -43,7 +43,7 @@ func (s *Server) enqueueMessage(c *call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	if err := aName(&r.Options.Queue, c.vars["queue"]); err != nil {
-		return response.Response{}, response.Refused([]spec.Problem{setting{"path", "queue", []string{c.vars["queue"]}}.problem(err)})
+		return response.Response{}, refuseValue("path", "queue", c.vars["queue"], err)
 	}
 	receipts, err := c.account.Publish(r)
 	if err != nil {
@@ -196,20 +196,17 @@ func (s *Server) publishBatch(c *call) (response.Response, error) {
 // batch reads all items, or says which one is wrong.
 func (s *Server) batch(c *call) ([]engine.PublishRequest, error) {
 	var items []batchItem
-	if err := json.Unmarshal(c.body, &items); err != nil {
-		return nil, response.Invalid("body: " + strings.TrimPrefix(err.Error(), "json: "))
+	if err := unmarshalBody(c.body, &items); err != nil {
+		return nil, err
 	}
 	requests := make([]engine.PublishRequest, len(items))
 	for i, item := range items {
 		warned := len(c.warnings)
 		r, err := s.item(c, item)
 		if err != nil {
-			e := response.Failure(err)
-			problems := slices.Clone(e.Problems)
-			for k := range problems {
-				problems[k].Name = fmt.Sprintf("item %d %s", i, problems[k].Name)
-			}
-			return nil, &response.Error{Status: e.Status, Text: fmt.Sprintf("item %d: %s", i, e.Text), Problems: problems}
+			e := *response.Failure(err)
+			e.Place = fmt.Sprintf("item %d", i)
+			return nil, &e
 		}
 		for k := range c.warnings[warned:] {
 			c.warnings[warned+k] = fmt.Sprintf("item %d %s", i, c.warnings[warned+k])
@@ -230,7 +227,7 @@ func (s *Server) item(c *call, item batchItem) (engine.PublishRequest, error) {
 	}
 	if item.Queue != "" {
 		if err := aName(&r.Options.Queue, item.Queue); err != nil {
-			return r, response.Refused([]spec.Problem{setting{"body", "/queue", []string{item.Queue}}.problem(err)})
+			return r, refuseValue("body", "/queue", item.Queue, err)
 		}
 	}
 	return r, nil
@@ -244,11 +241,11 @@ func readHeaders(fields map[string]json.RawMessage) (http.Header, error) {
 		values, err := stringOrList(raw)
 		switch {
 		case err != nil:
-			problems = append(problems, response.Problem("body", "/headers/"+name, response.Shorten(string(raw)), "is no header value", "a string or a list of strings"))
+			problems = append(problems, response.Problem("body", "/headers/"+name, response.Shorten(string(raw)), "", "a string or a list of strings"))
 		case !headerName.MatchString(name):
-			problems = append(problems, response.Problem("body", "/headers", strconv.Quote(response.Shorten(name)), "is no header name", "letters, digits, - and the other signs of HTTP"))
+			problems = append(problems, response.Problem("body", "/headers", strconv.Quote(response.Shorten(name)), "", "a header name: letters, digits, - and the other signs of HTTP"))
 		case slices.ContainsFunc(values, func(v string) bool { return headerControl.MatchString(v) }):
-			problems = append(problems, response.Problem("body", "/headers/"+name, "", "holds a control character", "text on one line"))
+			problems = append(problems, response.Problem("body", "/headers/"+name, "", "control character", "text on one line"))
 		}
 		for _, v := range values {
 			h.Add(name, v)
@@ -277,5 +274,5 @@ func stringOrList(raw json.RawMessage) ([]string, error) {
 	if json.Unmarshal(raw, &many) == nil {
 		return many, nil
 	}
-	return nil, fmt.Errorf("%.80s: accepted is a string or a list of strings", raw)
+	return nil, fmt.Errorf("%.80s: must be a string or a list of strings", raw)
 }

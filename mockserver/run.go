@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/textproto"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -314,7 +314,7 @@ func (s *Server) listWaiters(c *call) (response.Response, error) {
 func (s *Server) callHook(c *call) (response.Response, error) {
 	w := s.byID(c.vars["userId"])
 	if w == nil {
-		return response.Response{}, fmt.Errorf("user %q: no such user: %w", c.vars["userId"], engine.ErrNotFound)
+		return response.Response{}, refusal.Of(refusal.NotFound, "user", c.vars["userId"], "not found")
 	}
 	c.tenant = w
 	event, err := json.Marshal(map[string]any{

@@ -31,7 +31,7 @@ func (s *Server) createSchedule(c *call) (response.Response, error) {
 	if given, ok := set["Cron"]; ok {
 		problems = given.read(problems, func(v string) error { return parseText(&cron, v, 512) })
 	} else {
-		problems = append(problems, spec.Problem{In: "header", Name: "Svc-Cron", Rule: "required", Message: "is missing", Accepted: "five cron fields behind an optional CRON_TZ=Zone"})
+		problems = append(problems, spec.Problem{In: "header", Name: "Svc-Cron", Rule: "required", Message: "missing", Accepted: "five cron fields behind an optional CRON_TZ=Zone"})
 	}
 	if given, ok := set["Schedule-Id"]; ok {
 		problems = given.read(problems, func(v string) error { return parseText(&id, v, 256) })

@@ -170,7 +170,7 @@ func (c *Config) complete() error {
 		c.Clock = "real"
 	case "real", "manual", "auto":
 	default:
-		return fmt.Errorf("clock %q: accepted are real, manual and auto", c.Clock)
+		return fmt.Errorf("clock: invalid value %q: must be real, manual or auto", c.Clock)
 	}
 	if len(c.Accounts) == 0 {
 		home := cmp.Or(c.Dialect, spec.BuiltInDialects()[0])
@@ -199,7 +199,7 @@ func (c *Config) complete() error {
 		return fmt.Errorf("start %s: must be within the years 1970 to 9999", c.Start.UTC())
 	}
 	if c.VectorLag < 0 || c.PricePerMessage < 0 {
-		return fmt.Errorf("vector lag %s, price per message %g: accepted are values from 0 up", c.VectorLag, c.PricePerMessage)
+		return fmt.Errorf("vector lag %s, price per message %g: must be 0 or more", c.VectorLag, c.PricePerMessage)
 	}
 	if len(c.VectorIndexes) == 0 {
 		c.VectorIndexes = []vector.Config{defaultIndex}

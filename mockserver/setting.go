@@ -1,7 +1,6 @@
 package mockserver
 
 import (
-	"cmp"
 	"net/http"
 	"net/textproto"
 	"net/url"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -93,7 +93,7 @@ func (set settings) parse() (o engine.Options, unknown []setting, problems []spe
 // read hands the value to a parser; a value given twice is refused.
 func (s setting) read(problems []spec.Problem, parse func(string) error) []spec.Problem {
 	if len(s.values) > 1 {
-		return append(problems, s.problem(refusal{"stands " + strconv.Itoa(len(s.values)) + " times", "one value"}))
+		return append(problems, s.problem(unfitValue("given "+strconv.Itoa(len(s.values))+" times", "one value")))
 	}
 	if err := parse(s.values[0]); err != nil {
 		return append(problems, s.problem(err))
@@ -160,33 +160,19 @@ func knownName(name string) bool {
 		strings.HasPrefix(name, "Callback-") || strings.HasPrefix(name, "Failure-Callback-")
 }
 
-// refusal is why a value is not taken, and what is.
-type refusal struct{ why, accepted string }
+// unfitValue is the refusal of a value whose name and place the caller knows.
+func unfitValue(why, want string) error {
+	return &refusal.Error{Why: why, Want: want, Kind: refusal.Invalid}
+}
 
-func (r refusal) Error() string { return r.why + "; accepted is " + r.accepted }
+// refuseValue is the refusal of one value of a request.
+func refuseValue(in, name, value string, err error) error {
+	return response.Refused([]spec.Problem{response.Value(in, name, value, err)})
+}
 
 // problem says which value of which name is wrong.
 func (s setting) problem(err error) spec.Problem {
-	r, ok := err.(refusal) //nolint:errorlint // never wrapped
-	if !ok {
-		r = splitRefusal(err, s.values[0])
-	}
-	return response.Problem(s.in, s.name, strconv.Quote(response.Shorten(s.values[0])), r.why, r.accepted)
-}
-
-// splitRefusal takes an error of the engine apart: without the value, which the
-// problem shows anyway.
-func splitRefusal(err error, value string) refusal {
-	text := response.OneLine(strings.TrimSuffix(err.Error(), ": "+engine.ErrInvalid.Error()))
-	if i := strings.Index(text, strconv.Quote(value)); i >= 0 {
-		text = strings.TrimLeft(text[i+len(strconv.Quote(value)):], ": ")
-	}
-	for _, words := range []string{"; accepted is ", "; accepted are ", "accepted is ", "accepted are "} {
-		if why, accepted, ok := strings.Cut(text, words); ok {
-			return refusal{cmp.Or(why, "is not accepted"), accepted}
-		}
-	}
-	return refusal{text, ""}
+	return response.Value(s.in, s.name, s.values[0], err)
 }
 
 // paired refuses a flow-control key without value and a value without key.
@@ -204,5 +190,5 @@ func (set settings) paired(problems []spec.Problem) []spec.Problem {
 		have, want = strings.ToLower(have), strings.ToLower(want)
 	}
 	missing := strings.TrimSuffix(given.name, have) + want
-	return append(problems, spec.Problem{In: given.in, Name: missing, Rule: "required", Message: "is missing beside " + given.name, Accepted: "flow-control key and value together"})
+	return append(problems, spec.Problem{In: given.in, Name: missing, Rule: "required", Message: "missing beside " + given.name + ": flow control needs a key and a value"})
 }

@@ -59,7 +59,7 @@ func sinkResponse(status int, body any) response.Response {
 func (s *Server) sinkSlow(c *call) (response.Response, error) {
 	d, err := time.ParseDuration(c.vars["duration"])
 	if err != nil || d < 0 || d > time.Hour {
-		return response.Response{}, response.Invalid("path duration " + strconv.Quote(response.Shorten(c.vars["duration"])) + ": accepted is a duration such as 3s, at most 1h")
+		return response.Response{}, response.Invalid("path duration " + strconv.Quote(response.Shorten(c.vars["duration"])) + ": must be a duration such as 3s, at most 1h")
 	}
 	woken := make(chan struct{})
 	clock := engine.NewReal()

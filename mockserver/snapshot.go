@@ -11,6 +11,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/codec"
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
@@ -160,7 +161,7 @@ func (s *Server) readSnapshot(from io.Reader) (*snapshot, error) {
 	c := codec.NewReader(verified)
 	c.Document(in.members)
 	if err := c.Close(); errors.Is(err, errVersion) {
-		return nil, fmt.Errorf("%w: %w", err, engine.ErrInvalid)
+		return nil, refusal.Of(refusal.Invalid, err.Error(), "", "")
 	}
 	for _, a := range in.accounts { // the first error is that of the document, in words of the state
 		state, err := a.reader.Snapshot(c)
@@ -170,23 +171,23 @@ func (s *Server) readSnapshot(from io.Reader) (*snapshot, error) {
 		a.state = state
 	}
 	if err := c.Err(); err != nil {
-		return nil, fmt.Errorf("snapshot is damaged: %w: %w", err, engine.ErrInvalid)
+		return nil, damagedSnapshot(err.Error())
 	}
 	if in.version == 0 {
-		return nil, fmt.Errorf("snapshot is damaged: no version: %w", engine.ErrInvalid)
+		return nil, damagedSnapshot("no version")
 	}
 	if in.checksum != "" && !verified.intact() {
-		return nil, fmt.Errorf("snapshot is damaged: its checksum does not match; to load a document that was edited, remove its member checksum: %w", engine.ErrInvalid)
+		return nil, damagedSnapshot("its checksum does not match; to load a document that was edited, remove its member checksum")
 	}
 	s.settleDialects(in.accounts)
 	seen := map[string]bool{}
 	for _, a := range in.accounts {
 		if a.id == "" || a.token == "" || a.state == nil || seen[a.id] {
-			return nil, fmt.Errorf("snapshot is damaged: account %q: id, token and state are needed, each account once: %w", a.id, engine.ErrInvalid)
+			return nil, damagedSnapshot(fmt.Sprintf("account %q: must have id, token and state, each account once", a.id))
 		}
 		seen[a.id] = true
 		if err := s.acceptable(a); err != nil {
-			return nil, fmt.Errorf("account %q: %w", a.id, err)
+			return nil, refusal.At(fmt.Sprintf("account %q", a.id), err)
 		}
 	}
 	return &in, nil
@@ -198,7 +199,7 @@ func (s *Server) acceptable(a *savedAccount) error {
 	owner := s.tokens[digestOf(a.token)]
 	s.mu.Unlock()
 	if owner != nil && owner.ID != a.id && owner.Token == a.token {
-		return fmt.Errorf("its token opens account %q of this server: %w", owner.ID, engine.ErrInvalid)
+		return refusal.Of(refusal.Invalid, "token", "", fmt.Sprintf("opens account %q of this server", owner.ID))
 	}
 	for i := range a.stubs {
 		if err := a.stubs[i].Check(); err != nil {
@@ -233,7 +234,7 @@ func (s *Server) restore(in *snapshot) (Restored, error) {
 			err = s.setMode(w, a.state.Clock)
 		}
 		if err != nil {
-			return out, fmt.Errorf("account %q: %w", a.id, err)
+			return out, refusal.At(fmt.Sprintf("account %q", a.id), err)
 		}
 		for _, name := range indexes {
 			w.openIndex(name)
@@ -274,7 +275,7 @@ func (s *Server) controlRestore(c *call) (response.Response, error) {
 	}
 	if id := c.query.Get("account"); id != "" && id != "*" {
 		if in.accounts = onlyAccount(in.accounts, id); in.accounts == nil {
-			return response.Response{}, response.Invalid(fmt.Sprintf("snapshot has no account %q, and more than one; accepted is one account, or this one among others", id))
+			return response.Response{}, response.Invalid(fmt.Sprintf("snapshot has no account %q, and more than one: must have one account, or this one among others", id))
 		}
 		in.accounts[0].id, in.accounts[0].token, in.accounts[0].password = id, c.tenant.Token, c.tenant.password
 	}
@@ -313,4 +314,9 @@ func (s *sinks) load(seen map[string]int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen = maps.Clone(seen)
+}
+
+// damagedSnapshot is the refusal of a snapshot that cannot be loaded.
+func damagedSnapshot(why string) error {
+	return refusal.Of(refusal.Invalid, "snapshot is damaged", "", why)
 }

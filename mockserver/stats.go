@@ -1,10 +1,10 @@
 package mockserver
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -19,7 +19,7 @@ const statsTime = "2006-01-02 15:04:05.000000000 +0000 UTC"
 
 func (s *Server) getUsageStatistics(c *call) (response.Response, error) {
 	if id := c.vars["id"]; id != c.tenant.ID {
-		return response.Response{}, fmt.Errorf("messaging user %q: no such user; accepted is the id of the account that the credentials belong to: %w", id, engine.ErrNotFound)
+		return response.Response{}, refusal.Of(refusal.NotFound, "messaging user", id, "not found: must be the id of the account that the credentials belong to")
 	}
 	u, err := c.account.Usage(c.query.Get("period"))
 	return response.Response{Body: usageBody(&u)}, err

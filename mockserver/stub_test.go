@@ -184,7 +184,7 @@ func TestStubsFailAsNetworksDo(t *testing.T) {
 			}
 		}
 	}
-	if _, err := mockserver.New(mockserver.Config{Stubs: []mockserver.Stub{{URL: "*", Answers: []mockserver.Answer{{Fail: "badly"}}}}}); err == nil || !strings.Contains(err.Error(), "accepted are refused") {
+	if _, err := mockserver.New(mockserver.Config{Stubs: []mockserver.Stub{{URL: "*", Answers: []mockserver.Answer{{Fail: "badly"}}}}}); err == nil || !strings.Contains(err.Error(), "must be refused") {
 		t.Errorf("an unknown failure: %v", err)
 	}
 }

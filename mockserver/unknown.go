@@ -26,7 +26,7 @@ func (s *Server) unknownOptions(c *call, unknown []setting) (problems []spec.Pro
 		return problems
 	}
 	for _, p := range problems {
-		c.warnings = append(c.warnings, response.BrandNames(c.dialect).Replace(p.String()))
+		c.warnings = append(c.warnings, response.BrandedProblem(c.dialect, p).String())
 	}
 	return nil
 }

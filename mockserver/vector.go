@@ -278,7 +278,7 @@ func (q *selection) askable() error {
 		q.TopK = new(defaultTopK)
 	}
 	if *q.TopK < 1 {
-		return response.Invalid(fmt.Sprintf("body /topK: received %d; accepted is a whole number from 1 up", *q.TopK))
+		return response.Invalid(fmt.Sprintf("body /topK: invalid value %d: must be an integer from 1 up", *q.TopK))
 	}
 	if err := oneOf("weightingStrategy", q.Weighting, []string{"IDF"}); err != nil {
 		return err
@@ -359,12 +359,12 @@ func (s *Server) rangeVectors(c *call) (response.Response, error) {
 	if cursor := idText(q.Cursor); cursor != "" {
 		n, err := strconv.Atoi(cursor)
 		if err != nil || n < 0 {
-			return response.Response{}, response.Invalid(fmt.Sprintf("cursor %.40q: accepted is the nextCursor of an earlier range, or 0", cursor))
+			return response.Response{}, response.Invalid(fmt.Sprintf("cursor: invalid value %.40q: must be the nextCursor of an earlier range, or 0", cursor))
 		}
 		from = n
 	}
 	if q.Limit < 0 {
-		return response.Response{}, response.Invalid(fmt.Sprintf("body /limit: received %d; accepted is a whole number from 1 up", q.Limit))
+		return response.Response{}, response.Invalid(fmt.Sprintf("body /limit: invalid value %d: must be an integer from 1 up", q.Limit))
 	}
 	if q.Limit == 0 {
 		q.Limit = maxPrefix

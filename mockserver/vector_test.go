@@ -165,7 +165,7 @@ func TestVectorIndexesRefuse(t *testing.T) {
 	docs.do("GET", "/info", "", "Authorization:").refused(http.StatusUnauthorized, "Unauthorized")
 	docs.do("GET", "/info", "", "Authorization: Bearer "+words.token).refused(http.StatusUnauthorized, "docs")
 	docs.url = u.VectorIndexURL("none")
-	docs.do("GET", "/info", "").refused(http.StatusNotFound, "none", "no such index")
+	docs.do("GET", "/info", "").refused(http.StatusNotFound, "none", "not found")
 }
 
 func TestVectorIndexFlag(t *testing.T) {

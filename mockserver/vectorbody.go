@@ -19,7 +19,7 @@ type numbers []float32
 
 func (n *numbers) UnmarshalJSON(raw []byte) error {
 	if at := bytes.Index(raw, []byte("null")); at > 0 {
-		return fmt.Errorf("vector component %d is null; accepted are finite numbers", bytes.Count(raw[:at], []byte(",")))
+		return fmt.Errorf("vector component %d is null: must be a finite number", bytes.Count(raw[:at], []byte(",")))
 	}
 	return json.Unmarshal(raw, (*[]float32)(n))
 }
@@ -101,7 +101,7 @@ func oneOf(name, value string, accepted []string) error {
 	if value == "" || slices.Contains(accepted, value) {
 		return nil
 	}
-	return response.Invalid(fmt.Sprintf("body /%s: received %q; accepted are %s", name, response.Shorten(value), strings.Join(accepted, ", ")))
+	return refuseValue("body", "/"+name, value, unfitValue("", "one of "+strings.Join(accepted, ", ")))
 }
 
 // oneOrMany reads one object, or a list of them.
@@ -133,7 +133,7 @@ func unmarshalBody(body []byte, to any) error {
 		return nil
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return response.Invalid("body /" + strings.ReplaceAll(wrong.Field, ".", "/") + ": received " + wrong.Value + "; accepted is " + jsonKinds[wrong.Type.Kind()])
+		return response.Invalid("body /" + strings.ReplaceAll(wrong.Field, ".", "/") + ": received " + wrong.Value + ": must be " + jsonKinds[wrong.Type.Kind()])
 	}
 	if broken, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return response.Invalid(fmt.Sprintf("body: invalid JSON: byte %d: %v", broken.Offset, broken))

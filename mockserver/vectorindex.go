@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
@@ -64,7 +64,7 @@ func (s *Server) vectorEnv(w *tenant) (vars []EnvVar) {
 // ParseVectorIndex reads NAME=TYPE[:DIMENSION[:FUNCTION]], such as
 // docs=DENSE:1536:COSINE, words=SPARSE or both=HYBRID:384:DOT_PRODUCT.
 func ParseVectorIndex(text string) (vector.Config, error) {
-	const accepted = "accepted is NAME=TYPE[:DIMENSION[:FUNCTION]], TYPE one of DENSE, SPARSE and HYBRID, FUNCTION one of COSINE, EUCLIDEAN and DOT_PRODUCT"
+	const accepted = "must be NAME=TYPE[:DIMENSION[:FUNCTION]], TYPE one of DENSE, SPARSE and HYBRID, FUNCTION one of COSINE, EUCLIDEAN and DOT_PRODUCT"
 	name, kind, ok := strings.Cut(text, "=")
 	parts := strings.Split(kind, ":")
 	x := vector.Config{Name: name, Type: parts[0], Similarity: vector.Cosine}
@@ -97,7 +97,7 @@ func (s *Server) openVector(c *call) error {
 		return nil
 	}
 	if !c.tenant.hasIndex(c.asked) {
-		return fmt.Errorf("vector index %q: no such index; its URLs are listed when the server starts: %w", response.Shorten(c.asked), engine.ErrNotFound)
+		return refusal.Of(refusal.NotFound, "vector index", c.asked, "not found; its URLs are listed when the server starts")
 	}
 	return response.Unauthorized("Bearer", "Unauthorized: the token is not that of the vector index "+response.Shorten(c.asked))
 }

@@ -70,7 +70,7 @@ func (o *Operation) unreadable(raw string) (problems []Problem) {
 			continue
 		}
 		name, value, _ := strings.Cut(pair, "=")
-		problems = append(problems, Problem{In: "query", Name: name, Rule: "syntax", Received: quote(value), Message: "cannot be read: must be percent-encoded, with %25 for % and %3B for ;"})
+		problems = append(problems, Problem{In: "query", Name: name, Rule: "syntax", Received: quote(value), Message: "cannot be read", Accepted: "percent-encoded, with %25 for % and %3B for ;"})
 	}
 	return problems
 }

@@ -92,14 +92,14 @@ func TestProblemsAreOneReadableLine(t *testing.T) {
 	t.Parallel()
 	d := load(t)
 	cases := []struct{ name, op, target, body, want string }{
-		{"count below the minimum", "listWorkflowDLQ", "/v2/workflows/dlq?count=0", "", `query count "0": must be at least 1; accepted is a whole number from 1 up`},
-		{"count that is no number", "listWorkflowDLQ", "/v2/workflows/dlq?count=abc", "", `query count "abc": is not accepted; accepted is a whole number from 1 up`},
-		{"a filter twice where one is taken", "listWorkflowDLQ", "/v2/workflows/dlq?count=1&count=2", "", `query count "1": stands 2 times; one value is taken; accepted is a whole number from 1 up`},
-		{"unknown period", "getUsageStatistics", "/v2/qstash/stats/u?period=2h", "", `query period "2h": value is not one of the allowed values ["1h","3h","12h","1d","3d","7d","30d"]; accepted is 1h, 3h, 12h, 1d, 3d, 7d or 30d`},
+		{"count below the minimum", "listWorkflowDLQ", "/v2/workflows/dlq?count=0", "", `query count: invalid value "0": must be a whole number from 1 up`},
+		{"count that is no number", "listWorkflowDLQ", "/v2/workflows/dlq?count=abc", "", `query count: invalid value "abc": must be a whole number from 1 up`},
+		{"a filter twice where one is taken", "listWorkflowDLQ", "/v2/workflows/dlq?count=1&count=2", "", `query count: invalid value "1": given 2 times: must be one value, a whole number from 1 up`},
+		{"unknown period", "getUsageStatistics", "/v2/qstash/stats/u?period=2h", "", `query period: invalid value "2h": must be 1h, 3h, 12h, 1d, 3d, 7d or 30d`},
 		{"broken JSON", "updateURLGroup", "/v2/topics/g", "{\"headers\":\n {\"a\": }}", `body: invalid JSON at line 2, column 8: invalid character '}' looking for beginning of value`},
-		{"JSON that goes on", "updateURLGroup", "/v2/topics/g", `{"headers":{}} {}`, `body: JSON goes on after its end at line 1, column 16; accepted is one JSON value`},
+		{"JSON that goes on", "updateURLGroup", "/v2/topics/g", `{"headers":{}} {}`, `body: JSON goes on after its end at line 1, column 16: must be one JSON value`},
 		{"missing member", "updateURLGroup", "/v2/topics/g", `{}`, `body /headers: property "headers" is missing; the properties are headers`},
-		{"empty body", "updateURLGroup", "/v2/topics/g", ``, `body: is empty; accepted is JSON, an object`},
+		{"empty body", "updateURLGroup", "/v2/topics/g", ``, `body: empty: must be JSON, an object`},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

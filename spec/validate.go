@@ -19,23 +19,30 @@ import (
 
 // Problem is one violation of the document.
 type Problem struct {
-	In       string `json:"in"`   // path, query, header, body or response
-	Name     string `json:"name"` // of the parameter, or JSON pointer into a body
-	Rule     string `json:"rule"` // required, type, pattern, enum, maximum, json ...
-	Message  string `json:"message"`
+	In       string `json:"in"`                 // path, query, header, body or response
+	Name     string `json:"name"`               // of the parameter, or JSON pointer into a body
+	Rule     string `json:"rule"`               // required, type, pattern, enum, maximum, json ...
+	Message  string `json:"message"`            // what is wrong
 	Received string `json:"received,omitempty"` // shortened
-	Accepted string `json:"accepted,omitempty"`
+	Accepted string `json:"accepted,omitempty"` // what the value must be
 }
 
-// String is the problem in one line: where, what is wrong, what is accepted.
+// InvalidValue is the message of a problem where Accepted says the rest.
+const InvalidValue = "invalid value"
+
+// String is the problem in one line:
+//
+//	header Svc-Retries: invalid value "many": must be an integer from 0 to 1000000000
 func (p Problem) String() string {
 	line := strings.TrimSpace(p.In + " " + p.Name)
 	if p.Received != "" {
-		line += " " + p.Received
+		line += ": " + InvalidValue + " " + p.Received
 	}
-	line += ": " + p.Message
+	if p.Received == "" || p.Message != InvalidValue {
+		line += ": " + p.Message
+	}
 	if p.Accepted != "" {
-		line += "; accepted is " + p.Accepted
+		line += ": must be " + p.Accepted
 	}
 	return line
 }
@@ -121,7 +128,7 @@ func (p *parameter) check(values []string) *Problem {
 		if !p.required {
 			return nil
 		}
-		problem.Rule, problem.Message = "required", "is missing"
+		problem.Rule, problem.Message = "required", "missing"
 		return &problem
 	}
 	if values[0] == "" && p.empty != "" {
@@ -132,7 +139,7 @@ func (p *parameter) check(values []string) *Problem {
 	}
 	problem.Received = quote(values[0])
 	if len(values) > 1 {
-		problem.Rule, problem.Message = "single", "stands "+strconv.Itoa(len(values))+" times; one value is taken"
+		problem.Rule, problem.Message, problem.Accepted = "single", "given "+strconv.Itoa(len(values))+" times", "one value, "+problem.Accepted
 		return &problem
 	}
 	v, err := p.parse(values[0])
@@ -142,9 +149,12 @@ func (p *parameter) check(values []string) *Problem {
 	if err == nil {
 		return nil
 	}
-	problem.Rule, problem.Message = "type", "is not accepted"
+	problem.Rule, problem.Message = "type", InvalidValue
 	if fault, ok := errors.AsType[*openapi3.SchemaError](err); ok {
-		problem.Rule, problem.Message = fault.SchemaField, reason(fault)
+		problem.Rule = fault.SchemaField
+		if p.accepted == accepts(p.schema) { // else the document says all of it
+			problem.Message = reason(fault)
+		}
 	}
 	return &problem
 }
@@ -165,15 +175,17 @@ func (p *parameter) parse(s string) (any, error) {
 	return s, nil
 }
 
-// reason is the text of a schema fault, without its value and schema.
+// reason is what a schema fault says beyond what accepts does, without its value
+// and schema.
 func reason(e *openapi3.SchemaError) string {
 	switch {
+	case e.Schema.Extensions["x-accepted"] != nil, e.SchemaField == "type", e.SchemaField == "enum", e.SchemaField == "minimum",
+		e.SchemaField == "maximum" && e.Schema.Min != nil, e.SchemaField == "minLength" && e.Schema.MinLength == 1:
+		return InvalidValue
 	case e.SchemaField == "pattern":
-		return "has a form that is not accepted"
+		return "does not match " + e.Schema.Pattern
 	case e.SchemaField == "maximum" && e.Schema.Max != nil:
-		return "must be at most " + decimal(*e.Schema.Max)
-	case e.SchemaField == "minimum" && e.Schema.Min != nil:
-		return "must be at least " + decimal(*e.Schema.Min)
+		return "greater than " + decimal(*e.Schema.Max)
 	}
 	text, _, _ := strings.Cut(e.Reason, "\n")
 	return text
@@ -213,7 +225,7 @@ func (o *Operation) checkBody(body []byte) []Problem {
 		if !o.needsBody {
 			return nil
 		}
-		return []Problem{{In: "body", Rule: "required", Message: "is empty", Accepted: "JSON, " + accepts(o.body)}}
+		return []Problem{{In: "body", Rule: "required", Message: "empty", Accepted: "JSON, " + accepts(o.body)}}
 	}
 	v, problem := decode(body)
 	if problem != nil {
@@ -326,7 +338,7 @@ func (o *Operation) CheckResponse(status int, h http.Header, body []byte) []Prob
 		return nil
 	}
 	if ct := h.Get("Content-Type"); !strings.HasPrefix(ct, "application/json") && !strings.HasPrefix(ct, "application/problem+json") {
-		return []Problem{{In: "response", Name: "Content-Type", Rule: "type", Message: fmt.Sprintf("is %q", ct), Accepted: "application/json"}}
+		return []Problem{{In: "response", Name: "Content-Type", Rule: "type", Message: InvalidValue, Received: quote(ct), Accepted: "application/json"}}
 	}
 	v, problem := decode(body)
 	if problem != nil {

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -30,7 +29,7 @@ type NewID func(prefix string) string
 // otherwise they are drawn and now.
 func (all Indexes) Create(x Index, draw NewID, now time.Time) (Index, error) {
 	if all[x.ID] != nil {
-		return Index{}, fmt.Errorf("search index %q: %w", x.ID, refusal.Exists)
+		return Index{}, refusal.Of(refusal.Exists, "search index", x.ID, "exists already")
 	}
 	if x.ID == "" {
 		x.ID = draw("")
@@ -88,7 +87,7 @@ func (all Indexes) Delete(id string) (Index, error) {
 func (all Indexes) change(id string, change func(*Index)) (Index, error) {
 	x := all[id]
 	if x == nil {
-		return Index{}, fmt.Errorf("search index %q: not found; it may have been deleted: %w", id, refusal.NotFound)
+		return Index{}, refusal.Of(refusal.NotFound, "search index", id, "not found; it may have been deleted")
 	}
 	change(x)
 	return *x, nil

@@ -53,18 +53,18 @@ func ParseFilter(text string) (Filter, error) {
 		return Filter{}, nil
 	}
 	if len(text) > maxFilter {
-		return Filter{}, fmt.Errorf("filter: %d bytes; must be at most %d: %w", len(text), maxFilter, refusal.Invalid)
+		return Filter{}, refusal.OfValue("filter", text, fmt.Sprintf("%d bytes", len(text)), fmt.Sprintf("at most %d bytes", maxFilter))
 	}
 	p := filterParser{rest: filterToken.FindAllString(text, -1)}
 	if strings.Join(strings.Fields(strings.Join(p.rest, "")), "") != strings.Join(strings.Fields(text), "") {
-		return Filter{}, fmt.Errorf("filter %.80q: invalid value: must be %s: %w", text, filterSyntax, refusal.Invalid)
+		return Filter{}, refusal.OfValue("filter", text, "", filterSyntax)
 	}
 	holds, err := p.either()
 	if err == nil && len(p.rest) > 0 {
 		err = fmt.Errorf("unexpected %q", p.rest[0])
 	}
 	if err != nil {
-		return Filter{}, fmt.Errorf("filter %.80q: %w; must be %s: %w", text, err, filterSyntax, refusal.Invalid)
+		return Filter{}, refusal.OfValue("filter", text, err.Error(), filterSyntax)
 	}
 	return Filter{text, holds}, nil
 }

@@ -119,11 +119,11 @@ func (x *Index) dimensionWith(vectors []Vector) int {
 func (x *Index) fits(v *Vector, dimension int) error {
 	switch {
 	case x.Type != Sparse && len(v.Values) == 0:
-		return fmt.Errorf("This index requires dense vectors; vector %q has none: %w", v.ID, refusal.Unfit) //nolint:staticcheck // the service's own words
+		return ownWords(fmt.Sprintf("This index requires dense vectors; vector %q has none", v.ID))
 	case x.Type != Dense && v.Sparse == nil:
-		return fmt.Errorf("This index requires sparse vectors; vector %q has none: %w", v.ID, refusal.Unfit) //nolint:staticcheck // the service's own words
+		return ownWords(fmt.Sprintf("This index requires sparse vectors; vector %q has none", v.ID))
 	case x.Type != Sparse && len(v.Values) != dimension:
-		return fmt.Errorf("Invalid vector dimension: %d, expected: %d: %w", len(v.Values), dimension, refusal.Unfit) //nolint:staticcheck // the service's own words
+		return ownWords(fmt.Sprintf("Invalid vector dimension: %d, expected: %d", len(v.Values), dimension))
 	}
 	return v.Sparse.check()
 }
@@ -248,9 +248,9 @@ func (x *Index) DeleteNamespace(ns string) error {
 	n := x.namespaces[ns]
 	switch {
 	case ns == "":
-		return fmt.Errorf("the default namespace cannot be deleted: %w", refusal.Invalid)
+		return refusal.Of(refusal.Invalid, "default namespace", "", "cannot be deleted")
 	case n == nil:
-		return fmt.Errorf("Namespace %s for the index %s does not exist: %w", ns, x.Name, refusal.NotFound) //nolint:staticcheck // the service's own words
+		return refusal.Of(refusal.NotFound, "Namespace "+ns+" for the index "+x.Name+" does not exist", "", "") // the service's own words
 	}
 	x.bytes -= n.bytes()
 	delete(x.namespaces, ns)
@@ -263,13 +263,13 @@ func (x *Index) DeleteNamespace(ns string) error {
 func (x *Index) RenameNamespace(from, to string, replace bool) (bool, error) {
 	switch {
 	case from == "":
-		return false, fmt.Errorf("the default namespace cannot be renamed: %w", refusal.Invalid)
+		return false, refusal.Of(refusal.Invalid, "default namespace", "", "cannot be renamed")
 	case to == "":
-		return false, fmt.Errorf("new name of namespace %q: must not be empty: %w", from, refusal.Invalid)
+		return false, refusal.OfValue(fmt.Sprintf("new name of namespace %q", from), "", "empty", "a name")
 	case x.namespaces[from] == nil:
 		return false, nil
 	case x.namespaces[to] != nil && !replace:
-		return false, fmt.Errorf("namespace %q: %w", to, refusal.Exists)
+		return false, refusal.Of(refusal.Exists, "namespace", to, "exists already")
 	case from == to:
 		return true, nil
 	}
@@ -295,9 +295,9 @@ func (s *SparseVector) check() error {
 	case s == nil:
 		return nil
 	case len(s.Indices) != len(s.Values):
-		return fmt.Errorf("sparse vector: %d indices and %d values; the numbers must be equal: %w", len(s.Indices), len(s.Values), refusal.Unfit)
+		return refusal.Of(refusal.Unfit, "sparse vector", "", fmt.Sprintf("%d indices and %d values: must be as many of both", len(s.Indices), len(s.Values)))
 	case len(s.Indices) > maxSparse:
-		return fmt.Errorf("sparse vector: %d indices; must be at most %d: %w", len(s.Indices), maxSparse, refusal.Unfit)
+		return refusal.Of(refusal.Unfit, "sparse vector", "", fmt.Sprintf("%d indices: must be at most %d", len(s.Indices), maxSparse))
 	}
 	return nil
 }
@@ -325,3 +325,6 @@ func mergePatch(doc, patch json.RawMessage) json.RawMessage {
 	}
 	return b
 }
+
+// ownWords is a refusal in the words of the service, which clients read.
+func ownWords(text string) error { return refusal.Of(refusal.Unfit, text, "", "") }

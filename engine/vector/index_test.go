@@ -110,11 +110,11 @@ func TestTheBytesOfAnIndex(t *testing.T) {
 func TestASavedIndexThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for want, spaces := range map[string]string{
-		`vector index "x": the default namespace is missing`:                                                           ``,
-		`vector index "x": namespace "": duplicate`:                                                                    `{},{}`,
-		`vector index "x": namespace "": vector "a": duplicate`:                                                        `{"vectors":[{"id":"a","values":[1,2]},{"id":"a","values":[1,2]}]}`,
-		`vector index "x": namespace "": vector "b": pending, but not found`:                                           `{"pending":["b"]}`,
-		`vector index "x": namespace "": vector "c": Invalid vector dimension: 1, expected: 2: does not fit the index`: `{"vectors":[{"id":"c","values":[1]}]}`,
+		`vector index "x": the default namespace is missing`:                                   ``,
+		`vector index "x": namespace "": duplicate`:                                            `{},{}`,
+		`vector index "x": namespace "": vector "a": duplicate`:                                `{"vectors":[{"id":"a","values":[1,2]},{"id":"a","values":[1,2]}]}`,
+		`vector index "x": namespace "": vector "b": pending, but not found`:                   `{"pending":["b"]}`,
+		`vector index "x": namespace "": vector "c": Invalid vector dimension: 1, expected: 2`: `{"vectors":[{"id":"c","values":[1]}]}`,
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // Query asks for the nearest vectors.
@@ -77,11 +75,11 @@ func (x *Index) mode(q *Query) (string, error) {
 	}
 	switch {
 	case mode == Hybrid && q.Values == nil:
-		return mode, fmt.Errorf("This index requires dense or sparse vectors; the query has none: %w", refusal.Unfit) //nolint:staticcheck // the service's own words
+		return mode, ownWords("This index requires dense or sparse vectors; the query has none")
 	case mode != Sparse && x.Dimension != 0 && len(q.Values) != x.Dimension:
-		return mode, fmt.Errorf("Invalid vector dimension: %d, expected: %d: %w", len(q.Values), x.Dimension, refusal.Unfit) //nolint:staticcheck // the service's own words
+		return mode, ownWords(fmt.Sprintf("Invalid vector dimension: %d, expected: %d", len(q.Values), x.Dimension))
 	case mode == Sparse && q.Sparse == nil:
-		return mode, fmt.Errorf("This index requires sparse vectors: %w", refusal.Unfit) //nolint:staticcheck // the service's own words
+		return mode, ownWords("This index requires sparse vectors")
 	}
 	return mode, q.Sparse.check()
 }

@@ -40,7 +40,7 @@ func (x *Index) Start(ns string, q ResumableQuery, draw func() string, now time.
 	}
 	x.dropIdle(now)
 	if len(x.open) >= maxResumable {
-		return "", nil, fmt.Errorf("resumable queries: %d are open; end some first: %w", len(x.open), refusal.Invalid)
+		return "", nil, refusal.Of(refusal.Invalid, "resumable queries", "", fmt.Sprintf("%d are open; end some first", len(x.open)))
 	}
 	if x.open == nil {
 		x.open = map[string]*resumable{}
@@ -70,7 +70,7 @@ func (x *Index) End(id string, now time.Time) error {
 func (x *Index) resumable(id string, now time.Time) (*resumable, error) {
 	x.dropIdle(now)
 	if x.open[id] == nil {
-		return nil, fmt.Errorf("resumable query %.80q: not found; it may have ended, or have been idle for longer than its maxIdle: %w", id, refusal.NotFound)
+		return nil, refusal.Of(refusal.NotFound, "resumable query", id, "not found; it may have ended, or have been idle for longer than its maxIdle")
 	}
 	return x.open[id], nil
 }

@@ -36,6 +36,7 @@ var allRules = []rule{
 	nameRule,
 	pageRule,
 	referenceRule,
+	refusalRule,
 	roleRule,
 	roomRule,
 	sizeRule,

@@ -9,26 +9,48 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // Error is a failure that knows its status; the engine's know only their kind.
+// What it says is a text, or follows from the problems or the cause.
 type Error struct {
 	Status    int
 	Text      string
+	Place     string // in a larger request, such as "item 3"
 	Problems  []spec.Problem
+	cause     *refusal.Error
 	challenge string // WWW-Authenticate
 	allow     string // Allow
 	header    http.Header
 	literal   bool // the text names headers as they are in more than one dialect
 }
 
-func (e *Error) Error() string { return e.Text }
+// Error is the failure in one line, all problems in it.
+func (e *Error) Error() string {
+	text := e.Text
+	switch {
+	case e.cause != nil:
+		text = e.cause.Error()
+	case len(e.Problems) > 0:
+		lines := make([]string, len(e.Problems))
+		for i, p := range e.Problems {
+			lines[i] = p.String()
+		}
+		text = strings.Join(lines, "; also ")
+	}
+	if e.Place != "" {
+		return e.Place + ": " + text
+	}
+	return text
+}
 
 // statuses maps the engine's kinds of errors (decided: 7, 21, 23).
 var statuses = []struct {
@@ -54,30 +76,33 @@ func Failure(err error) *Error {
 		return known
 	}
 	for _, row := range statuses {
-		if errors.Is(err, row.kind) {
-			return &Error{Status: row.status, Text: OneLine(strings.TrimSuffix(err.Error(), ": "+row.kind.Error()))}
+		if !errors.Is(err, row.kind) {
+			continue
 		}
+		out := &Error{Status: row.status, Text: OneLine(err.Error())}
+		out.cause, _ = err.(*refusal.Error) //nolint:errorlint // what is wrapped says more than the refusal in it
+		return out
 	}
 	return &Error{Status: http.StatusInternalServerError, Text: "internal fault; the server's log has more"}
 }
 
 // Invalid is a refused request.
-func Invalid(text string, problems ...spec.Problem) error {
-	return &Error{Status: http.StatusBadRequest, Text: text, Problems: problems}
+func Invalid(text string) error { return &Error{Status: http.StatusBadRequest, Text: text} }
+
+// Refused turns problems of a request into an error: all in the text, each on
+// its own for clients that accept application/problem+json.
+func Refused(problems []spec.Problem) error {
+	return &Error{Status: http.StatusBadRequest, Problems: problems}
 }
 
-// Refused turns problems of a request into an error: the first in the text,
-// all of them for whoever asks with Accept: application/problem+json.
-func Refused(problems []spec.Problem) error {
-	text := problems[0].String()
-	if n := len(problems) - 1; n > 0 {
-		lines := make([]string, 0, n)
-		for _, p := range problems[1:] {
-			lines = append(lines, p.String())
-		}
-		text += "; also " + strings.Join(lines, "; also ")
+// Value is the refusal of one value of a request, which a parser of values has
+// found.
+func Value(in, name, value string, err error) spec.Problem {
+	why, want := err.Error(), ""
+	if r, ok := errors.AsType[*refusal.Error](err); ok {
+		why, want = r.Why, r.Want
 	}
-	return Invalid(text, problems...)
+	return Problem(in, name, strconv.Quote(Shorten(value)), why, want)
 }
 
 // JoinRefused joins two refusals, so that the client learns of all at once.
@@ -149,7 +174,8 @@ func WrongMethod(method, path string, allowed []string) error {
 	return &Error{Status: http.StatusMethodNotAllowed, allow: list, Text: "method " + method + " on " + Shorten(path) + ": must be one of " + list}
 }
 
-// Branded puts the dialect's names into an error.
+// Branded puts the dialect's names into an error. A value stays as the client
+// has sent it.
 func Branded(d *spec.Dialect, e *Error) *Error {
 	if d.HeaderPrefix == header.Prefix || e.literal {
 		return e
@@ -157,11 +183,22 @@ func Branded(d *spec.Dialect, e *Error) *Error {
 	names := BrandNames(d)
 	out := *e
 	out.Text, out.Problems = names.Replace(e.Text), slices.Clone(e.Problems)
-	for i := range out.Problems {
-		p := &out.Problems[i]
-		p.Name, p.Message, p.Accepted = names.Replace(p.Name), names.Replace(p.Message), names.Replace(p.Accepted)
+	for i, p := range out.Problems {
+		out.Problems[i] = BrandedProblem(d, p)
+	}
+	if e.cause != nil {
+		r := *e.cause
+		r.What, r.Why, r.Want = names.Replace(r.What), names.Replace(r.Why), names.Replace(r.Want)
+		out.cause = &r
 	}
 	return &out
+}
+
+// BrandedProblem puts the dialect's names into a problem.
+func BrandedProblem(d *spec.Dialect, p spec.Problem) spec.Problem {
+	names := BrandNames(d)
+	p.Name, p.Message, p.Accepted = names.Replace(p.Name), names.Replace(p.Message), names.Replace(p.Accepted)
+	return p
 }
 
 // BrandNames puts the dialect's names into a text of the server.
@@ -192,25 +229,30 @@ func (e *Error) Response(r *http.Request, vector bool) Response {
 	if e.allow != "" {
 		out.Header.Set("Allow", e.allow)
 	}
+	text := e.Error()
 	switch {
 	case strings.Contains(r.Header.Get("Accept"), "application/problem+json"):
 		out.Header.Set("Content-Type", "application/problem+json")
-		problems := e.Problems
-		if len(problems) == 0 {
-			problems = []spec.Problem{{In: "request", Rule: "value", Message: e.Text}}
+		problems := slices.Clone(e.Problems)
+		for i := range problems {
+			problems[i].Name = strings.TrimSpace(e.Place + " " + problems[i].Name)
 		}
-		out.Body = problemBody{Type: "about:blank", Title: http.StatusText(e.Status), Status: e.Status, Detail: e.Text, Error: e.Text, Problems: problems}
+		if len(problems) == 0 {
+			problems = []spec.Problem{{In: "request", Rule: "value", Message: text}}
+		}
+		out.Body = problemBody{Type: "about:blank", Title: http.StatusText(e.Status), Status: e.Status, Detail: text, Error: text, Problems: problems}
 	case vector:
-		out.Body = map[string]any{"error": e.Text, "status": e.Status}
+		out.Body = map[string]any{"error": text, "status": e.Status}
 	default:
-		out.Body = map[string]string{"error": e.Text}
+		out.Body = map[string]string{"error": text}
 	}
 	return out
 }
 
-// Problem is a violation that a handler found itself.
+// Problem is a violation that a handler found itself; no message where accepted
+// says all.
 func Problem(in, name, received, message, accepted string) spec.Problem {
-	return spec.Problem{In: in, Name: name, Rule: "value", Message: message, Received: received, Accepted: accepted}
+	return spec.Problem{In: in, Name: name, Rule: "value", Message: cmp.Or(OneLine(message), spec.InvalidValue), Received: received, Accepted: accepted}
 }
 
 // Unencodable is the answer when ours cannot be written as JSON.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // OneLine is a text with blanks instead of line ends.
@@ -13,10 +14,7 @@ func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Shorten is the beginning of a long text, for errors.
 func Shorten(s string) string {
-	if len(s) > 80 {
-		return strings.ToValidUTF8(s[:80], "") + "..."
-	}
-	return s
+	return refusal.Shorten(s)
 }
 
 // ByteSize is a number of bytes as people read it.

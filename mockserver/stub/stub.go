@@ -95,21 +95,21 @@ func (s *Stub) Compile() (*Compiled, error) {
 	}
 	expression, err := regexp.Compile(pattern)
 	if err != nil || s.URL == "" {
-		return nil, response.Invalid(fmt.Sprintf("stub URL %q: accepted is a URL in which * stands for anything, or a regular expression between slashes", s.URL))
+		return nil, response.Invalid(fmt.Sprintf("stub URL: invalid value %q: must be a URL in which * stands for anything, or a regular expression between slashes", s.URL))
 	}
 	out := &Compiled{Stub: *s, url: expression}
 	for _, a := range s.Answers {
 		delay := time.Duration(0)
 		if a.Delay != "" && !strings.Contains(a.Delay, "$") {
 			if delay, err = response.Duration(a.Delay); err != nil || delay < 0 {
-				return nil, response.Invalid(fmt.Sprintf("stub %q: delay %q: accepted is a duration such as 3s", s.URL, a.Delay))
+				return nil, response.Invalid(fmt.Sprintf("stub %q: delay: invalid value %q: must be a duration such as 3s", s.URL, a.Delay))
 			}
 		}
 		if n, err := strconv.Atoi(string(a.Status)); a.Status != "" && !strings.Contains(string(a.Status), "$") && (err != nil || n < 100 || n > 999) {
-			return nil, response.Invalid(fmt.Sprintf("stub %q: status %q: accepted is 100 to 999, or a capture such as $1", s.URL, a.Status))
+			return nil, response.Invalid(fmt.Sprintf("stub %q: status: invalid value %q: must be 100 to 999, or a capture such as $1", s.URL, a.Status))
 		}
 		if a.Fail != "" && failures[a.Fail] == "" {
-			return nil, response.Invalid(fmt.Sprintf("stub %q: fail %q: accepted are refused, reset, timeout and tls", s.URL, a.Fail))
+			return nil, response.Invalid(fmt.Sprintf("stub %q: fail: invalid value %q: must be refused, reset, timeout or tls", s.URL, a.Fail))
 		}
 		out.delays = append(out.delays, delay)
 	}
@@ -404,7 +404,7 @@ func (s *List) Load(list []Saved) {
 func Parse(text string) (Stub, error) {
 	m := stubText.FindStringSubmatch(text)
 	if m == nil {
-		return Stub{}, response.Invalid(fmt.Sprintf("%q: accepted is URL=STATUS or URL=STATUS:BODY, such as https://app.test/*=503", text))
+		return Stub{}, response.Invalid(fmt.Sprintf("invalid value %q: must be URL=STATUS or URL=STATUS:BODY, such as https://app.test/*=503", text))
 	}
 	s := Stub{URL: m[1], Answers: []Answer{{Status: Status(m[2]), Body: m[4]}}}
 	return s, s.Check()

@@ -96,7 +96,7 @@ func buttonPresses(early, waits string, failed []string) []buttonPress {
 	return []buttonPress{
 		{"message.publish", []string{"destination", "https://app.test/a?b=1&c=2", "body", "hello", "headers", "Svc-Label: by-hand"}, "https://app.test/a?b=1&c=2"},
 		{"message.publish", []string{"destination", "https://app.test/a", "headers", "no header"}, "must be Name: value"},
-		{"message.publish", []string{"destination", "https://app.test/a", "headers", "Svc-Retries: many"}, `Svc-Retries "many"`},
+		{"message.publish", []string{"destination", "https://app.test/a", "headers", "Svc-Retries: many"}, `Svc-Retries: invalid value "many"`},
 		{"message.publish", []string{"destination", "https://app.test/a", "body", "!", "binary", "yes"}, "invalid base64"},
 		{"message.publish", nil, "destination is missing"},
 		{"message.hurry", []string{"id", early}, "is attempted now"},
@@ -284,7 +284,7 @@ func TestAccountsOfThePage(t *testing.T) {
 	if strings.Contains(page, "of-one") || !strings.Contains(page, "/_understudy/ui/runs?account=two%2Fx") || !strings.Contains(page, "Bearer t2") {
 		t.Errorf("the second account is not the one that is shown:\n%s", page)
 	}
-	if page := request(t, u, http.MethodGet, "/_understudy/ui/messages?account=three", ""); !strings.Contains(page, "no such account") {
+	if page := request(t, u, http.MethodGet, "/_understudy/ui/messages?account=three", ""); !strings.Contains(page, "not found") {
 		t.Errorf("an account that is not there:\n%s", page)
 	}
 }

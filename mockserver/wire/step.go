@@ -3,13 +3,13 @@ package wire
 import (
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"math"
 	"net/textproto"
 	"strconv"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // stepTypes are the execution types of the document ("stepInfo").
@@ -38,10 +38,10 @@ type step struct {
 func (Format) ParseStep(body []byte) (engine.Step, error) {
 	var w step
 	if err := json.Unmarshal(body, &w); err != nil {
-		return engine.Step{}, fmt.Errorf("step is not the JSON of a step: %w: %w", err, engine.ErrInvalid)
+		return engine.Step{}, refusal.OfValue("step", string(body), err.Error(), "the JSON of a step")
 	}
 	if w.ID == nil || *w.ID < 0 || w.Type == "" || w.Name == "" && w.TargetStep == 0 {
-		return engine.Step{}, fmt.Errorf("step %.80s: stepId (from 0), stepName and stepType are needed: %w", body, engine.ErrInvalid)
+		return engine.Step{}, refusal.OfValue("step", string(body), "incomplete", "an object with stepId (from 0), stepName and stepType")
 	}
 	if !stepTypes[w.Type] {
 		w.Type = "Run" // clients have further types, such as CreateWebhook; the document has eight
@@ -126,7 +126,7 @@ type invocation struct {
 func (f Format) ParseInvocation(body []byte) (engine.Invocation, error) {
 	var w invocation
 	if err := json.Unmarshal(body, &w); err != nil {
-		return engine.Invocation{}, fmt.Errorf("the body is not the JSON of an invocation: %w: %w", err, engine.ErrInvalid)
+		return engine.Invocation{}, refusal.OfValue("body", "", err.Error(), "the JSON of an invocation")
 	}
 	asks, err := f.ParseStep(w.Step)
 	if err != nil {
