@@ -24,9 +24,9 @@ func (o *Outcome) Cause() string {
 	case o.Status == 0 && o.Err == "":
 		return "got no answer"
 	case o.Status == 0:
-		return "got no answer: " + headline([]byte(o.Err), reasonLength)
+		return "got no answer: " + headlineWithin([]byte(o.Err), reasonLength)
 	case o.Err != "":
-		return "failed: " + headline([]byte(o.Err), reasonLength)
+		return "failed: " + headlineWithin([]byte(o.Err), reasonLength)
 	case o.OK():
 		return ""
 	}
@@ -114,9 +114,9 @@ func (e *Event) Asleep() bool {
 // Headline is the line of an answer that says what went wrong: the message of a
 // JSON error, the heading of an error page, the last line of a Python traceback,
 // the first line of any other text.
-func Headline(body []byte) string { return headline(body, causeLength) }
+func Headline(body []byte) string { return headlineWithin(body, causeLength) }
 
-func headline(body []byte, most int) string {
+func headlineWithin(body []byte, most int) string {
 	if !utf8.Valid(body) {
 		return fmt.Sprintf("%d bytes that are not text", len(body))
 	}

@@ -66,8 +66,8 @@ func (m *Manual) set(t time.Time) {
 	m.now = t
 }
 
-// pause waits a time of the wall, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
+// pauseReal waits a time of the wall, or until ctx ends.
+func pauseReal(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

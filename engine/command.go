@@ -84,7 +84,7 @@ func step[R any, C change[R]](a *Account, c C) (R, error) {
 	}
 	at := a.now
 	r, err := c.apply(a)
-	if err != nil && !changes(err) {
+	if err != nil && !changesState(err) {
 		return r, err
 	}
 	if a.cfg.Journal != nil {
@@ -113,7 +113,7 @@ func command[C change[R], R any](name string) kind {
 		if err := k.decode(body, &c); err != nil {
 			return err
 		}
-		if _, err := c.apply(a); err != nil && !changes(err) {
+		if _, err := c.apply(a); err != nil && !changesState(err) {
 			return err
 		}
 		return nil
@@ -175,11 +175,11 @@ var commands = []kind{
 	command[changeVectors[vector.Nothing, vector.DeleteNamespaceCommand]]("deleteVectorNamespace"),
 	command[changeVectors[int, vector.DeleteCommand]]("deleteVectors"),
 	command[changeVectors[int, vector.DeleteWhereCommand]]("deleteVectorsWhere"),
+	command[deliverNow]("deliverNow"),
 	command[changeVectors[vector.Nothing, vector.EndCommand]]("endResumable"),
 	command[finishRun]("finishRun"),
 	command[Fixture]("fixture"),
 	command[forget]("forget"),
-	command[hurry]("hurry"),
 	command[changeVectors[vector.Further, vector.NextCommand]]("nextResumable"),
 	command[notify]("notify"),
 	command[notifyRun]("notifyRun"),

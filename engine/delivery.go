@@ -169,7 +169,7 @@ func (a *Account) settle(m *Message, o Outcome) {
 		a.move(m, Errored, event{detail: &detail{out: &o, err: o.Err}})
 		a.fail(m, &o)
 	default:
-		a.move(m, Errored, event{detail: &detail{out: &o, err: failure(&o)}})
+		a.move(m, Errored, event{detail: &detail{out: &o, err: failureText(&o)}})
 		if !m.Role.does().callsOut { // its run learns of the last attempt only
 			a.report(m, &o)
 		}
@@ -199,10 +199,10 @@ func (a *Account) retry(m *Message, o *Outcome) {
 }
 
 // fail ends a message for good. A message of its own goes to the DLQ and its
-// failure callback out; a call to a workflow endpoint takes its run there; a
+// failureText callback out; a call to a workflow endpoint takes its run there; a
 // third-party call is the business of the run that made it.
 func (a *Account) fail(m *Message, o *Outcome) {
-	d := &detail{out: o, err: failure(o)}
+	d := &detail{out: o, err: failureText(o)}
 	switch {
 	case m.decidesRun():
 		a.move(m, Failed, event{detail: d})
@@ -215,7 +215,7 @@ func (a *Account) fail(m *Message, o *Outcome) {
 			a.callback(RoleCallback, m, cb, r)
 		}
 	default:
-		entry := a.bury(m, o)
+		entry := a.deadLetter(m, o)
 		d.dlqID = entry.ID
 		a.move(m, Failed, event{detail: d})
 		a.failed(FailedAttempt{Message: m, Outcome: o, DLQID: entry.ID})

@@ -28,11 +28,11 @@ type DLQEntry struct {
 
 func (e *DLQEntry) position() position { return position{e.At.UnixMilli(), e.Seq} }
 
-// bury puts a failed message into the DLQ.
-func (a *Account) bury(m *Message, o *Outcome) *DLQEntry { return a.buryAs("", m, o) }
+// deadLetter puts a failed message into the DLQ.
+func (a *Account) deadLetter(m *Message, o *Outcome) *DLQEntry { return a.deadLetterAs("", m, o) }
 
-// buryAs gives the entry an id; "" asks for a new one.
-func (a *Account) buryAs(id string, m *Message, o *Outcome) *DLQEntry {
+// deadLetterAs gives the entry an id; "" asks for a new one.
+func (a *Account) deadLetterAs(id string, m *Message, o *Outcome) *DLQEntry {
 	a.seq++
 	if id == "" {
 		id = fmt.Sprintf("%d-%d", a.now.UnixMilli(), a.seq)
@@ -55,7 +55,7 @@ func (a *Account) buryAs(id string, m *Message, o *Outcome) *DLQEntry {
 func (a *Account) DLQ(f Filter) (Page[DLQEntry], error) {
 	a.lock()
 	defer a.unlock()
-	return page(a, "dlq", f, maxDLQPage, a.dlq.newest, f.entry,
+	return listPage(a, "dlq", f, maxDLQPage, a.dlq.newest, f.entry,
 		a.viewEntry)
 }
 
@@ -63,7 +63,7 @@ func (a *Account) DLQ(f Filter) (Page[DLQEntry], error) {
 func (a *Account) CountDLQ(f Filter) (n int) {
 	a.lock()
 	defer a.unlock()
-	for e := range a.dlq.newest(newest) {
+	for e := range a.dlq.newest(newestPosition) {
 		if f.entry(e) {
 			n++
 		}
@@ -76,7 +76,7 @@ func (a *Account) viewEntry(e *DLQEntry) DLQEntry {
 	v := *e
 	v.Message = a.redacted(&e.Message)
 	if r := e.Message.Options.Redact; r != nil && r.Body {
-		v.Payload = redact(e.Payload)
+		v.Payload = redactedValue(e.Payload)
 	}
 	return v
 }
@@ -129,7 +129,7 @@ func (c deleteDLQs) apply(a *Account) (pair[int, string], error) {
 
 // entries selects for a bulk operation.
 func (a *Account) entries(f Filter) ([]*DLQEntry, string, error) {
-	p, err := page(a, "dlq", f, maxDLQPage, a.dlq.newest, f.entry,
+	p, err := listPage(a, "dlq", f, maxDLQPage, a.dlq.newest, f.entry,
 		func(e *DLQEntry) *DLQEntry { return e })
 	return p.Items, p.Cursor, err
 }
@@ -157,7 +157,7 @@ func (c retryDLQ) apply(a *Account) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
 	}
-	return a.again(e, opts), nil
+	return a.republish(e, opts), nil
 }
 
 // RetryDLQs does the same for all that match: all of them or none.
@@ -185,13 +185,13 @@ func (c retryDLQs) apply(a *Account) (p pair[[]Receipt, string], err error) {
 	}
 	p.first = make([]Receipt, len(entries))
 	for i, e := range entries {
-		p.first[i] = a.again(e, opts[i])
+		p.first[i] = a.republish(e, opts[i])
 	}
 	return p, nil
 }
 
-// again publishes the message of an entry once more.
-func (a *Account) again(e *DLQEntry, opts *Options) Receipt {
+// republish publishes the message of an entry once more.
+func (a *Account) republish(e *DLQEntry, opts *Options) Receipt {
 	m := e.Message
 	a.dropDLQ(e)
 	sent := a.create(&Message{

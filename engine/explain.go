@@ -44,25 +44,25 @@ func (a *Account) Explain(id string) (Explanation, error) {
 	switch {
 	case a.messages[id] != nil:
 		m := a.messages[id]
-		return Explanation{id, "message", string(m.State), "", a.whyMessage(m)}, nil
+		return Explanation{id, "message", string(m.State), "", a.explainMessage(m)}, nil
 	case a.runs[id] != nil:
 		r := a.runs[id]
-		return Explanation{id, "run", string(r.State), a.retained(r).DLQID, a.whyRun(r)}, nil
+		return Explanation{id, "run", string(r.State), a.retained(r).DLQID, a.explainRun(r)}, nil
 	case a.flows[id] != nil:
 		k := a.flows[id]
-		return Explanation{id, "flow-control key", fmt.Sprintf("%d waiting, %d in flight", k.Waiting, k.InFlight), "", a.whyKey(k)}, nil
+		return Explanation{id, "flow-control key", fmt.Sprintf("%d waiting, %d in flight", k.Waiting, k.InFlight), "", a.explainFlowKey(k)}, nil
 	}
 	if e := a.dlq.get(id); e != nil {
-		return Explanation{id, "DLQ entry", string(e.Message.State), id, whyEntry(e)}, nil
+		return Explanation{id, "DLQ entry", string(e.Message.State), id, explainEntry(e)}, nil
 	}
-	if x, ok := a.whyEnded(id); ok {
+	if x, ok := a.explainEnded(id); ok {
 		return x, nil
 	}
 	return Explanation{}, refusal.Of(ErrNotFound, "id", id, "no message, run, DLQ entry or flow-control key of this account has it")
 }
 
-// whyEntry says why a message or a run is in the DLQ.
-func whyEntry(e *DLQEntry) []Reason {
+// explainEntry says why a message or a run is in the DLQ.
+func explainEntry(e *DLQEntry) []Reason {
 	what := "message " + e.Message.ID
 	if e.Run != nil {
 		what = "run " + e.Run.ID
@@ -73,8 +73,8 @@ func whyEntry(e *DLQEntry) []Reason {
 	}
 }
 
-// whyEnded explains a message that has ended, as its last event tells it.
-func (a *Account) whyEnded(id string) (Explanation, bool) {
+// explainEnded explains a message that has ended, as its last event tells it.
+func (a *Account) explainEnded(id string) (Explanation, bool) {
 	e := a.lastEvent(id)
 	if e == nil {
 		return Explanation{}, false
@@ -112,9 +112,9 @@ func (a *Account) lastEvent(id string) *event {
 	return nil
 }
 
-// whyMessage asks in the order in which a message passes: its queue, its time,
+// explainMessage asks in the order in which a message passes: its queue, its time,
 // its flow-control key, a place among the attempts.
-func (a *Account) whyMessage(m *Message) (why []Reason) {
+func (a *Account) explainMessage(m *Message) (why []Reason) {
 	if m.State == Active {
 		return []Reason{{Kind: Running, Text: fmt.Sprintf("attempt %d of %d is in flight to %s", m.Retried+1, m.MaxRetries+1, m.URL)}}
 	}
@@ -128,10 +128,10 @@ func (a *Account) whyMessage(m *Message) (why []Reason) {
 		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("its queue %q delivers %d at a time, and %d are under way before it", q.Name, q.Parallelism, q.active)})
 	}
 	if m.NextAt.After(a.now) {
-		why = append(why, a.whyLater(m))
+		why = append(why, a.explainWait(m))
 	}
 	if k := a.flows[m.FlowKey()]; k != nil && (k.Waiting > 0 || k.Paused) {
-		why = append(why, a.whyKey(k)...)
+		why = append(why, a.explainFlowKey(k)...)
 	}
 	if h := a.shares.hosts[hostOf(m.URL)]; len(why) == 0 && h != nil && h.held.len() > 0 {
 		return []Reason{{Text: fmt.Sprintf("it is ready; its destination %s has its share of the attempts, %d of at most %d, and it starts when one of them ends", h.host, h.running, a.cfg.Parallel)}}
@@ -142,8 +142,8 @@ func (a *Account) whyMessage(m *Message) (why []Reason) {
 	return why
 }
 
-// whyLater says why the next attempt of a message is not due.
-func (a *Account) whyLater(m *Message) Reason {
+// explainWait says why the next attempt of a message is not due.
+func (a *Account) explainWait(m *Message) Reason {
 	switch {
 	case m.Asleep():
 		return Reason{Kind: Sleeping, Text: fmt.Sprintf("the run sleeps in step %q", m.step.step.Name), Until: m.NextAt}
@@ -158,8 +158,8 @@ func (a *Account) whyLater(m *Message) Reason {
 	return r
 }
 
-// whyKey says what holds the messages of a key.
-func (a *Account) whyKey(k *flowKey) (why []Reason) {
+// explainFlowKey says what holds the messages of a key.
+func (a *Account) explainFlowKey(k *flowKey) (why []Reason) {
 	if k.Paused {
 		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q is paused since %s", k.Key, k.pausedAt.UTC().Format(time.RFC3339))})
 	}
@@ -176,10 +176,10 @@ func (a *Account) whyKey(k *flowKey) (why []Reason) {
 	return why
 }
 
-// whyRun says what a run waits for: its waits, its invocations, its messages.
-func (a *Account) whyRun(r *Run) (why []Reason) {
+// explainRun says what a run waits for: its waits, its invocations, its messages.
+func (a *Account) explainRun(r *Run) (why []Reason) {
 	if r.ended() {
-		return a.whyRunEnded(r)
+		return a.explainRunEnd(r)
 	}
 	for _, it := range r.open {
 		switch {
@@ -191,7 +191,7 @@ func (a *Account) whyRun(r *Run) (why []Reason) {
 	}
 	slices.SortStableFunc(why, func(x, y Reason) int { return x.Until.Compare(y.Until) })
 	for _, m := range a.runMessages(r) {
-		for _, reason := range a.whyMessage(m) {
+		for _, reason := range a.explainMessage(m) {
 			if reason.Kind != Sleeping {
 				reason.Text = "message " + m.ID + ": " + reason.Text
 			}
@@ -204,8 +204,8 @@ func (a *Account) whyRun(r *Run) (why []Reason) {
 	return why
 }
 
-// whyRunEnded says how a run has ended, and which run goes on in its place.
-func (a *Account) whyRunEnded(r *Run) (why []Reason) {
+// explainRunEnd says how a run has ended, and which run goes on in its place.
+func (a *Account) explainRunEnd(r *Run) (why []Reason) {
 	ended := "ended"
 	switch {
 	case r.Cause != "":

@@ -357,7 +357,7 @@ func (a *Account) attempted(m *Message, o *Outcome, retried int) {
 			a.move(m, Delivered, event{detail: &detail{out: o}})
 			return
 		}
-		a.move(m, Errored, event{detail: &detail{out: o, err: failure(o)}})
+		a.move(m, Errored, event{detail: &detail{out: o, err: failureText(o)}})
 		m.answered(o, a.now)
 		if m.Retried >= retried {
 			return
@@ -381,8 +381,8 @@ func (a *Account) addFailure(f *Failure) {
 	m := &Message{Role: RoleMessage, URL: f.Request.URL, Header: f.Request.Header, Forward: f.Request.forward(opts), Body: f.Request.Body,
 		Options: opts, CallerIP: f.Request.CallerIP}
 	a.attempted(m, &f.Last, f.Retried)
-	e := a.buryAs(f.ID, m, &f.Last)
-	a.move(m, Failed, event{detail: &detail{out: &f.Last, err: failure(&f.Last), dlqID: e.ID}})
+	e := a.deadLetterAs(f.ID, m, &f.Last)
+	a.move(m, Failed, event{detail: &detail{out: &f.Last, err: failureText(&f.Last), dlqID: e.ID}})
 	a.reported(e, f.Callback)
 }
 
@@ -440,10 +440,10 @@ func (a *Account) endPast(run *Run, it *item, r *PastRun) {
 	switch r.State {
 	case RunFailed:
 		it.ended = Failed
-		a.move(m, Failed, event{detail: &detail{out: o, err: failure(o)}})
-		e := a.buryRun(r.Failure.ID, run, m, o)
+		a.move(m, Failed, event{detail: &detail{out: o, err: failureText(o)}})
+		e := a.deadLetterRun(r.Failure.ID, run, m, o)
 		a.reported(e, r.Failure.Callback)
-		a.endRun(run, RunFailed, detail{dlqID: e.ID, err: failure(o), out: o})
+		a.endRun(run, RunFailed, detail{dlqID: e.ID, err: failureText(o), out: o})
 	case RunSuccess:
 		run.Result = r.Result
 		a.endRun(run, RunSuccess, detail{})

@@ -113,7 +113,7 @@ func TestMergedOptionsKeepEveryField(t *testing.T) {
 			t.Parallel()
 			var o Options
 			reflect.ValueOf(&o).Elem().FieldByIndex(f.Index).Set(filled(t, f.Type, 1))
-			for name, merged := range map[string]Options{"request": o.Over(Options{}), "default": Options{}.Over(o)} {
+			for name, merged := range map[string]Options{"request": o.over(Options{}), "default": Options{}.over(o)} {
 				if !reflect.DeepEqual(merged, o) {
 					t.Errorf("set by the %s: got %+v, want %+v", name, merged, o)
 				}

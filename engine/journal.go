@@ -78,7 +78,7 @@ func (a *Account) durable(ctx context.Context, lsn uint64) error {
 		return nil
 	}
 	for a.commit(lsn) != nil {
-		if err := pause(ctx, journalPause); err != nil {
+		if err := pauseReal(ctx, journalPause); err != nil {
 			return err
 		}
 	}

@@ -147,21 +147,21 @@ func (l *eventLog) forget(n int) {
 // newestCreated walks through the CREATED events below the given position.
 func (l *eventLog) newestCreated(below position) iter.Seq[*event] {
 	if l.createdByTime != nil {
-		return descending(l.createdByTime, below)
+		return newestBelow(l.createdByTime, below)
 	}
-	return descending(l.created, below)
+	return newestBelow(l.created, below)
 }
 
-// newest walks from the newest event below the given position to the oldest.
+// newestPosition walks from the newest event below the given position to the oldest.
 func (l *eventLog) newest(below position) iter.Seq[*event] {
 	if l.eventsByTime != nil {
-		return descending(l.eventsByTime, below)
+		return newestBelow(l.eventsByTime, below)
 	}
-	return descending(l.events, below)
+	return newestBelow(l.events, below)
 }
 
-// descending walks down a list that is in the order of time.
-func descending(list []*event, below position) iter.Seq[*event] {
+// newestBelow walks down a list that is in the order of time.
+func newestBelow(list []*event, below position) iter.Seq[*event] {
 	return func(yield func(*event) bool) {
 		n, _ := slices.BinarySearchFunc(list, below, func(e *event, p position) int { return e.position().compare(p) })
 		for _, e := range slices.Backward(list[:n]) {
@@ -184,7 +184,7 @@ func (l *eventLog) start(seq uint64) int {
 func (a *Account) Events(f Filter) (Page[Event], error) {
 	a.lock()
 	defer a.unlock()
-	return page(a, "log", f, maxLogPage, a.log.newest, f.event, a.viewEvent)
+	return listPage(a, "log", f, maxLogPage, a.log.newest, f.event, a.viewEvent)
 }
 
 // Follow gives the events after a position, at most as many as asked for (0:
@@ -216,7 +216,7 @@ var atOnce = func() <-chan struct{} {
 
 // event matches a log event.
 func (f *Filter) event(e *event) bool {
-	if f.WorkflowOnly && e.run == nil || f.MessagesOnly && e.run != nil || !wanted(f.States, e.state) {
+	if f.WorkflowOnly && e.run == nil || f.MessagesOnly && e.run != nil || !isWanted(f.States, e.state) {
 		return false
 	}
 	at := time.UnixMilli(e.at)
@@ -227,7 +227,7 @@ func (f *Filter) event(e *event) bool {
 		return false
 	}
 	if e.msg == nil {
-		return f.within(at) && len(f.IDs) == 0 && wantedAny(f.Labels, e.run.Options.Labels)
+		return f.within(at) && len(f.IDs) == 0 && isAnyWanted(f.Labels, e.run.Options.Labels)
 	}
 	return f.message(e.msg, at)
 }

@@ -85,13 +85,13 @@ func (m *Message) FlowKey() string {
 	return m.Options.Flow.Key
 }
 
-// Hurry makes the next attempt of a message due now, as the tester, where it
+// DeliverNow makes the next attempt of a message due now, as the tester, where it
 // waits for a time; queues and flow control hold it as ever.
-func (a *Account) Hurry(id string) error { return done(do(a, hurry{id})) }
+func (a *Account) DeliverNow(id string) error { return done(do(a, deliverNow{id})) }
 
-type hurry struct{ ID string }
+type deliverNow struct{ ID string }
 
-func (c hurry) apply(a *Account) (nothing, error) {
+func (c deliverNow) apply(a *Account) (nothing, error) {
 	m := a.messages[c.ID]
 	if m == nil {
 		return nothing{}, unknownMessage(c.ID)

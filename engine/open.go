@@ -49,15 +49,15 @@ func (c begin) apply(a *Account) (nothing, error) {
 	if err := c.readable(); err != nil {
 		return nothing{}, err
 	}
-	a.otherZones = a.otherZones || c.Zones != "" && c.Zones != zones()
+	a.otherZones = a.otherZones || c.Zones != "" && c.Zones != zoneVersion()
 	a.cfg.Parallel, a.cfg.MaxCreated, a.cfg.Seed, a.random = c.Parallel, c.MaxCreated, c.Seed, c.Random
 	a.cfg.PricePerMessage, a.cfg.VectorLag, a.cfg.VectorIndexes = c.PricePerMessage, c.VectorLag, c.VectorIndexes
 	if a.ids.source == nil {
 		a.cfg.CurrentKey, a.cfg.NextKey = c.CurrentKey, c.NextKey
 		a.begun(c.Seed)
 	}
-	pick(&a.cfg.CurrentKey, a.current) // these outlive a Reset
-	pick(&a.cfg.NextKey, a.next)
+	takeDefault(&a.cfg.CurrentKey, a.current) // these outlive a Reset
+	takeDefault(&a.cfg.NextKey, a.next)
 	a.follow(c.Clock, nil)
 	a.putBack()
 	return nothing{}, nil
@@ -84,9 +84,9 @@ const (
 )
 
 // moduleVersion is a module and its version in this program.
-func moduleVersion(path string) string { return path + " " + cmp.Or(modules()[path], "(devel)") }
+func moduleVersion(path string) string { return path + " " + cmp.Or(moduleVersions()[path], "(devel)") }
 
-var modules = sync.OnceValue(func() map[string]string {
+var moduleVersions = sync.OnceValue(func() map[string]string {
 	versions := map[string]string{}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range append(info.Deps, &info.Main) {
@@ -96,9 +96,9 @@ var modules = sync.OnceValue(func() map[string]string {
 	return versions
 })
 
-// zones is a fingerprint of the time-zone data: the offsets of zones whose rules
+// zoneVersion is a fingerprint of the time-zone data: the offsets of zones whose rules
 // have often changed, each quarter from 1970 to 2040.
-var zones = sync.OnceValue(func() string {
+var zoneVersion = sync.OnceValue(func() string {
 	h := fnv.New64a()
 	for _, name := range strings.Fields("Africa/Cairo Africa/Casablanca America/Mexico_City America/New_York America/Sao_Paulo Asia/Amman Asia/Gaza Asia/Tehran Europe/Berlin Europe/Istanbul Europe/Moscow Pacific/Apia") {
 		zone, err := time.LoadLocation(name)
@@ -182,7 +182,7 @@ func Open(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Accoun
 		c.Seed, c.Random = rand.Uint64(), true
 	}
 	if cfg.Journal != nil {
-		c.Program, c.Cron, c.Formula, c.Zones = moduleVersion(programModule), moduleVersion(cronModule), moduleVersion(formulaModule), zones()
+		c.Program, c.Cron, c.Formula, c.Zones = moduleVersion(programModule), moduleVersion(cronModule), moduleVersion(formulaModule), zoneVersion()
 	}
 	_, err = step(a, c)
 	return a, err

@@ -77,8 +77,8 @@ type Workflow struct {
 	CreatedAt    time.Time // the incarnation meant, zero for any
 }
 
-// Has reports whether the feature set names f.
-func (w *Workflow) Has(f string) bool {
+// has reports whether the feature set names f.
+func (w *Workflow) has(f string) bool {
 	if w == nil {
 		return false
 	}
@@ -122,17 +122,17 @@ type option struct {
 	follows [followers]inheritance // in the order of the followers
 }
 
-// options has every field of Options exactly once (option_test.go). The columns
+// optionTable has every field of Options exactly once (option_test.go). The columns
 // are the followers: step, DLQ retry, restart, callback, callback within a run.
 // Sorted.
-var options []option
+var optionTable []option
 
 // init, since the options of a callback are merged by the table as well.
 func init() {
-	options = []option{
-		row("Callback", mergeCallback, func(o *Options) **Callback { return &o.Callback }, own, inherited, inherited, own, own),
-		row("DedupContent", pick, func(o *Options) *bool { return &o.DedupContent }, own, inherited, inherited, own, own),
-		row("DedupID", pick, func(o *Options) *string { return &o.DedupID }, own, inherited, inherited, own, own),
+	optionTable = []option{
+		fieldOption("Callback", mergeCallback, func(o *Options) **Callback { return &o.Callback }, own, inherited, inherited, own, own),
+		fieldOption("DedupContent", takeDefault, func(o *Options) *bool { return &o.DedupContent }, own, inherited, inherited, own, own),
+		fieldOption("DedupID", takeDefault, func(o *Options) *string { return &o.DedupID }, own, inherited, inherited, own, own),
 		{ // one option: what sets neither takes both
 			fields: "Delay NotBefore",
 			merge: func(o, d *Options) {
@@ -143,25 +143,25 @@ func init() {
 			clear:   func(o *Options) { o.Delay, o.NotBefore = 0, time.Time{} },
 			follows: [followers]inheritance{}, // the delay of what failed is long over
 		},
-		row("Dialect", pick, func(o *Options) *string { return &o.Dialect }, imposed, inherited, inherited, imposed, imposed),
-		row("FailureCallback", mergeCallback, func(o *Options) **Callback { return &o.FailureCallback }, inherited, inherited, inherited, own, own),
-		row("Flow", mergeFlow, func(o *Options) **FlowControl { return &o.Flow }, inherited, inherited, inherited, own, inherited),
-		row("Forward", mergeForward, func(o *Options) *Header { return &o.Forward }, own, inherited, inherited, own, own),
-		row("HeaderForward", pick, func(o *Options) *bool { return &o.HeaderForward }, inherited, inherited, inherited, own, inherited),
-		row("Hops", more, func(o *Options) *int { return &o.Hops }, inherited, inherited, inherited, imposed, inherited),
-		row("Labels", pickList, func(o *Options) *[]string { return &o.Labels }, inherited, inherited, inherited, inherited, inherited),
-		row("Method", pick, func(o *Options) *string { return &o.Method }, own, inherited, inherited, own, own),
-		row("Queue", pick, func(o *Options) *string { return &o.Queue }, own, inherited, inherited, none, own), // a callback shares the turn of its message
-		row("Redact", pick, func(o *Options) **Redaction { return &o.Redact }, inherited, inherited, inherited, own, inherited),
-		row("Retries", pick, func(o *Options) **int { return &o.Retries }, inherited, inherited, inherited, inherited, inherited),
-		row("RetryDelay", pick, func(o *Options) **Formula { return &o.RetryDelay }, inherited, inherited, inherited, own, inherited),
-		row("Timeout", pick, func(o *Options) *time.Duration { return &o.Timeout }, inherited, inherited, inherited, own, inherited),
-		row("Workflow", pick, func(o *Options) **Workflow { return &o.Workflow }, inherited, inherited, inherited, own, inherited),
+		fieldOption("Dialect", takeDefault, func(o *Options) *string { return &o.Dialect }, imposed, inherited, inherited, imposed, imposed),
+		fieldOption("FailureCallback", mergeCallback, func(o *Options) **Callback { return &o.FailureCallback }, inherited, inherited, inherited, own, own),
+		fieldOption("Flow", mergeFlow, func(o *Options) **FlowControl { return &o.Flow }, inherited, inherited, inherited, own, inherited),
+		fieldOption("Forward", mergeForward, func(o *Options) *Header { return &o.Forward }, own, inherited, inherited, own, own),
+		fieldOption("HeaderForward", takeDefault, func(o *Options) *bool { return &o.HeaderForward }, inherited, inherited, inherited, own, inherited),
+		fieldOption("Hops", takeLarger, func(o *Options) *int { return &o.Hops }, inherited, inherited, inherited, imposed, inherited),
+		fieldOption("Labels", takeDefaultList, func(o *Options) *[]string { return &o.Labels }, inherited, inherited, inherited, inherited, inherited),
+		fieldOption("Method", takeDefault, func(o *Options) *string { return &o.Method }, own, inherited, inherited, own, own),
+		fieldOption("Queue", takeDefault, func(o *Options) *string { return &o.Queue }, own, inherited, inherited, none, own), // a callback shares the turn of its message
+		fieldOption("Redact", takeDefault, func(o *Options) **Redaction { return &o.Redact }, inherited, inherited, inherited, own, inherited),
+		fieldOption("Retries", takeDefault, func(o *Options) **int { return &o.Retries }, inherited, inherited, inherited, inherited, inherited),
+		fieldOption("RetryDelay", takeDefault, func(o *Options) **Formula { return &o.RetryDelay }, inherited, inherited, inherited, own, inherited),
+		fieldOption("Timeout", takeDefault, func(o *Options) *time.Duration { return &o.Timeout }, inherited, inherited, inherited, own, inherited),
+		fieldOption("Workflow", takeDefault, func(o *Options) **Workflow { return &o.Workflow }, inherited, inherited, inherited, own, inherited),
 	}
 }
 
-// row is the option that is one field.
-func row[T any](field string, merge func(v *T, d T), at func(*Options) *T, follows ...inheritance) option {
+// fieldOption is the option that is one field.
+func fieldOption[T any](field string, merge func(v *T, d T), at func(*Options) *T, follows ...inheritance) option {
 	return option{
 		fields:  field,
 		merge:   func(o, d *Options) { merge(at(o), *at(d)) },
@@ -170,18 +170,18 @@ func row[T any](field string, merge func(v *T, d T), at func(*Options) *T, follo
 	}
 }
 
-// Over lays o over the defaults d: what o sets stays (decided: 10).
-func (o Options) Over(d Options) Options {
-	for i := range options {
-		options[i].merge(&o, &d)
+// over lays o over the defaults d: what o sets stays (decided: 10).
+func (o Options) over(d Options) Options {
+	for i := range optionTable {
+		optionTable[i].merge(&o, &d)
 	}
 	return o
 }
 
 // following are the options of a follower which sets o itself.
 func (o Options) following(f follower, source *Options) Options {
-	for i := range options {
-		row := &options[i]
+	for i := range optionTable {
+		row := &optionTable[i]
 		how := row.follows[f]
 		if how == imposed || how == none {
 			row.clear(&o)
@@ -193,33 +193,33 @@ func (o Options) following(f follower, source *Options) Options {
 	return o
 }
 
-// pick takes the default where nothing is set.
-func pick[T comparable](v *T, d T) {
+// takeDefault takes the default where nothing is set.
+func takeDefault[T comparable](v *T, d T) {
 	var zero T
 	if *v == zero {
 		*v = d
 	}
 }
 
-// pickList takes the default where the list is empty.
-func pickList(v *[]string, d []string) {
+// takeDefaultList takes the default where the list is empty.
+func takeDefaultList(v *[]string, d []string) {
 	if len(*v) == 0 {
 		*v = d
 	}
 }
 
-func more(v *int, d int) { *v = max(*v, d) }
+func takeLarger(v *int, d int) { *v = max(*v, d) }
 
 func mergeForward(h *Header, d Header) { *h = mergeHeader(*h, d) }
 
 // mergeCallback lays one callback over another. Neither is changed.
 func mergeCallback(c **Callback, d *Callback) {
 	if *c == nil || d == nil {
-		pick(c, d)
+		takeDefault(c, d)
 		return
 	}
-	merged := Callback{URL: (*c).URL, Options: (*c).Options.Over(d.Options)}
-	pick(&merged.URL, d.URL)
+	merged := Callback{URL: (*c).URL, Options: (*c).Options.over(d.Options)}
+	takeDefault(&merged.URL, d.URL)
 	*c = &merged
 }
 
@@ -227,11 +227,11 @@ func mergeCallback(c **Callback, d *Callback) {
 // Neither is changed.
 func mergeFlow(f **FlowControl, d *FlowControl) {
 	if *f == nil || d == nil {
-		pick(f, d)
+		takeDefault(f, d)
 		return
 	}
 	merged := **f
-	pick(&merged.Key, d.Key)
+	takeDefault(&merged.Key, d.Key)
 	if merged.Parallelism == 0 && merged.Rate == 0 {
 		merged.Parallelism, merged.Rate, merged.Period = d.Parallelism, d.Rate, d.Period
 	}

@@ -35,7 +35,7 @@ func TestTheTableOfOptions(t *testing.T) {
 		for f := range reflect.TypeFor[Options]().Fields() {
 			want = append(want, f.Name)
 		}
-		for _, row := range options {
+		for _, row := range optionTable {
 			got = append(got, strings.Fields(row.fields)...)
 		}
 		slices.Sort(want)
@@ -46,11 +46,11 @@ func TestTheTableOfOptions(t *testing.T) {
 	})
 	t.Run("is sorted", func(t *testing.T) {
 		t.Parallel()
-		if !slices.IsSortedFunc(options, func(x, y option) int { return strings.Compare(x.fields, y.fields) }) {
+		if !slices.IsSortedFunc(optionTable, func(x, y option) int { return strings.Compare(x.fields, y.fields) }) {
 			t.Error("it is not")
 		}
 	})
-	for _, row := range options {
+	for _, row := range optionTable {
 		t.Run(row.fields+" changes its own fields and no other", func(t *testing.T) {
 			t.Parallel()
 			full := fullOptions(t, 1)
@@ -74,7 +74,7 @@ func TestFollowersInheritByTheTable(t *testing.T) {
 	mine.HeaderForward, mine.DedupContent, theirs.HeaderForward, theirs.DedupContent = true, true, true, true
 	for f := range followers {
 		unset, set := Options{}.following(f, &theirs), mine.following(f, &theirs)
-		for _, row := range options {
+		for _, row := range optionTable {
 			var keptUnset, keptSet Options // what the follower has where it sets nothing, and where it sets its own
 			row.merge(&keptUnset, &unset)
 			row.merge(&keptSet, &set)

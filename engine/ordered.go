@@ -14,8 +14,8 @@ type position struct {
 	seq uint64
 }
 
-// newest is the position above all others.
-var newest = position{math.MaxInt64, math.MaxUint64}
+// newestPosition is the position above all others.
+var newestPosition = position{math.MaxInt64, math.MaxUint64}
 
 func (p position) compare(q position) int {
 	return cmp.Or(cmp.Compare(p.at, q.at), cmp.Compare(p.seq, q.seq))
@@ -94,7 +94,7 @@ func (o *ordered[E]) sort() {
 	}
 }
 
-// newest walks from the newest entry below the given position to the oldest.
+// newestPosition walks from the newest entry below the given position to the oldest.
 func (o *ordered[E]) newest(below position) iter.Seq[E] {
 	return func(yield func(E) bool) {
 		var gap E

@@ -7,7 +7,7 @@ import (
 )
 
 // maxNotes is how many lines wait for a log that is slower than what happens;
-// more are dropped and counted.
+// takeLarger are dropped and counted.
 const maxNotes = 1024
 
 // outbox is what commands leave to be done when the lock is free: whatever is

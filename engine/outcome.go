@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// failure is the error text of a failed attempt.
-func failure(o *Outcome) string {
+// failureText is the error text of a failed attempt.
+func failureText(o *Outcome) string {
 	if o.Err != "" {
 		return o.Err
 	}

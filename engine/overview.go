@@ -58,7 +58,7 @@ func (s *state) tallied() {
 			s.tally.Messages[m.State]++
 		}
 	}
-	for r := range s.runList.newest(newest) {
+	for r := range s.runList.newest(newestPosition) {
 		s.tally.Runs[r.State]++
 	}
 }
@@ -108,7 +108,7 @@ func (a *Account) Touch() {
 	a.changed()
 }
 
-// changes is closed by the next change.
+// changesState is closed by the next change.
 func (a *Account) changes() <-chan struct{} {
 	if a.more == nil {
 		a.more = make(chan struct{})

@@ -73,8 +73,8 @@ type sequenced interface {
 	position() position
 }
 
-// page walks a list from the newest, below the cursor, and takes what matches.
-func page[E sequenced, T any](a *Account, list string, f Filter, most int,
+// listPage walks a list from the newest, below the cursor, and takes what matches.
+func listPage[E sequenced, T any](a *Account, list string, f Filter, most int,
 	newest func(below position) iter.Seq[E], matches func(E) bool, view func(E) T) (Page[T], error) {
 	if err := f.check(); err != nil {
 		return Page[T]{}, err
@@ -114,7 +114,7 @@ func (g *ids) mark(list string, p position) uint64 {
 // position is what a cursor stands for; an empty one for the newest.
 func (g *ids) position(list, cursor string) (position, error) {
 	if cursor == "" {
-		return newest, nil
+		return newestPosition, nil
 	}
 	at, rest, _ := strings.Cut(cursor, "-")
 	number, mark, _ := strings.Cut(rest, "-")
@@ -127,12 +127,12 @@ func (g *ids) position(list, cursor string) (position, error) {
 	return p, nil
 }
 
-// any reports whether v is among the wanted values, or nothing is wanted.
-func wanted[T comparable](want []T, v T) bool {
+// isWanted reports whether v is among the wanted values, or nothing is wanted.
+func isWanted[T comparable](want []T, v T) bool {
 	return len(want) == 0 || slices.Contains(want, v)
 }
 
-func wantedAny(want []string, have []string) bool {
+func isAnyWanted(want []string, have []string) bool {
 	if len(want) == 0 {
 		return true
 	}
@@ -172,15 +172,15 @@ func (f *Filter) within(t time.Time) bool {
 // message matches what a message itself says; at is the time that counts.
 func (f *Filter) message(m *Message, at time.Time) bool {
 	return f.within(at) &&
-		wanted(f.IDs, m.ID) &&
+		isWanted(f.IDs, m.ID) &&
 		f.wantedURL(f.URLs, m.URL) &&
 		(m.RunID != "" && !m.Role.does().reportsFailed || f.place(m.URL)) && // of a run, the URL of the workflow counts
-		wanted(f.Groups, m.Group) &&
-		wanted(f.Schedules, m.ScheduleID) &&
-		wanted(f.Queues, m.Queue()) &&
-		wantedAny(f.Labels, m.Labels()) &&
-		wanted(f.FlowKeys, m.FlowKey()) &&
-		wanted(f.CallerIPs, m.CallerIP)
+		isWanted(f.Groups, m.Group) &&
+		isWanted(f.Schedules, m.ScheduleID) &&
+		isWanted(f.Queues, m.Queue()) &&
+		isAnyWanted(f.Labels, m.Labels()) &&
+		isWanted(f.FlowKeys, m.FlowKey()) &&
+		isWanted(f.CallerIPs, m.CallerIP)
 }
 
 // entry matches a DLQ entry.
@@ -192,7 +192,7 @@ func (f *Filter) entry(e *DLQEntry) bool {
 	if e.Callback != nil {
 		state = e.Callback.State
 	}
-	return wanted(f.DLQIDs, e.ID) && wanted(f.Statuses, e.Last.Status) && wanted(f.CallbackStates, state) &&
+	return isWanted(f.DLQIDs, e.ID) && isWanted(f.Statuses, e.Last.Status) && isWanted(f.CallbackStates, state) &&
 		f.run(e.Run) && f.message(&e.Message, e.At)
 }
 
@@ -201,7 +201,7 @@ func (f *Filter) run(r *RunRef) bool {
 	if r == nil {
 		return len(f.RunIDs) == 0 && len(f.RunURLs) == 0 && f.RunCreatedAt.IsZero()
 	}
-	return wanted(f.RunIDs, r.ID) && f.wantedURL(f.RunURLs, r.URL) && f.place(r.URL) &&
+	return isWanted(f.RunIDs, r.ID) && f.wantedURL(f.RunURLs, r.URL) && f.place(r.URL) &&
 		(f.RunCreatedAt.IsZero() || f.RunCreatedAt.Equal(r.CreatedAt))
 }
 

@@ -142,7 +142,7 @@ func (a *Account) acceptableGroup(c *accepted) error {
 	if w := c.Options.Workflow; c.Trigger || w != nil && (w.RunID != "" || w.Init != nil && *w.Init) {
 		return refusal.Of(ErrInvalid, "URL group", c.Group, "a workflow run needs the URL of its endpoint")
 	}
-	c.Options = c.Options.Over(c.group.Options)
+	c.Options = c.Options.over(c.group.Options)
 	return a.mayCreate(len(c.group.Endpoints))
 }
 

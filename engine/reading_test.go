@@ -110,7 +110,7 @@ var reading = map[string]func(*world){
 }
 
 var writing = strings.Fields(`AddEndpoints AddFixture Advance AdvanceUntil Cancel CancelCallback CancelMessages CancelRun CancelRuns Close DeleteDLQ
-	DeleteDLQs DeleteGroup DeleteQueue DeleteSchedule FinishRun Forget Hurry Notify NotifyRun PauseFlow PauseQueue
+	DeleteDLQs DeleteGroup DeleteQueue DeleteSchedule FinishRun Forget DeliverNow Notify NotifyRun PauseFlow PauseQueue
 	PauseSchedule PinFlow Publish PublishBatch PutSchedule RemoveEndpoints RepeatCallback Reset ResetClock ResetFlow
 	Restart RestartAll Restore Resume ResumeFlow ResumeQueue ResumeSchedule RetryDLQ RetryDLQs RotateKeys SetClock
 	UnpinFlow UpdateGroup UpsertQueue Wait`)

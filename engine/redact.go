@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// redact stands for a value that must not be shown, yet can be compared.
-func redact(v []byte) []byte {
+// redactedValue stands for a value that must not be shown, yet can be compared.
+func redactedValue(v []byte) []byte {
 	sum := sha256.Sum256(v)
 	return []byte("REDACTED:" + hex.EncodeToString(sum[:]))
 }
@@ -22,7 +22,7 @@ func (a *Account) redacted(m *Message) Message {
 		return v
 	}
 	if r.Body && len(m.Body) > 0 {
-		v.Body = redact(m.Body)
+		v.Body = redactedValue(m.Body)
 	}
 	names := r.headers(a.cfg.Wire)
 	v.Header, v.Forward = r.header(m.Header, names), r.header(m.Forward, names)
@@ -50,7 +50,7 @@ func (r *Redaction) header(h Header, names []string) Header {
 			continue
 		}
 		for _, v := range values {
-			shown[name] = append(shown[name], string(redact([]byte(v))))
+			shown[name] = append(shown[name], string(redactedValue([]byte(v))))
 		}
 	}
 	return shown

@@ -18,9 +18,9 @@ import (
 // maxWait is the longest wait before a retry (decided: 31).
 const maxWait = 24 * time.Hour
 
-// backoff is the wait before retry n, 1 for the first: min(86400, e^(2.5 n))
+// defaultBackoff is the wait before retry n, 1 for the first: min(86400, e^(2.5 n))
 // seconds, whole seconds (decided: 31).
-func backoff(n int) time.Duration {
+func defaultBackoff(n int) time.Duration {
 	seconds := math.Exp(2.5 * float64(n))
 	if seconds >= maxWait.Seconds() {
 		return maxWait
@@ -37,7 +37,7 @@ func (a *Account) retryWait(m *Message, o *Outcome) (wait time.Duration, rule st
 	if f := m.Options.RetryDelay; f != nil {
 		return f.Delay(m.Retried), a.headerName(m.Options, "Retry-Delay") + " " + f.String()
 	}
-	return backoff(m.Retried + 1), "backoff"
+	return defaultBackoff(m.Retried + 1), "backoff"
 }
 
 // resetHeaders may set the wait, the first that does wins (wire.md, "Retries").
@@ -110,10 +110,10 @@ func ParseFormula(text string) (*Formula, error) {
 
 func formulaOptions() []expr.Option {
 	one := func(f func(float64) float64) func(...any) (any, error) {
-		return func(v ...any) (any, error) { return f(number(v[0])), nil }
+		return func(v ...any) (any, error) { return f(toFloat(v[0])), nil }
 	}
 	two := func(f func(x, y float64) float64) func(...any) (any, error) {
-		return func(v ...any) (any, error) { return f(number(v[0]), number(v[1])), nil }
+		return func(v ...any) (any, error) { return f(toFloat(v[0]), toFloat(v[1])), nil }
 	}
 	opts := []expr.Option{
 		expr.Env(map[string]any{"retried": 0.0}),
@@ -134,7 +134,7 @@ func formulaOptions() []expr.Option {
 	return opts
 }
 
-func number(v any) float64 {
+func toFloat(v any) float64 {
 	switch n := v.(type) {
 	case int:
 		return float64(n)
@@ -159,7 +159,7 @@ func (f *Formula) eval(retried int) (float64, error) {
 	if err != nil {
 		return math.NaN(), err
 	}
-	return number(v), nil
+	return toFloat(v), nil
 }
 
 // Delay is the wait before the next retry when so many have been made, at most

@@ -21,9 +21,9 @@ type conduct struct {
 	reportsFailed bool // to the failure callback: its DLQ entry learns of the end; it is no part of a run
 }
 
-// conducts is sorted by role. It is asked several times for each message, and a
+// roleConducts is sorted by role. It is asked several times for each message, and a
 // walk through five rows takes less time than a map.
-var conducts = []struct {
+var roleConducts = []struct {
 	role Role
 	conduct
 }{
@@ -35,9 +35,9 @@ var conducts = []struct {
 }
 
 func (r Role) does() conduct {
-	for i := range conducts {
-		if conducts[i].role == r {
-			return conducts[i].conduct
+	for i := range roleConducts {
+		if roleConducts[i].role == r {
+			return roleConducts[i].conduct
 		}
 	}
 	return conduct{}

@@ -164,7 +164,7 @@ func (a *Account) adoptable(r *Run) bool {
 // adopt lets the trigger of the client library configure and start a run that
 // came without one (wire.md, "Triggers without a client").
 func (a *Account) adopt(run *Run, r *PublishRequest) Receipt {
-	opts := r.Options.Over(*run.Options)
+	opts := r.Options.over(*run.Options)
 	a.touch(run)
 	run.bare, run.proven = false, true
 	run.Options = &opts
@@ -237,7 +237,7 @@ func (a *Account) CancelRuns(f Filter) (int, error) { return do(a, cancelRuns{f}
 type cancelRuns struct{ Filter Filter }
 
 func (c cancelRuns) apply(a *Account) (int, error) {
-	p, err := page(a, "run", c.Filter, max(maxRunBulk, len(c.Filter.RunIDs)), a.runList.newest,
+	p, err := listPage(a, "run", c.Filter, max(maxRunBulk, len(c.Filter.RunIDs)), a.runList.newest,
 		func(r *Run) bool { return !r.ended() && c.Filter.wholeRun(r) }, func(r *Run) *Run { return r })
 	for _, run := range p.Items {
 		a.endRun(run, RunCanceled, detail{})
@@ -251,8 +251,8 @@ func (f *Filter) wholeRun(r *Run) bool {
 	if r.Options.Flow != nil {
 		key = r.Options.Flow.Key
 	}
-	return f.run(&r.RunRef) && f.within(r.CreatedAt) && wanted(f.States, string(r.State)) &&
-		wantedAny(f.Labels, r.Options.Labels) && wanted(f.FlowKeys, key) && wanted(f.CallerIPs, r.CallerIP)
+	return f.run(&r.RunRef) && f.within(r.CreatedAt) && isWanted(f.States, string(r.State)) &&
+		isAnyWanted(f.Labels, r.Options.Labels) && isWanted(f.FlowKeys, key) && isWanted(f.CallerIPs, r.CallerIP)
 }
 
 // endRun takes a run to its last state: what it still had to do is dropped,
@@ -316,17 +316,17 @@ func (a *Account) failRun(run *Run, m *Message, o *Outcome) {
 		a.touch(call)
 		call.settled, call.errors = StepFailed, m.step.errors
 	}
-	entry := a.buryRun("", run, m, o)
+	entry := a.deadLetterRun("", run, m, o)
 	failing := *m
 	failing.Options = entry.Message.Options
 	a.reportFailure(entry, &failing, o)
-	a.endRun(run, RunFailed, detail{dlqID: entry.ID, err: failure(o), out: o})
+	a.endRun(run, RunFailed, detail{dlqID: entry.ID, err: failureText(o), out: o})
 	a.failed(FailedAttempt{Message: m, Outcome: o, DLQID: entry.ID, Run: run.ref()})
 }
 
-// buryRun puts a run for which m failed into the DLQ; "" asks for a new id.
-func (a *Account) buryRun(id string, run *Run, m *Message, o *Outcome) *DLQEntry {
-	entry := a.buryAs(id, m, o)
+// deadLetterRun puts a run for which m failed into the DLQ; "" asks for a new id.
+func (a *Account) deadLetterRun(id string, run *Run, m *Message, o *Outcome) *DLQEntry {
+	entry := a.deadLetterAs(id, m, o)
 	entry.Run, entry.Payload, entry.run = run.ref(), run.Payload, run
 	entry.Message.Header, entry.Message.URL, entry.Message.CallerIP = run.Header, run.URL, run.CallerIP
 	if m.Options.FailureCallback == nil {

@@ -19,8 +19,8 @@ type RunSummary struct {
 func (a *Account) RunSummaries(f Filter) (Page[RunSummary], error) {
 	a.lock()
 	defer a.unlock()
-	return page(a, "run", f, maxRunSummaries, a.runList.newest, f.wholeRun, func(r *Run) RunSummary {
-		return RunSummary{Run: a.retained(r), Why: a.whyRun(r)[0]}
+	return listPage(a, "run", f, maxRunSummaries, a.runList.newest, f.wholeRun, func(r *Run) RunSummary {
+		return RunSummary{Run: a.retained(r), Why: a.explainRun(r)[0]}
 	})
 }
 
@@ -68,7 +68,7 @@ func (a *Account) RunTrace(id string) (RunTrace, error) {
 	if run == nil {
 		return RunTrace{}, unknownRun(id)
 	}
-	t := RunTrace{Run: a.viewRun(run), Why: a.whyRun(run)}
+	t := RunTrace{Run: a.viewRun(run), Why: a.explainRun(run)}
 	t.Run.Run = a.retained(run)
 	g := tracing{run: run, steps: map[int]*Span{}, plans: map[int]*carrier{}, carriers: map[*Message]*carrier{}}
 	for _, e := range a.runEvents(run) {
@@ -136,7 +136,7 @@ func (g *tracing) follow(e *event) {
 	}
 	asleep := e.state == string(Created) && e.msg.NotBefore.After(at) // that time is the sleep's
 	if c := g.carriers[e.msg]; c != nil && !asleep {
-		c.parts = grown(c.parts, MessageState(e.state), at)
+		c.parts = growParts(c.parts, MessageState(e.state), at)
 		if s := g.steps[it.step.ID]; e.msg.Role.does().callsOut && s != nil {
 			s.Parts = c.parts
 		}
@@ -190,7 +190,7 @@ func (g *tracing) result(it *item, at time.Time, m *Message) {
 	if len(s.Parts) == 0 {
 		s.From = at
 	}
-	shut(s.Parts, at)
+	closeParts(s.Parts, at)
 	s.To = at
 	if m.NotBefore.After(at) {
 		s.Parts, s.To = append(s.Parts, Part{Kind: "sleeping", From: at, To: m.NotBefore}), m.NotBefore
@@ -220,7 +220,7 @@ func (g *tracing) add(step Step, c *carrier, now time.Time) *Span {
 	s := &Span{Step: step, From: now}
 	if c != nil {
 		s.Message, s.Parts = c.message.ID, slices.Clone(c.parts)
-		shut(s.Parts, now)
+		closeParts(s.Parts, now)
 	}
 	if len(s.Parts) > 0 {
 		s.From = s.Parts[0].From
@@ -283,25 +283,25 @@ func (g *tracing) close() []Span {
 
 // end lets nothing last longer than the run, such as a sleep that was cancelled.
 func (s *Span) end(at time.Time) {
-	shut(s.Parts, at)
+	closeParts(s.Parts, at)
 	for i := range s.Parts {
-		s.Parts[i].From, s.Parts[i].To = earlier(s.Parts[i].From, at), earlier(s.Parts[i].To, at)
+		s.Parts[i].From, s.Parts[i].To = earlierTime(s.Parts[i].From, at), earlierTime(s.Parts[i].To, at)
 	}
-	if s.From = earlier(s.From, at); s.To.IsZero() || s.To.After(at) {
+	if s.From = earlierTime(s.From, at); s.To.IsZero() || s.To.After(at) {
 		s.To = at
 	}
 }
 
-func earlier(x, y time.Time) time.Time {
+func earlierTime(x, y time.Time) time.Time {
 	if x.Before(y) {
 		return x
 	}
 	return y
 }
 
-// grown are the parts of a call after one more state of its message.
-func grown(parts []Part, state MessageState, at time.Time) []Part {
-	shut(parts, at)
+// growParts are the parts of a call after one more state of its message.
+func growParts(parts []Part, state MessageState, at time.Time) []Part {
+	closeParts(parts, at)
 	switch state {
 	case Created:
 		return append(parts, Part{Kind: "waiting", From: at})
@@ -315,9 +315,9 @@ func grown(parts []Part, state MessageState, at time.Time) []Part {
 	return parts
 }
 
-// shut ends the last part if it is open; one that took no time stays, since
+// closeParts ends the last part if it is open; one that took no time stays, since
 // the clock may stand still.
-func shut(parts []Part, at time.Time) {
+func closeParts(parts []Part, at time.Time) {
 	if n := len(parts); n > 0 && parts[n-1].To.IsZero() {
 		parts[n-1].To = at
 	}

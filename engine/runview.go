@@ -51,7 +51,7 @@ type FailureView struct {
 func (a *Account) RunViews(f Filter) (Page[RunView], error) {
 	a.lock()
 	defer a.unlock()
-	return page(a, "run", f, maxRunViews, a.runList.newest, f.wholeRun, a.viewRun)
+	return listPage(a, "run", f, maxRunViews, a.runList.newest, f.wholeRun, a.viewRun)
 }
 
 // maxRunViews is the largest and the default page of the run view.
@@ -229,7 +229,7 @@ func (it *item) view(r *Redaction) Step {
 	s := it.step
 	s.MessageID, s.CallType = it.messageID, it.callType
 	if r != nil && r.Body && s.Out != "" {
-		s.Out = string(redact([]byte(s.Out)))
+		s.Out = string(redactedValue([]byte(s.Out)))
 	}
 	return s
 }

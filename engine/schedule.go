@@ -162,7 +162,7 @@ func (a *Account) viewSchedule(s *Schedule) Schedule {
 			v.LastStates[id] = "SUCCESS"
 		}
 	}
-	for e := range a.dlq.newest(newest) {
+	for e := range a.dlq.newest(newestPosition) {
 		if _, ok := v.LastStates[e.Message.ID]; ok {
 			v.LastStates[e.Message.ID] = "FAIL"
 		}

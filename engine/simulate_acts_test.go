@@ -173,10 +173,10 @@ var acts = map[string]func(*simulation) error{
 	"endResumable": func(s *simulation) error {
 		return changed(engine.ChangeVectors(s.Account, "v", vector.EndCommand{ID: pick(s, s.queries)}))
 	},
-	"finishRun": func(s *simulation) error { return s.FinishRun(s.run(), []byte("\xff"), time.Time{}) },
-	"fixture":   (*simulation).fixture,
-	"forget":    func(s *simulation) error { s.Forget(int64(s.IntN(100_000))); return nil },
-	"hurry":     func(s *simulation) error { return s.Hurry(s.message()) },
+	"finishRun":  func(s *simulation) error { return s.FinishRun(s.run(), []byte("\xff"), time.Time{}) },
+	"fixture":    (*simulation).fixture,
+	"forget":     func(s *simulation) error { s.Forget(int64(s.IntN(100_000))); return nil },
+	"deliverNow": func(s *simulation) error { return s.DeliverNow(s.message()) },
 	"nextResumable": func(s *simulation) error {
 		return changed(engine.ChangeVectors(s.Account, "v", vector.NextCommand{ID: pick(s, s.queries), Count: 1}))
 	},

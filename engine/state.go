@@ -29,7 +29,7 @@ type state struct {
 	schedules     map[string]*Schedule
 	log           eventLog
 	dlq           ordered[*DLQEntry]
-	reports       map[string]string // failure callback -> DLQ entry that it reports on
+	reports       map[string]string // failureText callback -> DLQ entry that it reports on
 	runs          map[string]*Run
 	runList       ordered[*Run]
 	waiters       map[string]*waiter

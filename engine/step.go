@@ -135,8 +135,8 @@ type unreadableStep struct {
 // Unwrap is the fault of the step.
 func (e *unreadableStep) Unwrap() error { return e.error }
 
-// changes reports whether a refused command has changed the state all the same.
-func changes(err error) bool {
+// changesState reports whether a refused command has changed the state all the same.
+func changesState(err error) bool {
 	_, failed := errors.AsType[*unreadableStep](err)
 	return failed
 }
@@ -245,7 +245,7 @@ func (a *Account) payloadOf(m *Message) ([]byte, []StepEntry) {
 	for _, it := range items {
 		size += len(it.body)
 	}
-	if size > lazyLimit && run.Options.Workflow.Has("LazyFetch") {
+	if size > lazyLimit && run.Options.Workflow.has("LazyFetch") {
 		return nil, nil
 	}
 	return nil, stepEntries(items)
@@ -302,7 +302,7 @@ func (m *Message) answered(o *Outcome, now time.Time) {
 		s.CallStatus, s.CallResponseBody, s.CallResponseHeader = o.Status, string(o.Body), o.Header
 	}
 	if !o.OK() {
-		m.step.failed(failure(o), o, now)
+		m.step.failed(failureText(o), o, now)
 	}
 }
 
@@ -343,7 +343,7 @@ func (a *Account) disproved(r *Run, m *Message, o *Outcome) (verdict, help strin
 	switch {
 	case r.bare && !o.answer.Library:
 		return verdictNoSDK, fmt.Sprintf("%s answered %d without the header %s: v...; trigger it with a client library, or publish to it if it is a plain endpoint", r.URL, o.Status, a.headerName(r.Options, "Workflow-Sdk"))
-	case !r.bare && r.Options.Workflow.Has("WF_DetectTrigger") && !o.answer.Workflow:
+	case !r.bare && r.Options.Workflow.has("WF_DetectTrigger") && !o.answer.Workflow:
 		return verdictNoWorkflow, fmt.Sprintf("%s answered %d without the header %s; publish to it if it is a plain endpoint", r.URL, o.Status, a.headerName(r.Options, "Workflow-Sdk-Version"))
 	}
 	return "", ""

@@ -22,7 +22,7 @@ var abandoned = map[string]func(*world){
 		w.must(w.Cancel(w.publish(engine.Options{Delay: 24 * time.Hour})))
 	},
 	"a message that was attempted before its time": func(w *world) {
-		w.must(w.Hurry(w.publish(engine.Options{Delay: 24 * time.Hour})))
+		w.must(w.DeliverNow(w.publish(engine.Options{Delay: 24 * time.Hour})))
 		w.settle()
 	},
 	"messages of a deleted queue": func(w *world) {

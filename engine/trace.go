@@ -14,7 +14,7 @@ const maxMessagePage = 1000
 func (a *Account) Messages(f Filter) (Page[Message], error) {
 	a.lock()
 	defer a.unlock()
-	return page(a, "message", f, maxMessagePage, a.log.newestCreated, f.created, func(e *event) Message { return a.redacted(e.msg) })
+	return listPage(a, "message", f, maxMessagePage, a.log.newestCreated, f.created, func(e *event) Message { return a.redacted(e.msg) })
 }
 
 // created matches the message of a CREATED event by what it is now.
@@ -27,7 +27,7 @@ func (f *Filter) created(e *event) bool {
 	if e.run != nil {
 		run = e.run.ref()
 	}
-	return wanted(f.States, string(m.State)) && f.run(run) && f.message(m, m.CreatedAt)
+	return isWanted(f.States, string(m.State)) && f.run(run) && f.message(m, m.CreatedAt)
 }
 
 // Trace is all that is known of one message.
@@ -69,22 +69,22 @@ func (a *Account) Trace(id string) (Trace, error) {
 		}
 	}
 	slices.Reverse(t.Reports)
-	t.Reasons, t.DLQID = a.whyNow(m), a.keptAs(id)
+	t.Reasons, t.DLQID = a.explainNow(m), a.keptAs(id)
 	return t, nil
 }
 
-// whyNow says why a message is as it is, whether it has ended or not.
-func (a *Account) whyNow(m *Message) []Reason {
+// explainNow says why a message is as it is, whether it has ended or not.
+func (a *Account) explainNow(m *Message) []Reason {
 	if a.messages[m.ID] == m {
-		return a.whyMessage(m)
+		return a.explainMessage(m)
 	}
-	x, _ := a.whyEnded(m.ID) // it has events
+	x, _ := a.explainEnded(m.ID) // it has events
 	return x.Reasons
 }
 
 // keptAs is the DLQ entry of a message, "" for none.
 func (a *Account) keptAs(id string) string {
-	for entry := range a.dlq.newest(newest) {
+	for entry := range a.dlq.newest(newestPosition) {
 		if entry.Message.ID == id {
 			return entry.ID
 		}

@@ -150,19 +150,19 @@ func TestAdvanceUntil(t *testing.T) {
 	}
 }
 
-// TestHurry makes an attempt at once, and only one that waits for a time.
-func TestHurry(t *testing.T) {
+// TestDeliverNow makes an attempt at once, and only one that waits for a time.
+func TestDeliverNow(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.answer = always(503)
 	id := w.publish(engine.Options{Delay: time.Hour, Retries: new(1)})
 	w.settle()
-	w.must(w.Hurry(id))
+	w.must(w.DeliverNow(id))
 	w.settle()
 	if n := len(w.made()); n != 1 || !w.Now().Equal(epoch) {
 		t.Fatalf("%d attempts at %s", n, w.Now())
 	}
-	w.must(w.Hurry(id)) // the retry
+	w.must(w.DeliverNow(id)) // the retry
 	w.settle()
 	if n := len(w.made()); n != 2 || len(w.dlq()) != 1 {
 		t.Fatalf("%d attempts, %d in the DLQ", n, len(w.dlq()))
@@ -175,7 +175,7 @@ func TestHurry(t *testing.T) {
 	held := w.publish(engine.Options{Flow: &engine.FlowControl{Key: "k", Parallelism: 1}})
 	w.settle()
 	for _, id := range []string{id, held, "msg_none"} {
-		if err := w.Hurry(id); err == nil {
+		if err := w.DeliverNow(id); err == nil {
 			t.Errorf("%s was hurried", id)
 		}
 	}

@@ -133,7 +133,7 @@ func (s *Server) controlMessage(c *call) (response.Response, error) {
 
 // controlHurry makes the next attempt of a message due now.
 func (s *Server) controlHurry(c *call) (response.Response, error) {
-	return emptyObject, c.account.Hurry(c.vars["messageId"])
+	return emptyObject, c.account.DeliverNow(c.vars["messageId"])
 }
 
 // runRow is a run in a list.
