@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
@@ -39,6 +40,15 @@ func (c *ReportMergeCmd) Run(e *env) error {
 	if err != nil {
 		return usage("report %w", err)
 	}
+	scenarios, err := conformance.List(conformance.Config{Profiles: merged.Claimed})
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(scenarios))
+	for i := range scenarios {
+		names[i] = scenarios[i].Name
+	}
+	merged.Complete(names)
 	return publishReport(e.out, merged, c.Report)
 }
 

@@ -2,16 +2,30 @@ package report
 
 import (
 	_ "embed" // the template
+	"fmt"
 	"html/template"
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/understudy-mock/understudy/spec"
 )
 
 //go:embed report.html.tmpl
 var reportTemplate string
 
-var htmlReport = template.Must(template.New("report").Parse(reportTemplate))
+var htmlReport = template.Must(template.New("report").Funcs(template.FuncMap{"shorten": shorten}).Parse(reportTemplate))
+
+// evidenceSize is how much of a body of a scenario that passed is shown, in bytes.
+const evidenceSize = 512
+
+// shorten cuts a body of a scenario that passed, and says so.
+func shorten(v Verdict, body string) string {
+	if v != Pass || len(body) <= evidenceSize {
+		return body
+	}
+	return strings.ToValidUTF8(body[:evidenceSize], "") + fmt.Sprintf("... (%d bytes; the JSON report has more)", len(body))
+}
 
 // htmlRow is a requirement with its scenarios.
 type htmlRow struct {
@@ -22,6 +36,18 @@ type htmlRow struct {
 type htmlResult struct {
 	*Result
 	Explained string
+	Evidence  string // what there is of it; "": none
+}
+
+// evidence says what there is to look at.
+func evidence(x *Result) string {
+	switch {
+	case len(x.Deliveries) > 0:
+		return fmt.Sprintf("exchanges %d, received calls %d", len(x.Exchanges), len(x.Deliveries))
+	case len(x.Exchanges) > 0:
+		return fmt.Sprintf("exchanges %d", len(x.Exchanges))
+	}
+	return ""
 }
 
 // writeHTML writes one file that needs no network: the matrix of requirements,
@@ -38,13 +64,23 @@ func writeHTML(w io.Writer, r *Report) error {
 		row := htmlRow{Covered: c}
 		for i := range r.Results {
 			if x := &r.Results[i]; slices.Contains(x.Requirements, c.ID) {
-				row.Results = append(row.Results, htmlResult{x, r.plain(x)})
+				row.Results = append(row.Results, htmlResult{x, r.plain(x), evidence(x)})
 			}
 		}
 		if !slices.Contains(page.Verdicts, c.Verdict) {
 			page.Verdicts = append(page.Verdicts, c.Verdict)
 		}
 		page.Rows = append(page.Rows, row)
+	}
+	if !slices.Contains(page.Verdicts, NotSelected) {
+		page.Verdicts = append(page.Verdicts, NotSelected)
+	}
+	if register, err := spec.LoadRequirements(); err == nil { // what was not judged is listed as well
+		for _, q := range register.Requirements {
+			if !slices.ContainsFunc(r.Requirements, func(c Covered) bool { return c.ID == q.ID }) {
+				page.Rows = append(page.Rows, htmlRow{Covered: Covered{Requirement: q, Verdict: NotSelected}})
+			}
+		}
 	}
 	slices.SortStableFunc(page.Rows, func(a, b htmlRow) int { return worse[b.Verdict] - worse[a.Verdict] })
 	return htmlReport.Execute(w, page)

@@ -26,16 +26,18 @@ func Read(r io.Reader) (*Report, error) {
 
 // Merge puts reports of one target together, such as one of each profile. Where
 // several reports judge a scenario, the worst verdict counts, so that a failure
-// cannot be merged away. Reports of different targets, suites or revisions are
-// refused.
+// cannot be merged away. Reports of different targets, claims, suites or revisions
+// are refused. When all reports are of selections, the merged one is as well, until
+// [Report.Complete] says otherwise.
 func Merge(reports ...*Report) (*Report, error) {
 	if len(reports) == 0 {
 		return nil, errors.New("merge: at least one report is needed")
 	}
 	merged := *reports[0]
 	merged.Results, merged.Observations, merged.Profiles, merged.Requirements = nil, map[string][]string{}, nil, nil
-	merged.Duration, merged.Stale, merged.Leftovers = 0, nil, nil
+	merged.Duration, merged.Stale, merged.Leftovers, merged.Selection, merged.Flags, merged.Absent = 0, nil, nil, nil, nil, nil
 	results := map[string]*Result{}
+	whole := false
 	var runs, exhausted []string
 	for _, r := range reports {
 		if err := sameTarget(reports[0], r); err != nil {
@@ -50,6 +52,11 @@ func Merge(reports ...*Report) (*Report, error) {
 		merged.AcceptPartial = merged.AcceptPartial && r.AcceptPartial
 		merged.Stale = union(merged.Stale, r.Stale)
 		merged.Leftovers = union(merged.Leftovers, r.Leftovers)
+		merged.Selection = union(merged.Selection, r.Selection)
+		merged.Flags = union(merged.Flags, r.Flags)
+		merged.Absent = union(merged.Absent, r.Absent)
+		merged.Unreachable = cmp.Or(merged.Unreachable, r.Unreachable)
+		whole = whole || len(r.Selection) == 0
 		runs = union(runs, []string{r.Run})
 		if r.Exhausted != "" {
 			exhausted = union(exhausted, []string{r.Exhausted})
@@ -64,6 +71,9 @@ func Merge(reports ...*Report) (*Report, error) {
 			}
 		}
 	}
+	if whole {
+		merged.Selection = nil
+	}
 	merged.Run, merged.Exhausted = strings.Join(runs, "+"), strings.Join(exhausted, "; ")
 	for _, name := range slices.Sorted(maps.Keys(results)) {
 		merged.Results = append(merged.Results, *results[name])
@@ -73,10 +83,23 @@ func Merge(reports ...*Report) (*Report, error) {
 	return &merged, nil
 }
 
+// Complete makes the report one of a whole run when it has a result of each of the
+// named scenarios, which are those of all that the target claims.
+func (r *Report) Complete(scenarios []string) {
+	has := map[string]bool{}
+	for i := range r.Results {
+		has[r.Results[i].Name] = true
+	}
+	if !slices.ContainsFunc(scenarios, func(name string) bool { return !has[name] }) {
+		r.Selection = nil
+	}
+}
+
 // sameTarget refuses reports that do not belong together.
 func sameTarget(a, b *Report) error {
 	for _, is := range []struct{ what, a, b string }{
 		{"target", a.Target.Name + " " + a.Target.Version, b.Target.Name + " " + b.Target.Version},
+		{"list of claimed profiles", strings.Join(a.Claimed, ", "), strings.Join(b.Claimed, ", ")},
 		{"revision of the requirements", a.Revision, b.Revision},
 		{"version of the suite", a.Suite, b.Suite},
 	} {

@@ -81,6 +81,24 @@ func TestMerge(t *testing.T) {
 			}
 		}
 	})
+	t.Run("selections stay a selection until nothing is missing", func(t *testing.T) {
+		t.Parallel()
+		one, two := small("one", map[string]Verdict{"a": Pass}), small("two", map[string]Verdict{"b": Pass})
+		one.Selection, two.Selection = []string{"--profile MSG"}, []string{"--profile GROUP"}
+		merged, err := Merge(one, two)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, all := range []struct {
+			scenarios []string
+			want      string
+		}{{[]string{"a", "b", "c"}, "selection: all of it holds"}, {[]string{"a", "b"}, "conformant"}} {
+			merged.Complete(all.scenarios)
+			if got := merged.Verdict(); got != all.want {
+				t.Errorf("of the scenarios %v: got %q, want %q", all.scenarios, got, all.want)
+			}
+		}
+	})
 	t.Run("reports of two targets are refused", func(t *testing.T) {
 		t.Parallel()
 		other := small("two", map[string]Verdict{"a": Pass})
