@@ -379,16 +379,21 @@ func (s *scenario) concurrentSteps() error {
 		for _, e := range events {
 			name, _ := text(e, "/stepInfo/stepName")
 			n, has := integer(e, "/stepInfo/concurrent")
-			if name != "reserve" && name != "charge" {
+			alone := int64(0) // "alongside this step": n and n-1 are both readings
+			switch name {
+			case "prepare":
+			case "reserve", "charge", "ship":
+				alone = 2
+			default:
 				continue
 			}
-			seen[n] = true
-			if !has || n != 1 && n != 2 { // "alongside this step": n and n-1 are both readings
-				return s.failure("concurrent of the step "+name, "2, or 1 beside itself", shown(e))
+			if !has || n != alone && n != alone+1 {
+				return s.failure("concurrent of the step "+name, fmt.Sprintf("%d, or %d beside itself", alone+1, alone), shown(e))
 			}
+			seen[n-alone] = true
 		}
-		if len(seen) == 0 {
-			return s.failure("the steps that ran side by side are not recorded", "2 steps", states(events))
+		if len(seen) != 1 {
+			return s.failure("concurrent of a step alone and of 3 steps side by side", "1 and 3, or 0 and 2", states(events))
 		}
 		return nil
 	})

@@ -21,9 +21,14 @@ type flowing struct {
 var flowSteps = []step{
 	{"Given", `a paused flow-control key that holds (\d+) messages?`, (*scenario).pausedKey},
 	{"Given", `a paused flow-control key of (letters and digits|a slash|a space|a percent sign|a question mark) that holds (\d+) messages?`, (*scenario).pausedKeyOf},
+	{"Given", `a flow-control key that was paused and resumed before`, (*scenario).resumedBefore},
+	{"Given", `(\d+) paused flow-control keys that hold 1 message each`, (*scenario).manyPausedKeys},
+	{"Given", `another paused flow-control key with a longer name that holds (\d+) messages?`, (*scenario).longerPausedKey},
 	{"Given", `another paused flow-control key that holds (\d+) messages?`, (*scenario).otherPausedKey},
 	{"Given", `no held message has arrived when a sentinel without a key does`, (*scenario).noneArrived},
 	{"When", `the key is resumed`, (*scenario).resume},
+	{"When", `all keys are resumed at once`, (*scenario).resumeAllAtOnce},
+	{"Then", `the message of each key arrives`, (*scenario).eachKeyArrives},
 	{"When", `a key that never existed is resumed`, (*scenario).resumeUnknown},
 	{"Then", `all held messages arrive`, (*scenario).allArrive},
 	{"Then", `each held message has its own body`, (*scenario).ownBodies},
@@ -86,6 +91,52 @@ func (s *scenario) pausedKeyOf(kind string, n int) error {
 	s.flow.key, s.flow.held = s.name("key"), n
 	s.flow.key += map[string]string{"a slash": "/x", "a space": " x", "a percent sign": "%41x", "a question mark": "?x"}[kind]
 	return s.hold(s.flow.key, to, n)
+}
+
+func (s *scenario) resumedBefore() error {
+	s.flow.key = s.name("key")
+	if err := s.hold(s.flow.key, "the earlier destination", 1); err != nil {
+		return err
+	}
+	if err := unless(s.resume()); err != nil {
+		return err
+	}
+	_, err := s.one("the earlier destination")
+	return unless(err)
+}
+
+func (s *scenario) longerPausedKey(n int) error {
+	s.flow.others = n
+	return s.hold(s.flow.key+"2", "the other destination", n)
+}
+
+func (s *scenario) manyPausedKeys(n int) error {
+	for i := range n {
+		if err := s.hold(s.name(fmt.Sprintf("key%d", i)), fmt.Sprintf("destination %d", i), 1); err != nil {
+			return err
+		}
+	}
+	s.flow.held = n
+	return nil
+}
+
+func (s *scenario) resumeAllAtOnce() error {
+	return atOnce(s.flow.held, func(i int) error {
+		a, err := s.do(ask{op: "resumeFlowControlKey", vars: map[string]string{"flowControlKey": s.name(fmt.Sprintf("key%d", i))}})
+		if err != nil {
+			return err
+		}
+		return a.accepted()
+	})
+}
+
+func (s *scenario) eachKeyArrives() error {
+	for i := range s.flow.held {
+		if _, err := s.one(fmt.Sprintf("destination %d", i)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *scenario) otherPausedKey(n int) error {

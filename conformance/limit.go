@@ -32,8 +32,9 @@ type limiting struct {
 var limitSteps = []step{
 	{"Given", `a plugin configuration without "([\w.]+)"`, (*scenario).configurationWithout},
 	{"Given", `a route limited to (\d+) requests per "(\w+)" by the "([\w-]+)" algorithm`, (*scenario).limitedRoute},
-	{"Given", `the plugin is switched off`, (*scenario).switchedOff},
+	{"Given", `the plugin is switched (off|on)`, (*scenario).switched},
 	{"Given", `the strategy is for the methods "(\w+)"`, (*scenario).forMethods},
+	{"Given", `the strategy is for the methods "(\w+)" and "(\w+)"`, (*scenario).forTwoMethods},
 	{"Given", `the strategy is for the path "([^"]+)"`, (*scenario).forPath},
 	{"Given", `clients are told apart by "([\w.-]+)"`, (*scenario).toldApartBy},
 	{"Given", `the keys begin with "(\w+)"`, (*scenario).keysBegin},
@@ -42,6 +43,7 @@ var limitSteps = []step{
 	{"When", `the host application starts`, (*scenario).startHost},
 	{"When", `one client sends (\d+) requests?`, (*scenario).sends},
 	{"When", `another client sends (\d+) requests?`, (*scenario).anotherSends},
+	{"When", `a client of the same name in capitals sends 1 request`, (*scenario).capitalsSend},
 	{"When", `one client sends (\d+) requests with a pause of (\d+) milliseconds`, (*scenario).sendsPausing},
 	{"When", `one client sends (\d+) requests with the method "(\w+)"`, (*scenario).sendsMethod},
 	{"When", `one client sends (\d+) requests to "([^"]+)"`, (*scenario).sendsTo},
@@ -136,8 +138,13 @@ func (s *scenario) configurationWithout(key string) error {
 	return nil
 }
 
-func (s *scenario) switchedOff() error {
-	s.plugin.config["enabled"] = false
+func (s *scenario) switched(how string) error {
+	s.plugin.config["enabled"] = how == "on"
+	return nil
+}
+
+func (s *scenario) forTwoMethods(a, b string) error {
+	s.strategy()["methods"] = []any{a, b}
 	return nil
 }
 
@@ -195,7 +202,13 @@ func (s *scenario) askHost(method, path, client string) error {
 	if err != nil {
 		return harness("", "%v", err)
 	}
-	r.Header.Set(user, client)
+	r.Header.Set(user, "everybody")
+	source, _ := s.strategy()["identifierSource"].(string)
+	if name, ok := strings.CutPrefix(source, "header."); ok {
+		r.Header.Set(name, client)
+	} else {
+		r.Header.Set(user, client)
+	}
 	r.Header.Set("X-Mark", mark)
 	s.plugin.sent = append(s.plugin.sent, mark)
 	a, err := s.exchange(r, nil, nil) // a denial is what is looked for
@@ -221,8 +234,10 @@ func (s *scenario) burst(n int, method, path, client string) error {
 func (s *scenario) sends(n int) error { return s.burst(n, http.MethodGet, s.plugin.path, "ann") }
 
 func (s *scenario) anotherSends(n int) error {
-	return s.burst(n, http.MethodGet, s.plugin.path, "bob")
+	return s.burst(n, http.MethodGet, s.plugin.path, "anna")
 }
+
+func (s *scenario) capitalsSend() error { return s.burst(1, http.MethodGet, s.plugin.path, "ANN") }
 
 func (s *scenario) sendsMethod(n int, method string) error {
 	return s.burst(n, method, s.plugin.path, "ann")

@@ -18,7 +18,7 @@ var logSteps = []step{
 	{"When", `the message logs of the run are read (\d+) at a time`, (*scenario).readLogsPaged},
 	{"When", `the message logs of the run are read (\d+) at a time while another run goes on`, (*scenario).readLogsRacing},
 	{"When", `the message logs are filtered by (run id|workflow url|creation of the run|the state "\w+"|message id|an unknown run id|run id and the state "\w+")`, (*scenario).filterLogs},
-	{"When", `the message logs are filtered by the (start|end) date of one of their events`, (*scenario).filterLogsByDate},
+	{"When", `the message logs are filtered by the (start|end) date (of|just before|just after) one of their events`, (*scenario).filterLogsByDate},
 	{"Then", `the answer is 200 with an array "(\w+)"`, (*scenario).answersArray},
 	{"Then", `its cursor is a string or absent`, (*scenario).cursorIsString},
 	{"Then", `every event of the run has the field "(\w+)" as ([\w ]+)`, (*scenario).everyEventHas},
@@ -268,10 +268,11 @@ func (s *scenario) nextDelivery(seconds int) error {
 }
 
 func (s *scenario) documentedStates() error {
-	return s.all(func(e any) error {
-		st := state(e)
-		if strings.HasPrefix(st, "RUN_") && !slices.Contains(runLevel, st) {
-			return s.failure("a run-level state that the document does not list", strings.Join(runLevel, ", "), st)
+	return s.check(func(events []any) error {
+		for _, e := range events {
+			if st := state(e); strings.HasPrefix(st, "RUN_") && !slices.Contains(runLevel, st) {
+				return s.failure("a run-level state that the document does not list", strings.Join(runLevel, ", "), st)
+			}
 		}
 		return nil
 	})
@@ -382,12 +383,12 @@ func (s *scenario) readFiltered(op, section string, filters map[string]string, f
 	return err
 }
 
-func (s *scenario) filterLogsByDate(end string) error {
+func (s *scenario) filterLogsByDate(end, side string) error {
 	known, err := s.known()
 	if err != nil {
 		return err
 	}
-	t, _ := integer(known[len(known)/2], "/time")
+	t := s.edge(known, end, side)
 	name, fits := "from", func(e any) bool { x, _ := integer(e, "/time"); return x >= t }
 	if end == "end" {
 		name, fits = "to", func(e any) bool { x, _ := integer(e, "/time"); return x <= t }
@@ -398,6 +399,37 @@ func (s *scenario) filterLogsByDate(end string) error {
 		filters["from"] = strconv.FormatInt(start, 10)
 	}
 	return s.readFiltered("listWorkflowMessageLogs", "logs", filters, fits)
+}
+
+// edge is a date between the events of the first run and those of the second, or
+// at the edge of one of them.
+func (s *scenario) edge(known []any, end, side string) int64 {
+	run := s.runs.ids[0]
+	if (end == "start") != (side == "just after") {
+		run = s.runs.ids[1]
+	}
+	if side == "just before" {
+		run = s.runs.ids[1]
+	}
+	var low, high int64
+	for _, e := range known {
+		if id, _ := text(e, "/workflowRunId"); id == run {
+			t, _ := integer(e, "/time")
+			if low == 0 || t < low {
+				low = t
+			}
+			high = max(high, t)
+		}
+	}
+	switch {
+	case side == "just before":
+		return low - 1
+	case side == "just after":
+		return high + 1
+	case end == "start":
+		return low
+	}
+	return high
 }
 
 func (s *scenario) logsFit() error {

@@ -42,7 +42,7 @@ var runSteps = []step{
 	{"Given", `the payload of the run is no UTF-8`, (*scenario).binaryPayload},
 	{"Given", `a workflow whose only step fails with status (\d+) and then with status (\d+)`, (*scenario).workflowFailsTwice},
 	{"Given", `a workflow whose only step always fails with a binary body`, (*scenario).workflowFailsBinary},
-	{"Given", `a workflow whose steps "([^"]+)" and "([^"]+)" run side by side`, (*scenario).workflowParallel},
+	{"Given", `a workflow whose steps (".+") run side by side after the step "([^"]+)"`, (*scenario).workflowParallel},
 	{"Given", `the run is allowed (\d+) retr(?:y|ies)`, (*scenario).runRetries},
 	{"Given", `the workflow is triggered and in progress`, (*scenario).inProgress},
 	{"Given", `a finished run`, (*scenario).finishedRun},
@@ -71,7 +71,7 @@ var runSteps = []step{
 	{"Then", `the first message of the run has the step type "(\w+)"`, (*scenario).firstType},
 	{"Then", `steps with the names "([^"]+)" and "([^"]+)" are recorded`, (*scenario).namesRecorded},
 	{"Then", `the ids of the recorded steps increase`, (*scenario).idsIncrease},
-	{"Then", `a step is recorded as one of 2 concurrent steps`, (*scenario).concurrentSteps},
+	{"Then", `each step is recorded with the number of steps beside it`, (*scenario).concurrentSteps},
 	{"Then", `the step information of the type "(\w+)" holds its (.+)`, (*scenario).stepHolds},
 	{"Then", `the step of the wait says that it (timed out|did not time out)`, (*scenario).waitSays},
 }
@@ -168,8 +168,12 @@ func (s *scenario) workflowFailsBinary() error {
 	return s.newWorkflow(scripted{name: only, kind: "Run", fails: -1, status: http.StatusServiceUnavailable, body: "\xff\xfe\x00\x80"})
 }
 
-func (s *scenario) workflowParallel(a, b string) error {
-	return s.newWorkflow(scripted{name: a, kind: "Run", group: 1}, scripted{name: b, kind: "Run", group: 1})
+func (s *scenario) workflowParallel(names, before string) error {
+	steps := []scripted{{name: before, kind: "Run"}}
+	for _, name := range quoted(names) {
+		steps = append(steps, scripted{name: name, kind: "Run", group: 1})
+	}
+	return s.newWorkflow(steps...)
 }
 
 // calledByPut needs to know how a target is told which method to use.

@@ -29,6 +29,7 @@ type scenario struct {
 	auth   target.Auth
 	hidden []string // further secrets
 	urls   target.URLs
+	alone  bool   // nobody else uses the account
 	user   string // id of the messaging user
 
 	patience time.Duration // how long one answer may take; 0: as long as the scenario
@@ -77,8 +78,8 @@ type step struct {
 var stepTable = sync.OnceValue(func() []compiledStep {
 	var all []compiledStep
 	for _, area := range [][]step{
-		publishSteps, parallelSteps, authSteps, retrySteps, groupSteps, runSteps, dlqSteps, restartSteps, logSteps,
-		flowSteps, statsSteps, searchSteps, vectorSteps, limitSteps, extensionSteps,
+		publishSteps, parallelSteps, authSteps, retrySteps, groupSteps, runSteps, dlqSteps, restartSteps, logSteps, logScanSteps,
+		flowSteps, statsSteps, statsDaySteps, searchSteps, vectorSteps, limitSteps, extensionSteps,
 	} {
 		for _, st := range area {
 			all = append(all, compiledStep{st, regexp.MustCompile("^" + st.pattern + "$")})
@@ -174,7 +175,8 @@ func (st *suite) begin(ctx context.Context, p *picked) (*scenario, error) {
 			return s, harness(report.DriverFailed, "driver clock: %v", err)
 		}
 	}
-	if _, ok := t.Drivers["account"]; ok && s.clock.virtual() {
+	if _, ok := t.Drivers["account"]; ok && (s.clock.virtual() || slices.Contains(p.result.Tags, "@exclusive")) {
+		s.alone = true
 		if err := s.ownAccount("secret-" + s.key); err != nil {
 			return s, err
 		}

@@ -90,7 +90,19 @@ func (s *scenario) found(id string) (bool, error) {
 	return err == nil, err
 }
 
+// searchGone looks twice: what is gone for good does not come back.
 func (s *scenario) searchGone() error {
+	if err := s.searchHidden(); err != nil {
+		return err
+	}
+	found, err := s.found(s.searched.id)
+	if err == nil && found {
+		err = s.failure("the deleted search index", "gone for good", "there again")
+	}
+	return err
+}
+
+func (s *scenario) searchHidden() error {
 	return s.eventually(func() error {
 		found, err := s.found(s.searched.id)
 		if err == nil && found {

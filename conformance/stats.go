@@ -38,7 +38,6 @@ var statsSteps = []step{
 	{"Then", `there are as many days as the current month has`, (*scenario).daysOfMonth},
 	{"Then", `each item of the daily requests, billings and bandwidths is that of the day with its index`, (*scenario).arraysLineUp},
 	{"Then", `the daily requests, billings and bandwidths have one item for each day`, (*scenario).arraysComplete},
-	{"Then", `the count of the dead letter queue has risen by 1`, (*scenario).dlqCountRisen},
 	{"Then", `the series "(\w+)" has risen`, (*scenario).messageSeriesRisen},
 	{"Then", `the workflow series "(\w+)" has risen`, (*scenario).workflowSeriesRisen},
 	{"Then", `the requests and the bandwidth of the day have risen`, (*scenario).dayRisen},
@@ -426,15 +425,6 @@ func (s *scenario) arraysComplete() error {
 		if items, _ := list.([]any); len(items) != n {
 			return s.stats.now.fails("/"+name, "the items of "+name, strconv.Itoa(n), strconv.Itoa(len(items)))
 		}
-	}
-	return nil
-}
-
-func (s *scenario) dlqCountRisen() error {
-	was, _ := integer(s.stats.before, "/dlq_message_count")
-	is, _ := integer(s.stats.now.json, "/dlq_message_count")
-	if s.clock.virtual() && is != was+1 || is < was+1 {
-		return s.stats.now.fails("/dlq_message_count", "the count of the dead letter queue", strconv.FormatInt(was+1, 10), strconv.FormatInt(is, 10))
 	}
 	return nil
 }

@@ -17,6 +17,27 @@ Feature: Resuming a flow-control key
       When a message with the key in its query is published to another destination
       Then the message of the other destination does not arrive
 
+    @REQ-FLC-001 @stated
+    Scenario: A key that is paused again is resumed again
+      Given a flow-control key that was paused and resumed before
+      And a paused flow-control key that holds 2 messages
+      When the key is resumed
+      Then all held messages arrive
+
+    @REQ-FLC-001 @stated @race
+    Scenario: Keys that are resumed at once are all resumed
+      Given 5 paused flow-control keys that hold 1 message each
+      When all keys are resumed at once
+      Then the message of each key arrives
+
+    @REQ-FLC-003 @implied @negative
+    Scenario: Resuming a key leaves one whose name begins with it
+      Given a paused flow-control key that holds 1 message
+      And another paused flow-control key with a longer name that holds 1 message
+      When the key is resumed
+      Then all held messages arrive
+      And the message of the other destination does not arrive
+
     @REQ-FLC-005 @implied
     Scenario: A message that was held arrives as it was published
       Given a paused flow-control key that holds 3 messages

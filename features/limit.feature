@@ -71,6 +71,14 @@ Feature: Limiting the rate of a host application
       And the last request is denied
 
     @REQ-RLP-002 @stated
+    Scenario: A plugin that is switched on limits
+      Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
+      And the plugin is switched on
+      When one client sends 2 requests
+      Then the first 1 requests reach the application
+      And the last request is denied
+
+    @REQ-RLP-002 @stated
     Scenario: A plugin that is switched off limits nothing
       Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
       And the plugin is switched off
@@ -85,6 +93,19 @@ Feature: Limiting the rate of a host application
       And the strategy is for the methods "GET"
       When one client sends 3 requests with the method "POST"
       Then the first 3 requests reach the application
+
+    @REQ-RLP-003 @stated
+    Scenario Outline: Of two listed methods <method> is limited
+      Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
+      And the strategy is for the methods "GET" and "POST"
+      When one client sends 2 requests with the method "<method>"
+      Then the first 1 requests reach the application
+      And the last request is denied
+
+      Examples: both methods
+        | method |
+        | GET    |
+        | POST   |
 
     @REQ-RLP-003 @stated
     Scenario Outline: ALL covers the method <method>
@@ -142,6 +163,13 @@ Feature: Limiting the rate of a host application
       Then the first 2 requests reach the application
 
     @REQ-RLP-006 @stated
+    Scenario: The header that tells clients apart may have any name
+      Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
+      And clients are told apart by "header.X-Api-Key"
+      When two clients send 1 request each
+      Then the first 2 requests reach the application
+
+    @REQ-RLP-006 @stated
     Scenario: The address tells clients apart, whatever their headers say
       Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
       And clients are told apart by "ip"
@@ -155,6 +183,13 @@ Feature: Limiting the rate of a host application
       And one client has used up its limit
       When another client sends 2 requests
       Then the last 2 requests reach the application
+
+    @REQ-RLP-007 @stated
+    Scenario: Clients whose identifiers differ in case are told apart
+      Given a route limited to 1 requests per "1h" by the "fixed-window" algorithm
+      And one client has used up its limit
+      When a client of the same name in capitals sends 1 request
+      Then the last 1 requests reach the application
 
   Rule: the algorithms count as described
 

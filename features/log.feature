@@ -38,6 +38,23 @@ Feature: Reading the message logs of workflows
         | concurrent | integer |
         | createdAt  | integer |
 
+    @REQ-LOG-004 @stated @shape
+    Scenario Outline: Every event of <kind> has all fields of the tables
+      Given <kind>
+      When the message logs are read
+      Then every event of the run has all fields of the tables
+
+      Examples: runs of other ends
+        | kind                |
+        | a dead-lettered run |
+        | a waiting run       |
+
+    @REQ-LOG-001 @stated @shape @paging
+    Scenario: The cursor of every page is a string or absent
+      Given a finished run
+      When the message logs of the run are read 1 at a time
+      Then the cursor of every page is a string or absent
+
     @REQ-LOG-022 @stated
     Scenario: The times of an event are in Unix ms
       Given a finished run
@@ -47,6 +64,12 @@ Feature: Reading the message logs of workflows
     @REQ-LOG-023 @stated
     Scenario: Every event names its run and the address of its workflow
       Given a finished run
+      When the message logs are read
+      Then every event of the run names the address of the workflow
+
+    @REQ-LOG-023 @stated
+    Scenario: The events of another workflow name its own address
+      Given two finished runs of different workflows
       When the message logs are read
       Then every event of the run names the address of the workflow
 
@@ -85,9 +108,10 @@ Feature: Reading the message logs of workflows
 
     @REQ-LOG-024 @implied
     Scenario: Every state is one that the document names or one of a message
-      Given a dead-lettered run
-      When the message logs are read
-      Then every run-level state is one of the documented list
+      Given a workflow whose only step always fails with status 503
+      When the workflow is triggered
+      Then the run is dead-lettered after 1 tries of its step
+      And every run-level state is one of the documented list
 
   Rule: pages hold at most 1000 events
 
@@ -116,6 +140,13 @@ Feature: Reading the message logs of workflows
         | 4    |
         | 500  |
 
+    @REQ-LOG-003 @stated @paging
+    Scenario: Every page of the logs is filtered
+      Given two finished runs of different workflows
+      When the message logs of the run are read 3 at a time
+      Then every event of the run is seen exactly once
+      And no event of another run is listed
+
     @REQ-LOG-003 @implied @paging @race
     Scenario: Events that are added while pages are read make none vanish
       Given a finished run
@@ -139,6 +170,52 @@ Feature: Reading the message logs of workflows
         | the state "DELIVERED"   |
         | the state "CREATED"     |
         | message id              |
+
+    @REQ-LOG-011 @stated
+    Scenario Outline: The filter by the state <state> gives all that fits of a run that failed
+      Given a dead-lettered run
+      When the message logs are filtered by the state "<state>"
+      Then the list holds all events that fit, and no other
+
+      Examples: states of both levels
+        | state       |
+        | RUN_STARTED |
+        | RUN_FAILED  |
+        | ERROR       |
+
+    @REQ-LOG-011 @stated @negative
+    Scenario Outline: The logs hold nothing for a <filter> that nobody has
+      Given a finished run
+      When the message logs are filtered by a <filter> that nobody has
+      Then the answer is an empty array "events", or a refusal
+
+      Examples: the documented filters
+        | filter              |
+        | workflow url        |
+        | message id          |
+        | creation of the run |
+
+    @REQ-LOG-012 @stated @negative
+    Scenario Outline: The logs hold nothing of a run for a <end> date an hour away
+      Given a finished run
+      When the message logs are filtered by a <end> date an hour away
+      Then no event of the run is listed
+
+      Examples: both ends
+        | end   |
+        | start |
+        | end   |
+
+    @REQ-LOG-012 @stated
+    Scenario Outline: A <end> date just <side> an event leaves it out
+      Given two finished runs of different workflows
+      When the message logs are filtered by the <end> date just <side> one of their events
+      Then the list holds all events that fit, and no other
+
+      Examples: both ends
+        | end   | side   |
+        | start | after  |
+        | end   | before |
 
     @REQ-LOG-012 @stated
     Scenario Outline: The <end> date is inclusive

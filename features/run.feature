@@ -10,6 +10,35 @@ Feature: Running workflows
       Then the run is recorded as "RUN_STARTED"
       And a message of the run is recorded as "CREATED"
 
+    @REQ-LOG-007 @stated
+    Scenario: RUN_STARTED is written while the run is in progress
+      Given a workflow with a step of the type "Wait"
+      When the workflow is triggered
+      Then the run is recorded as "WAITER_ADDED"
+      And the run is recorded as "RUN_STARTED"
+      And the run has not ended
+
+    @REQ-LOG-008 @stated @negative
+    Scenario: A run in progress is not recorded as RUN_SUCCESS
+      Given a workflow with a step of the type "Wait"
+      When the workflow is triggered
+      Then the run is recorded as "WAITER_ADDED"
+      And the log holds exactly 0 events "RUN_SUCCESS"
+
+    @REQ-LOG-008 @stated @negative
+    Scenario: A run that fails is not recorded as RUN_SUCCESS
+      Given a workflow whose only step always fails with status 503
+      When the workflow is triggered
+      Then the run fails
+      And the log holds exactly 0 events "RUN_SUCCESS"
+
+    @REQ-LOG-008 @stated
+    Scenario: Every message of a run that succeeds is delivered
+      Given a workflow with the steps "reserve" and "charge"
+      When the workflow is triggered
+      Then the run succeeds
+      And every message of the run is delivered
+
     @REQ-LOG-016 @implied
     Scenario: A run has one start and one end
       Given a workflow with the steps "reserve" and "charge"
@@ -64,6 +93,27 @@ Feature: Running workflows
       Then the run fails
       And a message of the run is recorded as "ERROR"
 
+    @REQ-LOG-010 @stated
+    Scenario: A message that is answered 404 writes ERROR
+      Given a workflow whose only step always fails with status 404
+      When the workflow is triggered
+      Then the run fails
+      And a message of the run is recorded as "ERROR"
+
+    @REQ-LOG-010 @implied @negative
+    Scenario: A run without a fault writes no ERROR
+      Given a workflow with the step "reserve"
+      When the workflow is triggered
+      Then the run succeeds
+      And the log holds exactly 0 events "ERROR"
+
+    @REQ-LOG-025 @implied @negative
+    Scenario: The response of the workflow is set on RUN_SUCCESS alone
+      Given a workflow with the step "reserve"
+      When the workflow is triggered
+      Then the run succeeds
+      And the response of the workflow is set on no other event, not even as an empty text
+
     @REQ-LOG-026 @implied
     Scenario: Error text and response are on ERROR events and on no others
       Given a workflow whose only step always fails with status 503
@@ -112,6 +162,27 @@ Feature: Running workflows
       Then the run is recorded as "INVOKED"
       And the run succeeds
 
+    @REQ-LOG-019 @stated @negative
+    Scenario: A run that waits for nothing writes no WAITER_ADDED
+      Given a workflow with the step "reserve"
+      When the workflow is triggered
+      Then the run succeeds
+      And the log holds exactly 0 events "WAITER_ADDED"
+
+    @REQ-LOG-020 @stated @negative
+    Scenario: A run that starts no other writes no INVOKED
+      Given a workflow with the step "reserve"
+      When the workflow is triggered
+      Then the run succeeds
+      And the log holds exactly 0 events "INVOKED"
+
+    @REQ-LOG-021 @stated @negative
+    Scenario: A run that nobody cancels writes no RUN_CANCELED
+      Given a workflow with the step "reserve"
+      When the workflow is triggered
+      Then the run succeeds
+      And the log holds exactly 0 events "RUN_CANCELED"
+
     @REQ-LOG-027 @implied
     Scenario: The start of an invoked run names its invoker, and other starts do not
       Given a workflow with a step of the type "Invoke"
@@ -145,6 +216,27 @@ Feature: Running workflows
       Then the run succeeds
       And the first message of the run has the step type "Initial"
 
+    @REQ-LOG-014 @stated
+    Scenario: Only the first message of a run has the type Initial
+      Given a workflow with the steps "reserve" and "charge"
+      When the workflow is triggered
+      Then the run succeeds
+      And one message of the run has the step type "Initial" in all its events, and no other has it
+
+    @REQ-LOG-014 @stated
+    Scenario: The first message of a run that fails has the type Initial
+      Given a workflow whose only step always fails with status 503
+      When the workflow is triggered
+      Then the run fails
+      And one message of the run has the step type "Initial" in all its events, and no other has it
+
+    @REQ-LOG-015 @stated
+    Scenario: The name of a step may hold capitals and spaces
+      Given a workflow with the steps "Reserve the seat" and "Charge 1/2 of it"
+      When the workflow is triggered
+      Then the run succeeds
+      And steps with the names "Reserve the seat" and "Charge 1/2 of it" are recorded
+
     @REQ-LOG-015 @stated
     Scenario: A step has the name that the user gave it
       Given a workflow with the steps "reserve" and "charge"
@@ -161,10 +253,10 @@ Feature: Running workflows
 
     @REQ-LOG-028 @stated
     Scenario: Steps that run side by side say how many they are
-      Given a workflow whose steps "reserve" and "charge" run side by side
+      Given a workflow whose steps "reserve", "charge" and "ship" run side by side after the step "prepare"
       When the workflow is triggered
       Then the run succeeds
-      And a step is recorded as one of 2 concurrent steps
+      And each step is recorded with the number of steps beside it
 
     @REQ-LOG-029 @implied
     Scenario Outline: A step of the type <type> carries its <value>

@@ -32,6 +32,22 @@ Feature: Usage statistics
       When the usage statistics are read without a period
       Then every point in the statistics has a text "x" and a number "y"
 
+    @REQ-STA-001 @REQ-STA-008 @stated @shape
+    Scenario Outline: The statistics for <period> have all fields, and points of a text and a number
+      When the usage statistics are read for the period "<period>"
+      Then the statistics have all fields of the table
+      And every point in the statistics has a text "x" and a number "y"
+
+      Examples: all periods
+        | period |
+        | 1h     |
+        | 3h     |
+        | 12h    |
+        | 1d     |
+        | 3d     |
+        | 7d     |
+        | 30d    |
+
     @REQ-STA-010 @stated @shape
     Scenario: Every day counts its workflow messages and runs
       When the usage statistics are read without a period
@@ -111,6 +127,28 @@ Feature: Usage statistics
       And a dead-lettered run
       When the usage statistics are read without a period
       Then the count of the dead letter queue has risen by 1
+
+    @REQ-STA-011 @stated @exclusive
+    Scenario: The count of the dead letter queue rises by as many runs as failed
+      Given the usage statistics as they are now
+      And 3 dead-lettered runs
+      When the usage statistics are read without a period
+      Then the count of the dead letter queue has risen by 3
+
+    @REQ-STA-013 @implied
+    Scenario: A delivered message is counted on the day of its delivery
+      Given the usage statistics as they are now
+      And a destination
+      And a delivered message
+      When the usage statistics are read until they have moved
+      Then "y" of today has risen in the daily requests
+
+    @REQ-STA-014 @implied
+    Scenario: A run is counted on the day of its start
+      Given the usage statistics as they are now
+      And a finished run
+      When the usage statistics are read until they have moved
+      Then "workflow_run" of today has risen in the daily requests
 
     @REQ-STA-012 @implied
     Scenario: A delivered message raises the series of delivered messages

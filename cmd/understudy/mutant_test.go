@@ -186,15 +186,6 @@ func tooBusy(r *report.Report) bool {
 	return slices.ContainsFunc(r.Results, func(x report.Result) bool { return x.Reason == report.BudgetExhausted })
 }
 
-// survivors are the mutants that no scenario catches yet; each is a gap to close.
-var survivors = strings.Fields(`
-	FLC-001.3 FLC-001.5 FLC-003.2 LOG-001.3 LOG-003.4 LOG-004.3 LOG-004.4 LOG-004.6 LOG-007.3 LOG-008.3
-	LOG-008.4 LOG-008.5 LOG-010.2 LOG-011.6 LOG-011.7 LOG-011.9 LOG-011.10 LOG-012.3 LOG-012.5 LOG-014.2
-	LOG-014.3 LOG-015.2 LOG-015.3 LOG-019.3 LOG-020.3 LOG-023.2 LOG-023.3 LOG-025.2 LOG-028.2 LOG-028.3
-	RLP-002.3 RLP-003.3 RLP-006.2 RLP-007.2 RLP-007.3 SRC-002.2 STA-001.4 STA-008.3 STA-011.3 STA-013.2
-	STA-014.2
-`)
-
 // TestMutants: each broken implementation is caught by the requirement that it
 // breaks. It runs the scenarios of that requirement; MUTANTS=full runs all. With
 // LIVE=1 time is that of the world; TIMES=5 runs each so often, and all verdicts
@@ -220,10 +211,6 @@ func TestMutants(t *testing.T) {
 					}
 					killers := broken[m.Breaks()]
 					switch {
-					case slices.Contains(survivors, m.ID) && len(killers) == 0:
-						t.Skipf("%s survives, as is known: %s", m.ID, m.Text)
-					case slices.Contains(survivors, m.ID):
-						t.Errorf("%s is caught now: it is no survivor any more", m.ID)
 					case len(killers) == 0 && hits == 0:
 						t.Errorf("%s is no mutant: nothing else went over the wire: %s", m.ID, m.Text)
 					case len(killers) == 0:
@@ -259,8 +246,8 @@ func TestMutantsOfEveryStatedRequirement(t *testing.T) {
 		requirement(t, m.Breaks())
 	}
 	for _, q := range register.Requirements {
-		if q.Basis == spec.Stated && q.Excluded == "" && ways[q.ID] < 1 {
-			t.Errorf("%d mutants break %s; at least 1: %s", ways[q.ID], q.ID, q.Text)
+		if q.Basis == spec.Stated && q.Excluded == "" && ways[q.ID] < 3 {
+			t.Errorf("%d mutants break %s; at least 3: %s", ways[q.ID], q.ID, q.Text)
 		}
 	}
 }

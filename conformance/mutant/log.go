@@ -239,7 +239,10 @@ var log = []Mutant{
 	{ID: "LOG-022.3", Text: "workflowCreatedAt is in microseconds", Build: events(func(e map[string]any) { e["workflowCreatedAt"] = number(whole(e, "workflowCreatedAt") * 1000) })},
 	{ID: "LOG-023.1", Text: "workflowUrl is the address of the service", Build: events(func(e map[string]any) { e["workflowUrl"] = "https://service.test/" })},
 	{ID: "LOG-023.2", Text: "all runs have the address of the first one", Build: firstAddress},
-	{ID: "LOG-023.3", Text: "the query of the address is cut off", Build: events(func(e map[string]any) { e["workflowUrl"], _, _ = strings.Cut(text(e["workflowUrl"]), "?") })},
+	{ID: "LOG-023.3", Text: "the last segment of the address is cut off", Build: events(func(e map[string]any) {
+		url := text(e["workflowUrl"])
+		e["workflowUrl"] = url[:max(0, strings.LastIndex(url, "/"))]
+	})},
 	{ID: "LOG-024.1", Text: "a run that failed is RUN_ERRORED", Build: events(func(e map[string]any) {
 		if e["state"] == "RUN_FAILED" {
 			e["state"] = "RUN_ERRORED"

@@ -1,0 +1,183 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/conformance/report"
+)
+
+// logScanSteps look at whole runs: of every end, with every event.
+var logScanSteps = []step{
+	{"When", `the message logs are filtered by a (workflow url|message id|creation of the run) that nobody has`, (*scenario).filterLogsByNobody},
+	{"When", `the message logs are filtered by a (start|end) date an hour away`, (*scenario).filterLogsFarAway},
+	{"Then", `the cursor of every page is a string or absent`, (*scenario).everyCursorIsString},
+	{"Then", `no event of another run is listed`, (*scenario).onlyOwnEvents},
+	{"Then", `every event of the run has all fields of the tables`, (*scenario).everyEventHasAll},
+	{"Then", `every message of the run is delivered`, (*scenario).everyMessageDelivered},
+	{"Then", `one message of the run has the step type "(\w+)" in all its events, and no other has it`, (*scenario).oneMessageOfType},
+	{"Then", `the response of the workflow is set on no other event, not even as an empty text`, (*scenario).responseNowhereElse},
+	{"Then", `no event of the run is listed`, (*scenario).noEventOfRun},
+}
+
+func (s *scenario) filterLogsByNobody(filter string) error {
+	nobody := map[string]struct{ binding, value string }{
+		"workflow url": {"url", s.runs.peer.endpoint.URL + "/nobody"}, "message id": {"message_id", "msg_" + s.key + "nobody"},
+		"creation of the run": {"created_at", strconv.FormatInt(s.runs.triggered.Add(-24*time.Hour).UnixMilli(), 10)},
+	}[filter]
+	param, err := s.binding("logs", nobody.binding)
+	if err != nil {
+		return err
+	}
+	s.asked, err = s.do(ask{op: "listWorkflowMessageLogs", query: map[string][]string{param: {nobody.value}}})
+	if err == nil {
+		s.looked(s.asked.exchange)
+	}
+	return err
+}
+
+// filterLogsFarAway asks for what begins an hour after the events of the run, or
+// ended an hour before.
+func (s *scenario) filterLogsFarAway(end string) error {
+	events, err := s.events(s.runs.id)
+	if err != nil {
+		return err
+	}
+	var first, last int64
+	for _, e := range events {
+		t, _ := integer(e, "/time")
+		if first == 0 || t < first {
+			first = t
+		}
+		last = max(last, t)
+	}
+	name, t := "from", last+time.Hour.Milliseconds()
+	if end == "end" {
+		name, t = "to", first-time.Hour.Milliseconds()
+	}
+	l, err := s.read("listWorkflowMessageLogs", "logs", 0, map[string]string{name: strconv.FormatInt(t, 10), "run_id": s.runs.id})
+	s.runs.listed = l
+	return err
+}
+
+func (s *scenario) everyCursorIsString() error {
+	for _, a := range s.runs.listed.answers {
+		s.asked = a
+		if err := s.cursorIsString(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *scenario) noEventOfRun() error {
+	for _, e := range s.runs.listed.items {
+		if id, _ := text(e, "/workflowRunId"); id == s.runs.id {
+			return s.failure("the filtered list holds an event that does not fit", "none of "+id, shown(e))
+		}
+	}
+	return nil
+}
+
+func (s *scenario) onlyOwnEvents() error {
+	for _, e := range s.runs.listed.items {
+		if id, _ := text(e, "/workflowRunId"); id != s.runs.id {
+			return s.failure("an event that the filter excludes was listed", "events of "+s.runs.id, shown(e))
+		}
+	}
+	return nil
+}
+
+// eventKinds and stepKinds are the fields of the tables, with their types.
+var (
+	eventKinds = [][2]string{{"time", "integer"}, {"state", "string"}, {"workflowRunId", "string"}, {"workflowUrl", "string"}, {"workflowCreatedAt", "integer"}}
+	stepKinds  = [][2]string{
+		{"stepName", "string"}, {"stepType", "string"}, {"callType", "string"}, {"messageId", "string"}, {"concurrent", "integer"}, {"createdAt", "integer"},
+	}
+)
+
+func (s *scenario) everyEventHasAll() error {
+	return s.all(func(e any) error {
+		for _, field := range eventKinds {
+			if err := s.has(e, "/"+field[0], field[1]); err != nil {
+				return err
+			}
+		}
+		if _, ok := at(e, "/stepInfo"); !ok {
+			return nil
+		}
+		for _, field := range stepKinds {
+			if err := s.has(e, "/stepInfo/"+field[0], field[1]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// everyMessageDelivered waits until each message that was created is delivered.
+func (s *scenario) everyMessageDelivered() error {
+	return s.eventually(func() error {
+		return s.check(func(events []any) error {
+			var created, delivered []string
+			for _, e := range events {
+				id, _ := text(e, "/stepInfo/messageId")
+				switch state(e) {
+				case "CREATED":
+					created = append(created, id)
+				case "DELIVERED":
+					delivered = append(delivered, id)
+				}
+			}
+			for _, id := range created {
+				if !slices.Contains(delivered, id) {
+					return s.failure("the message "+id+" of a run that succeeded", "CREATED and DELIVERED", states(events))
+				}
+			}
+			return nil
+		})
+	})
+}
+
+func (s *scenario) oneMessageOfType(kind string) error {
+	return s.check(func(events []any) error {
+		types := map[string][]string{} // message -> its types
+		for _, e := range events {
+			id, _ := text(e, "/stepInfo/messageId")
+			if t, ok := text(e, "/stepInfo/stepType"); ok && !slices.Contains(types[id], t) {
+				types[id] = append(types[id], t)
+			}
+		}
+		n := 0
+		for id, list := range types {
+			if slices.Contains(list, kind) {
+				n++
+				if len(list) > 1 {
+					return s.failure("the step type of the message "+id, kind, strings.Join(list, ", "))
+				}
+			}
+		}
+		if n != 1 {
+			return s.failure("messages with the step type "+kind, "1", fmt.Sprint(n))
+		}
+		return nil
+	})
+}
+
+func (s *scenario) responseNowhereElse() error {
+	field, err := s.binding("fields.log", "response")
+	if err != nil {
+		return err
+	}
+	return s.check(func(events []any) error {
+		for _, e := range events {
+			if v, has := given(e, "/"+field); has && state(e) != "RUN_SUCCESS" {
+				return &report.Failure{Message: "the response is set on an event " + state(e), Pointer: "/" + field, Want: "on RUN_SUCCESS only", Got: shown(v), Exchange: s.last()}
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,91 @@
+package conformance
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/understudy-mock/understudy/conformance/report"
+)
+
+// statsDaySteps look at single days, and at all fields at once.
+var statsDaySteps = []step{
+	{"Then", `the statistics have all fields of the table`, (*scenario).statsHaveAll},
+	{"Then", `"(\w+)" of today has risen in the daily requests`, (*scenario).todayRisen},
+	{"Then", `the count of the dead letter queue has risen by (\d+)`, (*scenario).dlqCountRisen},
+}
+
+// statsKinds are the fields of the table, with their types.
+var statsKinds = [][2]string{
+	{"days", "array of string"}, {"daily_requests", "array"}, {"daily_billings", "array of point"}, {"daily_bandwidths", "array of point"},
+	{"daily_used", "array of point"}, {"daily_used_workflow", "array of point"}, {"daily_svc_messages", "array of series"},
+	{"daily_workflow_messages", "array of series"}, {"dlq_message_count", "integer"}, {"daily_bandwidth_used", "array of point"}, {"total_monthly_billing", "number"},
+}
+
+func (s *scenario) statsHaveAll() error {
+	for _, field := range statsKinds {
+		if err := s.statsHave(field[0], field[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// today is a figure of the daily requests on the day of the last reading.
+func (s *scenario) today(v any, field string) (float64, error) {
+	list, _ := at(v, "/daily_requests")
+	days, _ := list.([]any)
+	for _, day := range days {
+		if t, ok := when(day); ok && t.Format("2006-01-02") == s.stats.at.UTC().Format("2006-01-02") {
+			n, _ := at(day, "/"+field)
+			return strconv.ParseFloat(plain(n), 64)
+		}
+	}
+	return 0, s.stats.now.fails("/daily_requests", "the daily requests", "an item of today", shown(list))
+}
+
+func (s *scenario) todayRisen(field string) error {
+	judge := func() error {
+		was, err := s.today(s.stats.before, field)
+		if err != nil {
+			return err
+		}
+		is, err := s.today(s.stats.now.json, field)
+		if err == nil && is <= was {
+			err = s.stats.now.fails("/daily_requests", field+" of today", fmt.Sprintf("more than %v", was), fmt.Sprint(is))
+		}
+		return err
+	}
+	if err := judge(); err == nil || s.clock.virtual() {
+		return err
+	}
+	return s.clock.eventually(s.ctx, s.suite.cfg.Target.Timing.StatsBudget, func() error {
+		if err := s.readStats(); err != nil {
+			return err
+		}
+		return judge()
+	})
+}
+
+// dlqCountRisen is exact where nobody else uses the account.
+func (s *scenario) dlqCountRisen(n int64) error {
+	was, ok := integer(s.stats.before, "/dlq_message_count")
+	if !ok {
+		return skip(report.PrerequisiteFailed, "dlq_message_count was no number")
+	}
+	judge := func() error {
+		is, _ := integer(s.stats.now.json, "/dlq_message_count")
+		if s.alone && is != was+n || is < was+n {
+			return s.stats.now.fails("/dlq_message_count", "the count of the dead letter queue", strconv.FormatInt(was+n, 10), strconv.FormatInt(is, 10))
+		}
+		return nil
+	}
+	if err := judge(); err == nil || s.clock.virtual() {
+		return err
+	}
+	return s.eventually(func() error {
+		if err := s.readStats(); err != nil {
+			return err
+		}
+		return judge()
+	})
+}
