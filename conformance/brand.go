@@ -8,6 +8,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // canaryHeader is what the canary asks to be forwarded, by each header prefix that
@@ -16,7 +17,7 @@ const canaryHeader = "X-Canary"
 
 // prefixes are those of the neutral and the built-in dialects.
 func prefixes() []string {
-	list := []string{"Svc-"}
+	list := []string{header.Prefix}
 	for _, d := range spec.BuiltInDialects() {
 		if !slices.Contains(list, d.HeaderPrefix) {
 			list = append(list, d.HeaderPrefix)
@@ -65,7 +66,7 @@ func (st *suite) findBrand(arrived []*receiver.Received) {
 // prefix on the wire.
 func (st *suite) needsBrand(names ...string) error {
 	branded := func(name string) bool {
-		return strings.HasPrefix(strings.ToLower(name), "svc-") || strings.EqualFold(name, "svc_token")
+		return strings.HasPrefix(strings.ToLower(name), header.Query(header.Prefix)) || strings.EqualFold(name, "svc_token")
 	}
 	if !st.unbranded || !slices.ContainsFunc(names, branded) {
 		return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // Checked is one entry of a target file and what it did when it was tried once.
@@ -176,7 +177,7 @@ func (st *suite) trials() []trial {
 	}
 	if format := b.Delay["format"]; format != "" {
 		all = append(all, trial{"bindings.delay.format", func(s *scenario) (string, error) {
-			return s.tryPublish("Svc-Delay", strings.ReplaceAll(format, "{n}", "1"), http.Header{})
+			return s.tryPublish(header.Delay, strings.ReplaceAll(format, "{n}", "1"), http.Header{})
 		}})
 	}
 	if b.Stats["path"] != "" {

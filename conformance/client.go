@@ -16,6 +16,7 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/header"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
@@ -230,7 +231,7 @@ func (s *scenario) host(op *spec.Operation) string {
 func brandQuery(d *spec.Dialect, q url.Values) url.Values {
 	out := url.Values{}
 	for name, values := range q {
-		if rest, ok := strings.CutPrefix(name, "svc-"); ok {
+		if rest, ok := strings.CutPrefix(name, header.Query(header.Prefix)); ok {
 			name = d.QueryPrefix + rest
 		} else if name == "svc_token" {
 			name = d.TokenQuery

@@ -9,6 +9,7 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 var dlqSteps = []step{
@@ -99,7 +100,7 @@ func (s *scenario) buried(run string) (any, error) {
 
 // die triggers a run that fails, and waits for its entry.
 func (s *scenario) die() error {
-	s.configure("Svc-Forward-X-Order", "order-7")
+	s.configure(header.ForwardPrefix+"X-Order", "order-7")
 	if name := s.bound("headers", "label"); name != "" && s.runs.header.Get(name) == "" {
 		s.configure(name, s.name("label"))
 	}
@@ -296,7 +297,7 @@ func (s *scenario) entryReflects(what string) error {
 	case "method":
 		want, pointer = s.runs.peer.endpoint.Look()[0].Method, "/method"
 	case "retries":
-		want, pointer = s.runs.header.Get("Svc-Retries"), "/maxRetries"
+		want, pointer = s.runs.header.Get(header.Retries), "/maxRetries"
 	case "id":
 		want, pointer = s.runs.id, "/workflowRunId"
 	case "failure callback":

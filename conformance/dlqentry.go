@@ -8,6 +8,7 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // deadConfigured has everything that a run can be configured with and the target
@@ -116,13 +117,13 @@ func (s *scenario) onlyOwnEntries() error {
 
 // entryConfiguration looks for the retries, by whichever case of their name.
 func (s *scenario) entryConfiguration() error {
-	header, _ := at(s.runs.entry, "/header")
-	m, _ := header.(map[string]any)
+	sent, _ := at(s.runs.entry, "/header")
+	m, _ := sent.(map[string]any)
 	for name, values := range m {
 		list, _ := values.([]any)
-		if s.isHeader(name, "Svc-Retries") && slices.Contains(list, any(s.runs.header.Get("Svc-Retries"))) {
+		if s.isHeader(name, header.Retries) && slices.Contains(list, any(s.runs.header.Get(header.Retries))) {
 			return nil
 		}
 	}
-	return s.failure("the header of the entry lacks the configuration", "Svc-Retries: "+s.runs.header.Get("Svc-Retries"), shown(header))
+	return s.failure("the header of the entry lacks the configuration", header.Retries+": "+s.runs.header.Get(header.Retries), shown(sent))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // grouping is the URL group of a scenario.
@@ -141,7 +142,7 @@ func (s *scenario) update(headers map[string]any) error {
 // forward prefix goes on to the endpoints depends on header forwarding, so that is
 // among the defaults as well.
 func (s *scenario) updateForwarded(name string, value any) error {
-	return s.update(map[string]any{name: value, "Svc-Header-Forward": "true"})
+	return s.update(map[string]any{name: value, header.HeaderForward: "true"})
 }
 
 func (s *scenario) updateString(name, value string) error { return s.updateForwarded(name, value) }
@@ -151,23 +152,23 @@ func (s *scenario) updateArray(name, a, b string) error {
 }
 
 func (s *scenario) updateTwo(name, value, other, further string) error {
-	return s.update(map[string]any{name: value, other: further, "Svc-Header-Forward": "true"})
+	return s.update(map[string]any{name: value, other: further, header.HeaderForward: "true"})
 }
 
 func (s *scenario) updateConfiguration(what string) error {
 	switch what {
 	case "header forwarding":
-		return s.update(map[string]any{"Svc-Header-Forward": "true"})
+		return s.update(map[string]any{header.HeaderForward: "true"})
 	case "no header forwarding":
-		return s.update(map[string]any{"Svc-Header-Forward": "false"})
+		return s.update(map[string]any{header.HeaderForward: "false"})
 	case "a delay of 3 seconds":
 		value, err := s.delayed(3)
 		if err != nil {
 			return err
 		}
-		return s.update(map[string]any{"Svc-Delay": value})
+		return s.update(map[string]any{header.Delay: value})
 	}
-	headers := map[string]any{"Svc-Retries": what[:1]}
+	headers := map[string]any{header.Retries: what[:1]}
 	if name := s.bound("headers", "retry_delay"); name != "" {
 		headers[name] = "1000"
 	}

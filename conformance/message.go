@@ -17,6 +17,7 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // extending is what scenarios of the extensions know.
@@ -58,17 +59,17 @@ func (s *scenario) speakingDestination() error {
 }
 
 func (s *scenario) withDeduplicationID() error {
-	return s.carry("", "Svc-Deduplication-Id", s.name("dedup"))
+	return s.carry("", header.DeduplicationID, s.name("dedup"))
 }
 
 func (s *scenario) byContent() error {
-	return s.carry("", "Svc-Content-Based-Deduplication", "true")
+	return s.carry("", header.ContentBasedDeduplication, "true")
 }
 
 func (s *scenario) withCallback(failure string) error {
-	name := "Svc-Callback"
+	name := header.Callback
 	if failure != "" {
-		name = "Svc-Failure-Callback"
+		name = header.FailureCallback
 	}
 	return s.carry("", name, s.endpoint("callback").URL)
 }
@@ -233,7 +234,7 @@ func (s *scenario) aSchedule(paused string) error {
 	if !s.clock.virtual() {
 		return skip(report.DriverMissing, "a schedule takes minutes; a clock driver moves them")
 	}
-	a, err := s.do(ask{op: "createSchedule", vars: map[string]string{"destinationOrId": s.endpoint(to).URL}, header: http.Header{"Svc-Cron": {"* * * * *"}}, body: []byte("tick")})
+	a, err := s.do(ask{op: "createSchedule", vars: map[string]string{"destinationOrId": s.endpoint(to).URL}, header: http.Header{header.Cron: {"* * * * *"}}, body: []byte("tick")})
 	if err != nil {
 		return err
 	}
@@ -389,7 +390,7 @@ func (s *scenario) signed() error {
 	next, _ := text(a.json, "/next")
 	s.hidden = append(s.hidden, key, next)
 	claims := jwt.MapClaims{}
-	_, err = jwt.ParseWithClaims(got.Header.Get("Svc-Signature"), claims, func(*jwt.Token) (any, error) { return []byte(key), nil },
+	_, err = jwt.ParseWithClaims(got.Header.Get(header.Signature), claims, func(*jwt.Token) (any, error) { return []byte(key), nil },
 		jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(s.suite.dialect.Issuer), jwt.WithSubject(s.endpoint(to).URL), jwt.WithLeeway(s.skew()))
 	if err != nil {
 		return s.failure("the signature of the delivery", "a JWT that the current key verifies", err.Error())

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // peer is a workflow endpoint: it speaks the protocol of published workflow
@@ -96,12 +97,12 @@ func (p *peer) call(got *receiver.Received) receiver.Reply {
 	got.Looked.Store(true)
 	p.mu.Lock()
 	garbage := p.garbage
-	p.runs[got.Header.Get("Svc-Workflow-Runid")] = got.Header.Get("Svc-Workflow-Createdat")
+	p.runs[got.Header.Get(header.WorkflowRunID)] = got.Header.Get(header.WorkflowCreatedAt)
 	p.mu.Unlock()
 	if garbage != "" {
 		return receiver.Reply{Body: garbage}
 	}
-	if got.Header.Get("Svc-Workflow-Callback") == "true" {
+	if got.Header.Get(header.WorkflowCallback) == "true" {
 		return p.called(got)
 	}
 	var raw []rawStep
@@ -147,7 +148,7 @@ func (p *peer) answer(r receiver.Reply) receiver.Reply {
 	if r.Header == nil {
 		r.Header = http.Header{}
 	}
-	r.Header.Set("Svc-Workflow-Sdk-Version", "1")
+	r.Header.Set(header.WorkflowSDKVersion, "1")
 	return r
 }
 
@@ -183,9 +184,9 @@ type batchItem struct {
 func (p *peer) item(got *receiver.Received, step stepBody) batchItem {
 	text, _ := json.Marshal(step) // of plain fields
 	return batchItem{Destination: p.endpoint.URL, Body: string(text), Headers: map[string]string{
-		"Svc-Workflow-Init": "false", "Svc-Workflow-RunId": got.Header.Get("Svc-Workflow-Runid"), "Svc-Workflow-Url": p.endpoint.URL,
-		"Svc-Workflow-Sdk-Version": "1", "Svc-Forward-Svc-Workflow-Sdk-Version": "1", "Svc-Feature-Set": "InitialBody,WF_TriggerOnConfig",
-		"Svc-Method": "POST", "Content-Type": "application/json",
+		header.WorkflowInit: "false", header.WorkflowRunID: got.Header.Get(header.WorkflowRunID), header.WorkflowURL: p.endpoint.URL,
+		header.WorkflowSDKVersion: "1", header.ForwardPrefix + header.WorkflowSDKVersion: "1", header.FeatureSet: "InitialBody,WF_TriggerOnConfig",
+		header.Method: "POST", "Content-Type": "application/json",
 	}}
 }
 
@@ -257,7 +258,7 @@ func (p *peer) execute(got *receiver.Received, id int) receiver.Reply {
 	case "SleepFor":
 		step.SleepFor = st.seconds
 		item := p.item(got, step)
-		item.Headers["Svc-Delay"] = fmt.Sprintf("%ds", st.seconds)
+		item.Headers[header.Delay] = fmt.Sprintf("%ds", st.seconds)
 		return p.submit([]batchItem{item})
 	case "SleepUntil":
 		at, err := p.scenario.clock.target(p.scenario.ctx)
@@ -266,7 +267,7 @@ func (p *peer) execute(got *receiver.Received, id int) receiver.Reply {
 		}
 		step.SleepUntil = at.Add(time.Duration(st.seconds) * time.Second).Unix()
 		item := p.item(got, step)
-		item.Headers["Svc-Not-Before"] = strconv.FormatInt(step.SleepUntil, 10)
+		item.Headers[header.NotBefore] = strconv.FormatInt(step.SleepUntil, 10)
 		return p.submit([]batchItem{item})
 	case "Call":
 		return p.submit([]batchItem{p.outgoing(got, st, step)})
@@ -287,15 +288,15 @@ func (p *peer) execute(got *receiver.Received, id int) receiver.Reply {
 
 // outgoing is the call of a third party through the target.
 func (p *peer) outgoing(got *receiver.Received, st *scripted, step stepBody) batchItem {
-	run := got.Header.Get("Svc-Workflow-Runid")
+	run := got.Header.Get(header.WorkflowRunID)
 	h := map[string]string{
-		"Svc-Workflow-Init": "false", "Svc-Workflow-RunId": run, "Svc-Workflow-Url": p.endpoint.URL, "Svc-Method": "POST",
-		"Svc-Feature-Set": "WF_NoDelete,InitialBody", "Svc-Retries": "0", "Svc-Workflow-CallType": "toCallback", "Svc-Forward-X-Call": "outgoing",
-		"Svc-Callback": p.endpoint.URL, "Svc-Callback-Workflow-RunId": run, "Svc-Callback-Workflow-CallType": "fromCallback",
-		"Svc-Callback-Workflow-Init": "false", "Svc-Callback-Workflow-Url": p.endpoint.URL, "Svc-Callback-Feature-Set": "LazyFetch,InitialBody",
-		"Svc-Callback-Forward-Svc-Workflow-Callback": "true", "Svc-Callback-Forward-Svc-Workflow-StepId": strconv.Itoa(step.StepID),
-		"Svc-Callback-Forward-Svc-Workflow-StepName": step.StepName, "Svc-Callback-Forward-Svc-Workflow-StepType": "Call",
-		"Svc-Callback-Forward-Svc-Workflow-Concurrent": strconv.Itoa(step.Concurrent), "Svc-Callback-Forward-Svc-Workflow-ContentType": "application/json",
+		header.WorkflowInit: "false", header.WorkflowRunID: run, header.WorkflowURL: p.endpoint.URL, header.Method: "POST",
+		header.FeatureSet: "WF_NoDelete,InitialBody", header.Retries: "0", header.WorkflowCallType: "toCallback", header.ForwardPrefix + "X-Call": "outgoing",
+		header.Callback: p.endpoint.URL, header.CallbackPrefix + "Workflow-RunId": run, header.CallbackPrefix + "Workflow-CallType": "fromCallback",
+		header.CallbackPrefix + "Workflow-Init": "false", header.CallbackPrefix + "Workflow-Url": p.endpoint.URL, header.CallbackPrefix + "Feature-Set": "LazyFetch,InitialBody",
+		header.CallbackPrefix + "Forward-" + header.WorkflowCallback: "true", header.CallbackPrefix + "Forward-" + header.WorkflowStepID: strconv.Itoa(step.StepID),
+		header.CallbackPrefix + "Forward-" + header.WorkflowStepName: step.StepName, header.CallbackPrefix + "Forward-" + header.WorkflowStepType: "Call",
+		header.CallbackPrefix + "Forward-" + header.WorkflowConcurrent: strconv.Itoa(step.Concurrent), header.CallbackPrefix + "Forward-" + header.WorkflowContentType: "application/json",
 		"Content-Type": "application/json",
 	}
 	return batchItem{Destination: st.target, Headers: h, Body: `{"call":1}`}
@@ -315,11 +316,11 @@ func (p *peer) called(got *receiver.Received) receiver.Reply {
 	if err != nil {
 		return receiver.Reply{Status: http.StatusBadRequest, Body: err.Error()}
 	}
-	id, _ := strconv.Atoi(got.Header.Get("Svc-Workflow-Stepid"))
-	concurrent, _ := strconv.Atoi(got.Header.Get("Svc-Workflow-Concurrent"))
+	id, _ := strconv.Atoi(got.Header.Get(header.WorkflowStepID))
+	concurrent, _ := strconv.Atoi(got.Header.Get(header.WorkflowConcurrent))
 	out, _ := json.Marshal(map[string]any{"status": c.Status, "body": string(body), "header": c.Header})
 	text := string(out)
-	item := p.item(got, stepBody{StepID: id, StepName: got.Header.Get("Svc-Workflow-Stepname"), StepType: "Call", Concurrent: concurrent, Out: &text})
+	item := p.item(got, stepBody{StepID: id, StepName: got.Header.Get(header.WorkflowStepName), StepType: "Call", Concurrent: concurrent, Out: &text})
 	h := http.Header{}
 	for name, v := range item.Headers {
 		h.Set(name, v)
@@ -329,10 +330,10 @@ func (p *peer) called(got *receiver.Received) receiver.Reply {
 
 // wait registers a waiter.
 func (p *peer) wait(got *receiver.Received, st *scripted, step stepBody) receiver.Reply {
-	run := got.Header.Get("Svc-Workflow-Runid")
+	run := got.Header.Get(header.WorkflowRunID)
 	names := p.scenario.suite.dialect.BrandHeader(http.Header{
-		"Svc-Workflow-Init": {"false"}, "Svc-Workflow-Runid": {run}, "Svc-Workflow-Url": {p.endpoint.URL}, "Svc-Workflow-Calltype": {"step"},
-		"Svc-Forward-Svc-Workflow-Sdk-Version": {"1"}, "Svc-Feature-Set": {"InitialBody,WF_TriggerOnConfig"}, "Content-Type": {"application/json"},
+		header.WorkflowInit: {"false"}, header.WorkflowRunID: {run}, header.WorkflowURL: {p.endpoint.URL}, header.WorkflowCallType: {"step"},
+		header.ForwardPrefix + header.WorkflowSDKVersion: {"1"}, header.FeatureSet: {"InitialBody,WF_TriggerOnConfig"}, "Content-Type": {"application/json"},
 	})
 	body, err := json.Marshal(map[string]any{
 		"url": p.endpoint.URL, "timeout": fmt.Sprintf("%ds", st.seconds), "timeoutUrl": p.endpoint.URL, "timeoutHeaders": names,
@@ -341,18 +342,18 @@ func (p *peer) wait(got *receiver.Received, st *scripted, step stepBody) receive
 	if err != nil {
 		return receiver.Reply{Status: http.StatusInternalServerError, Body: err.Error()}
 	}
-	h := http.Header{"Svc-Workflow-Runid": {run}, "Svc-Workflow-Url": {p.endpoint.URL}, "Svc-Workflow-Init": {"false"}, "Svc-Workflow-Calltype": {"step"}}
+	h := http.Header{header.WorkflowRunID: {run}, header.WorkflowURL: {p.endpoint.URL}, header.WorkflowInit: {"false"}, header.WorkflowCallType: {"step"}}
 	return p.tell(ask{op: "waitForEvent", vars: map[string]string{"eventId": st.event}, header: h, body: body})
 }
 
 // invoke starts another workflow.
 func (p *peer) invoke(got *receiver.Received, st *scripted, step stepBody) receiver.Reply {
-	run := got.Header.Get("Svc-Workflow-Runid")
-	created, _ := strconv.ParseInt(got.Header.Get("Svc-Workflow-Createdat"), 10, 64)
+	run := got.Header.Get(header.WorkflowRunID)
+	created, _ := strconv.ParseInt(got.Header.Get(header.WorkflowCreatedAt), 10, 64)
 	body, err := json.Marshal(map[string]any{
 		"body": `{"invoked":true}`, "headers": p.scenario.suite.dialect.BrandHeader(http.Header{
-			"Svc-Workflow-Init": {"false"}, "Svc-Workflow-Runid": {run}, "Svc-Workflow-Url": {p.endpoint.URL},
-			"Svc-Forward-Svc-Workflow-Sdk-Version": {"1"}, "Svc-Feature-Set": {"InitialBody,WF_TriggerOnConfig"}, "Content-Type": {"application/json"},
+			header.WorkflowInit: {"false"}, header.WorkflowRunID: {run}, header.WorkflowURL: {p.endpoint.URL},
+			header.ForwardPrefix + header.WorkflowSDKVersion: {"1"}, header.FeatureSet: {"InitialBody,WF_TriggerOnConfig"}, "Content-Type": {"application/json"},
 		}),
 		"workflowRunId": run, "workflowRunCreatedAt": created, "workflowUrl": p.endpoint.URL,
 		"step": map[string]any{"stepId": step.StepID, "stepName": step.StepName, "stepType": "Invoke", "concurrent": step.Concurrent},
@@ -361,9 +362,9 @@ func (p *peer) invoke(got *receiver.Received, st *scripted, step stepBody) recei
 		return receiver.Reply{Status: http.StatusInternalServerError, Body: err.Error()}
 	}
 	h := http.Header{
-		"Svc-Workflow-Init": {"true"}, "Svc-Workflow-Invoke": {"true"}, "Svc-Workflow-Runid": {run + "_invoked"}, "Svc-Workflow-Url": {st.target},
-		"Svc-Workflow-Sdk-Version": {"1"}, "Svc-Forward-Svc-Workflow-Sdk-Version": {"1"}, "Svc-Feature-Set": {"InitialBody,WF_TriggerOnConfig"},
-		"Svc-Retries": {"0"}, "Content-Type": {"application/json"}, "Svc-Method": {"POST"},
+		header.WorkflowInit: {"true"}, header.WorkflowInvoke: {"true"}, header.WorkflowRunID: {run + "_invoked"}, header.WorkflowURL: {st.target},
+		header.WorkflowSDKVersion: {"1"}, header.ForwardPrefix + header.WorkflowSDKVersion: {"1"}, header.FeatureSet: {"InitialBody,WF_TriggerOnConfig"},
+		header.Retries: {"0"}, "Content-Type": {"application/json"}, header.Method: {"POST"},
 	}
 	return p.tell(ask{op: "publishMessage", vars: map[string]string{"destination": st.target}, header: h, body: body})
 }
@@ -371,7 +372,7 @@ func (p *peer) invoke(got *receiver.Received, st *scripted, step stepBody) recei
 // finish ends the run with its result.
 func (p *peer) finish(got *receiver.Received) receiver.Reply {
 	return p.tell(ask{
-		op: "endWorkflowRun", vars: map[string]string{"workflowRunId": got.Header.Get("Svc-Workflow-Runid")},
+		op: "endWorkflowRun", vars: map[string]string{"workflowRunId": got.Header.Get(header.WorkflowRunID)},
 		query: url.Values{"cancel": {"false"}}, body: []byte(p.result),
 	})
 }

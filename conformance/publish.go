@@ -13,6 +13,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/fixtures"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // publishing is the message that a scenario prepares.
@@ -142,7 +143,7 @@ func (s *scenario) allowRetries(n int, how string) error {
 			return err
 		}
 	}
-	return s.option(how, "Svc-Retries", fmt.Sprint(n))
+	return s.option(how, header.Retries, fmt.Sprint(n))
 }
 
 func (s *scenario) delayMessage(seconds int, how string) error {
@@ -150,7 +151,7 @@ func (s *scenario) delayMessage(seconds int, how string) error {
 	if err != nil {
 		return err
 	}
-	return s.option(how, "Svc-Delay", value)
+	return s.option(how, header.Delay, value)
 }
 
 // delayed says how the target writes a delay, and remembers it.
@@ -163,9 +164,9 @@ func (s *scenario) delayed(seconds int) (string, error) {
 	return strings.ReplaceAll(format, "{n}", fmt.Sprint(seconds)), nil
 }
 
-func (s *scenario) forwardAll(how string) error { return s.option(how, "Svc-Header-Forward", "true") }
+func (s *scenario) forwardAll(how string) error { return s.option(how, header.HeaderForward, "true") }
 
-func (s *scenario) forwardNone(how string) error { return s.option(how, "Svc-Header-Forward", "false") }
+func (s *scenario) forwardNone(how string) error { return s.option(how, header.HeaderForward, "false") }
 
 func (s *scenario) callbackInQuery() error {
 	name, err := s.binding("headers", "failure_callback")
@@ -189,7 +190,7 @@ func (s *scenario) carry(forward, name, value string) error {
 		s.publish.header = http.Header{}
 	}
 	if forward != "" {
-		name = "Svc-Forward-" + name
+		name = header.ForwardPrefix + name
 	}
 	s.publish.header.Add(name, value)
 	return nil
@@ -197,7 +198,7 @@ func (s *scenario) carry(forward, name, value string) error {
 
 func (s *scenario) publishAddress(what string) error {
 	if what == "no retries" {
-		return s.option("query parameter", "Svc-Retries", "0")
+		return s.option("query parameter", header.Retries, "0")
 	}
 	return s.forwardAll("query parameter")
 }
@@ -462,7 +463,7 @@ func (s *scenario) nothingArrives() error {
 func (s *scenario) bound(section, name string) string {
 	b := s.suite.cfg.Target.Bindings
 	if section == "headers" && name == "flow_value" && b.Headers[name] == "" {
-		return "Svc-Flow-Control-Value" // as the document shows it
+		return header.FlowControlValue // as the document shows it
 	}
 	return map[string]map[string]string{
 		"publish": b.Publish, "stats": b.Stats, "headers": b.Headers, "delay": b.Delay, "logs": b.Logs, "dlq": b.DLQ,

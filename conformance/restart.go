@@ -11,6 +11,7 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // restart is what came of one.
@@ -137,11 +138,11 @@ func (s *scenario) restartLater() error {
 
 func (s *scenario) restartChosen() error {
 	s.runs.restarted.chosen = "wfr_" + s.key + "chosen"
-	return s.restartOK(s.runs.entry, http.Header{"Svc-Workflow-Runid": {s.runs.restarted.chosen}})
+	return s.restartOK(s.runs.entry, http.Header{header.WorkflowRunID: {s.runs.restarted.chosen}})
 }
 
 func (s *scenario) restartFlow(value string) error {
-	return s.flowRefused(s.restartOK(s.runs.entry, http.Header{"Svc-Flow-Control-Value": {s.flowValue(value)}}))
+	return s.flowRefused(s.restartOK(s.runs.entry, http.Header{header.FlowControlValue: {s.flowValue(value)}}))
 }
 
 func (s *scenario) restartRetries(n int) error {
@@ -190,7 +191,7 @@ func (s *scenario) newCalls() ([]*receiver.Received, error) {
 	err := s.within(func() error {
 		calls = nil
 		for _, got := range s.runs.peer.endpoint.Look()[s.runs.restarted.calls:] {
-			if run := got.Header.Get("Svc-Workflow-Runid"); run == "" || run == s.runs.restarted.run {
+			if run := got.Header.Get(header.WorkflowRunID); run == "" || run == s.runs.restarted.run {
 				calls = append(calls, got)
 			}
 		}
@@ -311,24 +312,24 @@ func (s *scenario) goesOutWith(value string) error {
 	}
 	dense := func(v string) string { return strings.ReplaceAll(v, " ", "") }
 	var seen []string
-	for _, v := range calls[0].Header.Values("Svc-Flow-Control-Value") {
+	for _, v := range calls[0].Header.Values(header.FlowControlValue) {
 		seen = append(seen, dense(v))
 	}
 	if entry, err := s.buried(s.runs.restarted.run); err == nil {
-		header, _ := at(entry, "/header")
-		m, _ := header.(map[string]any)
+		sent, _ := at(entry, "/header")
+		m, _ := sent.(map[string]any)
 		for name, values := range m {
-			if list, _ := values.([]any); s.isHeader(name, "Svc-Flow-Control-Value") {
+			if list, _ := values.([]any); s.isHeader(name, header.FlowControlValue) {
 				for _, v := range list {
 					seen = append(seen, dense(fmt.Sprint(v)))
 				}
 			}
 		}
 	}
-	if first := s.runs.peer.endpoint.Look()[0]; len(seen) == 0 && first.Header.Get("Svc-Flow-Control-Value") != "" {
+	if first := s.runs.peer.endpoint.Look()[0]; len(seen) == 0 && first.Header.Get(header.FlowControlValue) != "" {
 		return s.failure("the flow-control value of the new run, which the calls of the original show", value, "none")
 	}
-	if header, _ := at(s.runs.entry, "/header"); len(seen) == 0 && s.namesHeader(header, "Svc-Flow-Control-Value") {
+	if sent, _ := at(s.runs.entry, "/header"); len(seen) == 0 && s.namesHeader(sent, header.FlowControlValue) {
 		return s.failure("the flow-control value of the new run, which the entry of the original shows", value, "none")
 	}
 	if len(seen) == 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // restartMany restarts entries in parallel, or in turn; refusals are for the next
@@ -79,7 +80,7 @@ func (s *scenario) calledWithTheirPayloads() error {
 			run, _ := text(a.json, "/workflowRunId")
 			want, found := fmt.Sprintf(`{"run":%d}`, i), false
 			for _, got := range calls {
-				if id := got.Header.Get("Svc-Workflow-Runid"); (id == "" || id == run) && string(payload(got)) == want {
+				if id := got.Header.Get(header.WorkflowRunID); (id == "" || id == run) && string(payload(got)) == want {
 					found = true
 				}
 			}
@@ -145,6 +146,6 @@ func (s *scenario) namesHeader(header any, name string) bool {
 // isHeader reports whether a name in a header map is a neutral one, in any case
 // and with the prefix of the target's brand.
 func (s *scenario) isHeader(given, neutral string) bool {
-	rest, ok := strings.CutPrefix(neutral, "Svc-")
+	rest, ok := strings.CutPrefix(neutral, header.Prefix)
 	return strings.EqualFold(given, neutral) || ok && strings.EqualFold(given, s.suite.dialect.HeaderPrefix+rest)
 }

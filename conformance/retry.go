@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 var retrySteps = []step{
@@ -99,7 +100,7 @@ func (st *suite) retryWait(s *scenario) (time.Duration, error) {
 	}
 	e := s.endpoint("measured destination")
 	e.Answer(nil, receiver.Reply{Status: http.StatusServiceUnavailable})
-	h := http.Header{"Svc-Retries": {"1"}}
+	h := http.Header{header.Retries: {"1"}}
 	if name := s.bound("headers", "retry_delay"); name != "" {
 		h.Set(name, "1000")
 	}

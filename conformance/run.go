@@ -11,6 +11,7 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // running is the workflow of a scenario and its runs.
@@ -200,7 +201,7 @@ func (s *scenario) configure(name, value string) {
 }
 
 func (s *scenario) runRetries(n int) error {
-	s.configure("Svc-Retries", strconv.Itoa(n))
+	s.configure(header.Retries, strconv.Itoa(n))
 	if name := s.bound("headers", "retry_delay"); name != "" {
 		s.configure(name, "1000")
 	}
@@ -222,8 +223,8 @@ func (s *scenario) trigger(p *peer, body string) (string, error) {
 		trigger = *d.Trigger
 		trigger.Kind = "http"
 	}
-	if s.runs.header.Get("Svc-Retries") == "" {
-		s.configure("Svc-Retries", "0")
+	if s.runs.header.Get(header.Retries) == "" {
+		s.configure(header.Retries, "0")
 	}
 	if s.runs.triggered.IsZero() {
 		if s.runs.triggered, err = s.clock.target(s.ctx); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // statistics are what a scenario has read.
@@ -56,7 +57,7 @@ var (
 func (s *scenario) statsPath() string {
 	path := s.bound("stats", "path")
 	if path == "" {
-		path = "/v2/qstash/stats/{id}"
+		path = route.GetUsageStatistics.Template()
 	}
 	return strings.ReplaceAll(path, "{id}", url.PathEscape(s.user))
 }

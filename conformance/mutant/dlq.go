@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/understudy-mock/understudy/spec/header"
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // dlq breaks the dead letter queue of runs. Sorted by id.
@@ -142,14 +145,14 @@ var dlq = []Mutant{
 	{ID: "DLQ-013.2", Text: "a restart takes another entry than the one it is given", Build: func(hit func()) Parts {
 		return wrap(restarting, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			list := r.Clone(r.Context())
-			list.Method, list.URL.Path, list.URL.RawQuery = http.MethodGet, "/v2/workflows/dlq", ""
+			list.Method, list.URL.Path, list.URL.RawQuery = http.MethodGet, route.ListWorkflowDLQ.Path(), ""
 			setBody(list, nil)
 			v, _ := decoded(call(next, list).body).(map[string]any)
 			items, _ := v["messages"].([]any)
 			for _, item := range items { // runs that fail at once are in any order
 				entry, _ := item.(map[string]any)
 				if other, _ := entry["dlqId"].(string); !strings.HasSuffix(r.URL.Path, "/"+other) {
-					r.URL.Path = "/v2/dlq/restart/" + other
+					r.URL.Path = route.RestartWorkflowRun.Path() + other
 					break
 				}
 			}
@@ -164,7 +167,7 @@ var dlq = []Mutant{
 	{ID: "DLQ-014.5", Text: "the header of an entry lacks the configuration", Build: entries(func(e map[string]any) {
 		h, _ := e["header"].(map[string]any)
 		for name := range h {
-			if strings.HasPrefix(name, "Svc-") || strings.HasPrefix(name, "Svc") {
+			if strings.HasPrefix(name, header.Prefix) || strings.HasPrefix(name, "Svc") {
 				delete(h, name)
 			}
 		}
@@ -251,7 +254,7 @@ func firstAttempt(field string) func(func()) Parts {
 		seen := &attempts{first: map[string]*http.Response{}}
 		watch := delivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			response, err := next.RoundTrip(r)
-			if run := r.Header.Get("Svc-Workflow-Runid"); err == nil && run != "" {
+			if run := r.Header.Get(header.WorkflowRunID); err == nil && run != "" {
 				seen.mu.Lock()
 				if seen.first[run] == nil {
 					seen.first[run] = response

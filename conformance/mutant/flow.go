@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // flow breaks flow-control keys. Sorted by id.
@@ -138,7 +140,7 @@ func lastOfMany(hit func()) Parts {
 func freesLonger(hit func()) Parts {
 	var mu sync.Mutex
 	var paused []string
-	return wrap(on("POST", "/v2/flowControl/[^/]+/(pause|resume)"), hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	return wrap(on("POST", "("+route.PauseFlowControlKey.Pattern()+"|"+route.ResumeFlowControlKey.Pattern()+")"), hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		key, _ := strings.CutSuffix(r.URL.EscapedPath(), "/pause")
 		if !resuming(r) {
 			mu.Lock()

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // group breaks URL groups. Sorted by id.
@@ -33,7 +35,7 @@ var group = []Mutant{
 	{ID: "GRP-002.5", Text: "a second update of a header is not applied", Build: firstUpdate},
 	{ID: "GRP-002.6", Text: "default headers are missing when the token is in the query", Build: defaultsUnless(func(r *http.Request) bool { return r.URL.Query().Has("svc_token") })},
 	{ID: "GRP-002.7", Text: "default headers are missing on a retry", Build: delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		if ofGroup(r) && r.Header.Get("Svc-Retried") != "0" {
+		if ofGroup(r) && r.Header.Get(header.Retried) != "0" {
 			r.Header.Del("X-Team")
 		}
 		return next.RoundTrip(r)
@@ -45,17 +47,17 @@ var group = []Mutant{
 			}
 		}
 	})},
-	{ID: "GRP-003.1", Text: "retries among the default headers are no configuration", Build: changedUpdate(func(headers map[string]any) { delete(headers, "Svc-Retries") })},
-	{ID: "GRP-003.2", Text: "header forwarding among the default headers is no configuration", Build: changedUpdate(func(headers map[string]any) { delete(headers, "Svc-Header-Forward") })},
-	{ID: "GRP-003.3", Text: "a delay among the default headers is no configuration", Build: changedUpdate(func(headers map[string]any) { delete(headers, "Svc-Delay") })},
+	{ID: "GRP-003.1", Text: "retries among the default headers are no configuration", Build: changedUpdate(func(headers map[string]any) { delete(headers, header.Retries) })},
+	{ID: "GRP-003.2", Text: "header forwarding among the default headers is no configuration", Build: changedUpdate(func(headers map[string]any) { delete(headers, header.HeaderForward) })},
+	{ID: "GRP-003.3", Text: "a delay among the default headers is no configuration", Build: changedUpdate(func(headers map[string]any) { delete(headers, header.Delay) })},
 	{ID: "GRP-003.4", Text: "retries among the default headers are read as none", Build: changedUpdate(func(headers map[string]any) {
-		if headers["Svc-Retries"] != nil {
-			headers["Svc-Retries"] = "0"
+		if headers[header.Retries] != nil {
+			headers[header.Retries] = "0"
 		}
 	})},
 	{ID: "GRP-003.5", Text: "header forwarding among the default headers is on, whatever its value", Build: changedUpdate(func(headers map[string]any) {
-		if headers["Svc-Header-Forward"] != nil {
-			headers["Svc-Header-Forward"] = "true"
+		if headers[header.HeaderForward] != nil {
+			headers[header.HeaderForward] = "true"
 		}
 	})},
 	{ID: "PUB-002.1", Text: "fan-out reaches only the first endpoint", Build: fanOut(func(n int) int {
@@ -120,7 +122,7 @@ func (o *order) of(r *http.Request) (scenario string, n int) {
 }
 
 // ofGroup reports whether a delivery is one of a fan-out.
-func ofGroup(r *http.Request) bool { return r.Header.Get("Svc-Topic-Name") != "" }
+func ofGroup(r *http.Request) bool { return r.Header.Get(header.TopicName) != "" }
 
 // delivered is the answer of a destination that was never called.
 func delivered() *http.Response {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // Latitudes is the catalogue of legal variations: what the interface document
@@ -247,7 +249,7 @@ func clamped(m matching, most int) func(func()) Parts {
 
 // backoff gives every message a wait of its own between retries.
 func backoff(formula string) func(func()) Parts {
-	return request(publishing, func(r *http.Request) { r.Header.Set("Svc-Retry-Delay", formula) })
+	return request(publishing, func(r *http.Request) { r.Header.Set(header.RetryDelay, formula) })
 }
 
 // ahead moves all times of an item.

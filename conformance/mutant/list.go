@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/understudy-mock/understudy/spec/header"
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // itemsOf are the objects of a list.
@@ -147,7 +150,7 @@ func highestStatus(hit func()) Parts {
 	highest := map[string]int{}
 	watch := delivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
-		if run := r.Header.Get("Svc-Workflow-Runid"); err == nil && run != "" {
+		if run := r.Header.Get(header.WorkflowRunID); err == nil && run != "" {
 			mu.Lock()
 			highest[run] = max(highest[run], response.StatusCode)
 			mu.Unlock()
@@ -183,7 +186,7 @@ func savedRun(hit func()) Parts {
 	return wrap(listingDLQ, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		run := r.URL.Query().Get("workflowRunId")
 		look := r.Clone(r.Context())
-		look.URL.Path, look.URL.RawQuery = "/v2/workflows/messageLogs", "workflowRunId="+run
+		look.URL.Path, look.URL.RawQuery = route.ListWorkflowMessageLogs.Path(), "workflowRunId="+run
 		a := call(next, r)
 		v, _ := decoded(a.body).(map[string]any)
 		log, _ := decoded(call(next, look).body).(map[string]any)

@@ -23,6 +23,8 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/internal/recorder"
+	"github.com/understudy-mock/understudy/spec/header"
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // Mutant is one broken implementation, or one latitude.
@@ -78,16 +80,19 @@ func on(method, path string) matching {
 	}
 }
 
+// calling matches one operation.
+func calling(r route.Route) matching { return on(r.Method(), r.Pattern()) }
+
 // The operations that mutants are about.
 var (
-	publishing = on("", "/v2/publish/.*")
-	patching   = on("PATCH", "/v2/topics/[^/]+")
-	listingDLQ = on("GET", "/v2/workflows/dlq")
-	restarting = on("POST", "/v2/dlq/restart/[^/]+")
-	listingLog = on("GET", "/v2/workflows/messageLogs")
-	resuming   = on("POST", "/v2/flowControl/[^/]+/resume")
-	statistics = on("GET", "/v2/qstash/stats/[^/]+")
-	deleting   = on("DELETE", "/v2/search/[^/]+")
+	publishing = on("", route.PublishMessage.Pattern())
+	patching   = calling(route.UpdateURLGroup)
+	listingDLQ = calling(route.ListWorkflowDLQ)
+	restarting = calling(route.RestartWorkflowRun)
+	listingLog = calling(route.ListWorkflowMessageLogs)
+	resuming   = calling(route.ResumeFlowControlKey)
+	statistics = calling(route.GetUsageStatistics)
+	deleting   = calling(route.DeleteSearchIndex)
 	informing  = on("", "/info")
 )
 
@@ -262,7 +267,7 @@ func delivery(all bool, change func(r *http.Request, next http.RoundTripper) (*h
 	return func(hit func()) Parts {
 		return Parts{Delivery: func(next http.RoundTripper) http.RoundTripper {
 			return tripper(func(r *http.Request) (*http.Response, error) {
-				if !all && r.Header.Get("Svc-Workflow-Runid") != "" {
+				if !all && r.Header.Get(header.WorkflowRunID) != "" {
 					return next.RoundTrip(r)
 				}
 				return comparedTrip(r, next, hit, change)

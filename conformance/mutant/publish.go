@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // publish breaks publishing and deliveries. Sorted by id.
@@ -44,13 +46,13 @@ var publish = []Mutant{
 	{ID: "PUB-001.9", Text: "messages that are published at once take the body of the last one", Build: crossed(publishing)},
 	{ID: "PUB-001.10", Text: "a message that is the same as one before is dropped", Build: droppedTwin},
 	{ID: "PUB-003.1", Text: "publish takes the token in the query only", Build: request(publishing, func(r *http.Request) {
-		if r.Header.Get("Svc-Workflow-Init") == "" {
+		if r.Header.Get(header.WorkflowInit) == "" {
 			r.Header.Del("Authorization")
 		}
 	})},
 	{ID: "PUB-003.2", Text: "a group does not take the token in the header", Build: request(onGroups, func(r *http.Request) { r.Header.Del("Authorization") })},
 	{ID: "PUB-003.3", Text: "the header is not looked at beside configuration in the query", Build: request(publishing, func(r *http.Request) {
-		if strings.Contains(r.URL.RawQuery, "svc-") {
+		if strings.Contains(r.URL.RawQuery, header.Query(header.Prefix)) {
 			r.Header.Del("Authorization")
 		}
 	})},
@@ -65,96 +67,104 @@ var publish = []Mutant{
 	})},
 	{ID: "PUB-005.1", Text: "query configuration is ignored as soon as a configuration header is present", Build: request(publishing, func(r *http.Request) {
 		for name := range r.Header {
-			if strings.HasPrefix(name, "Svc-") && !strings.HasPrefix(name, "Svc-Forward-") && !strings.HasPrefix(name, "Svc-Workflow") {
-				dropQuery(r, func(name string) bool { return strings.HasPrefix(name, "svc-") })
+			if strings.HasPrefix(name, header.Prefix) && !strings.HasPrefix(name, header.ForwardPrefix) && !strings.HasPrefix(name, header.Prefix+"Workflow") {
+				dropQuery(r, func(name string) bool { return strings.HasPrefix(name, header.Query(header.Prefix)) })
 			}
 		}
 	})},
 	{ID: "PUB-005.2", Text: "retries in the query are ignored", Build: request(publishing, func(r *http.Request) {
-		dropQuery(r, func(name string) bool { return name == "svc-retries" })
+		dropQuery(r, func(name string) bool { return name == header.Query(header.Retries) })
 	})},
-	{ID: "PUB-005.3", Text: "a delay in the query is ignored", Build: request(publishing, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "svc-delay" }) })},
+	{ID: "PUB-005.3", Text: "a delay in the query is ignored", Build: request(publishing, func(r *http.Request) {
+		dropQuery(r, func(name string) bool { return name == header.Query(header.Delay) })
+	})},
 	{ID: "PUB-005.4", Text: "a flow-control key in the query is ignored", Build: request(publishing, func(r *http.Request) {
-		dropQuery(r, func(name string) bool { return strings.HasPrefix(name, "svc-flow-control") })
+		dropQuery(r, func(name string) bool { return strings.HasPrefix(name, header.Query(header.Prefix+"Flow-Control")) })
 	})},
-	{ID: "PUB-005.5", Text: "a failure callback in the query is ignored", Build: request(publishing, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "svc-failure-callback" }) })},
+	{ID: "PUB-005.5", Text: "a failure callback in the query is ignored", Build: request(publishing, func(r *http.Request) {
+		dropQuery(r, func(name string) bool { return name == header.Query(header.FailureCallback) })
+	})},
 	{ID: "PUB-005.6", Text: "retries in the query are read as none", Build: request(publishing, func(r *http.Request) {
-		if r.URL.Query().Has("svc-retries") {
-			setQuery(r, func(q map[string][]string) { q["svc-retries"] = []string{"0"} })
+		if r.URL.Query().Has(header.Query(header.Retries)) {
+			setQuery(r, func(q map[string][]string) { q[header.Query(header.Retries)] = []string{"0"} })
 		}
 	})},
-	{ID: "PUB-005.7", Text: "configuration in the query is ignored for a group", Build: request(onGroups, func(r *http.Request) { dropQuery(r, func(name string) bool { return strings.HasPrefix(name, "svc-") }) })},
+	{ID: "PUB-005.7", Text: "configuration in the query is ignored for a group", Build: request(onGroups, func(r *http.Request) {
+		dropQuery(r, func(name string) bool { return strings.HasPrefix(name, header.Query(header.Prefix)) })
+	})},
 	{ID: "PUB-006.1", Text: "headers with the forward prefix are dropped", Build: request(publishing, func(r *http.Request) {
 		dropHeader(r.Header, func(name string) bool {
-			return strings.HasPrefix(name, "Svc-Forward-") && !strings.HasPrefix(name, "Svc-Forward-Svc-")
+			return strings.HasPrefix(name, header.ForwardPrefix) && !strings.HasPrefix(name, header.ForwardPrefix+header.Prefix)
 		})
 	})},
 	{ID: "PUB-006.2", Text: "only the first of the headers with the prefix is forwarded", Build: request(publishing, func(r *http.Request) {
-		dropAllButFirst(r.Header, func(name string) bool { return strings.HasPrefix(name, "Svc-Forward-X") })
+		dropAllButFirst(r.Header, func(name string) bool { return strings.HasPrefix(name, header.ForwardPrefix+"X") })
 	})},
 	{ID: "PUB-006.3", Text: "headers with the prefix are dropped for a group", Build: request(onGroups, func(r *http.Request) {
-		dropHeader(r.Header, func(name string) bool { return strings.HasPrefix(name, "Svc-Forward-X") })
+		dropHeader(r.Header, func(name string) bool { return strings.HasPrefix(name, header.ForwardPrefix+"X") })
 	})},
 	{ID: "PUB-006.4", Text: "headers with the prefix are dropped when the token is in the query", Build: request(publishing, func(r *http.Request) {
 		if r.URL.Query().Has("svc_token") {
-			dropHeader(r.Header, func(name string) bool { return strings.HasPrefix(name, "Svc-Forward-X") })
+			dropHeader(r.Header, func(name string) bool { return strings.HasPrefix(name, header.ForwardPrefix+"X") })
 		}
 	})},
-	{ID: "PUB-006.5", Text: "of a header with the prefix that comes twice the first value is forwarded", Build: request(publishing, firstValues("Svc-Forward-X"))},
+	{ID: "PUB-006.5", Text: "of a header with the prefix that comes twice the first value is forwarded", Build: request(publishing, firstValues(header.ForwardPrefix+"X"))},
 	{ID: "PUB-007.1", Text: "all headers are forwarded without being asked for", Build: request(publishing, func(r *http.Request) {
-		if r.Header.Get("Svc-Workflow-Init") == "" {
-			r.Header.Set("Svc-Header-Forward", "true")
+		if r.Header.Get(header.WorkflowInit) == "" {
+			r.Header.Set(header.HeaderForward, "true")
 		}
 	})},
-	{ID: "PUB-007.2", Text: "Svc-Header-Forward: false is taken for true", Build: request(publishing, func(r *http.Request) {
-		if r.Header.Get("Svc-Header-Forward") != "" {
-			r.Header.Set("Svc-Header-Forward", "true")
+	{ID: "PUB-007.2", Text: header.HeaderForward + ": false is taken for true", Build: request(publishing, func(r *http.Request) {
+		if r.Header.Get(header.HeaderForward) != "" {
+			r.Header.Set(header.HeaderForward, "true")
 		}
 	})},
-	{ID: "PUB-007.3", Text: "svc-header-forward=false is taken for true", Build: request(publishing, func(r *http.Request) {
-		r.URL.RawQuery = strings.ReplaceAll(r.URL.RawQuery, "svc-header-forward=false", "svc-header-forward=true")
+	{ID: "PUB-007.3", Text: header.Query(header.HeaderForward) + "=false is taken for true", Build: request(publishing, func(r *http.Request) {
+		r.URL.RawQuery = strings.ReplaceAll(r.URL.RawQuery, header.Query(header.HeaderForward)+"=false", header.Query(header.HeaderForward)+"=true")
 	})},
 	{ID: "PUB-007.4", Text: "the credential goes to the destination", Build: request(publishing, func(r *http.Request) {
 		if v := r.Header.Get("Authorization"); v != "" && !ofWorkflow(r) {
-			r.Header.Set("Svc-Forward-Authorization", v)
+			r.Header.Set(header.ForwardPrefix+"Authorization", v)
 		}
 	})},
-	{ID: "PUB-007.5", Text: "all headers are forwarded to the endpoints of a group", Build: request(onGroups, func(r *http.Request) { r.Header.Set("Svc-Header-Forward", "true") })},
+	{ID: "PUB-007.5", Text: "all headers are forwarded to the endpoints of a group", Build: request(onGroups, func(r *http.Request) { r.Header.Set(header.HeaderForward, "true") })},
 	{ID: "PUB-007.6", Text: "cookies are forwarded", Build: request(publishing, func(r *http.Request) {
 		if v := r.Header.Get("Cookie"); v != "" {
-			r.Header.Set("Svc-Forward-Cookie", v)
+			r.Header.Set(header.ForwardPrefix+"Cookie", v)
 		}
 	})},
-	{ID: "PUB-008.1", Text: "header forwarding by a header is ignored", Build: request(publishing, func(r *http.Request) { r.Header.Del("Svc-Header-Forward") })},
+	{ID: "PUB-008.1", Text: "header forwarding by a header is ignored", Build: request(publishing, func(r *http.Request) { r.Header.Del(header.HeaderForward) })},
 	{ID: "PUB-008.2", Text: "only the first header is forwarded", Build: onlyTheFirst},
 	{ID: "PUB-008.3", Text: "all headers are forwarded with the prefix", Build: request(publishing, func(r *http.Request) {
-		if r.Header.Get("Svc-Header-Forward") == "true" {
+		if r.Header.Get(header.HeaderForward) == "true" {
 			prefixed(r.Header)
 		}
 	})},
 	{ID: "PUB-008.4", Text: "only headers that begin with X- are forwarded", Build: request(publishing, func(r *http.Request) {
-		if r.Header.Get("Svc-Header-Forward") == "true" {
+		if r.Header.Get(header.HeaderForward) == "true" {
 			dropHeader(r.Header, ordinary)
 		}
 	})},
-	{ID: "PUB-008.5", Text: "header forwarding by a header is ignored for a group", Build: request(onGroups, func(r *http.Request) { r.Header.Del("Svc-Header-Forward") })},
+	{ID: "PUB-008.5", Text: "header forwarding by a header is ignored for a group", Build: request(onGroups, func(r *http.Request) { r.Header.Del(header.HeaderForward) })},
 	{ID: "PUB-008.6", Text: "of a header that comes twice the first value is forwarded", Build: request(publishing, func(r *http.Request) {
-		if r.Header.Get("Svc-Header-Forward") == "true" {
+		if r.Header.Get(header.HeaderForward) == "true" {
 			firstValues("X-")(r)
 		}
 	})},
 	{ID: "PUB-009.1", Text: "the query form of header forwarding is ignored", Build: request(publishing, func(r *http.Request) {
-		dropQuery(r, func(name string) bool { return name == "svc-header-forward" })
+		dropQuery(r, func(name string) bool { return name == header.Query(header.HeaderForward) })
 	})},
 	{ID: "PUB-009.2", Text: "header forwarding by the query forwards X- headers only", Build: request(publishing, func(r *http.Request) {
 		if forwardsByQuery(r) {
 			dropHeader(r.Header, ordinary)
 		}
 	})},
-	{ID: "PUB-009.3", Text: "header forwarding by the query is ignored for a group", Build: request(onGroups, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "svc-header-forward" }) })},
+	{ID: "PUB-009.3", Text: "header forwarding by the query is ignored for a group", Build: request(onGroups, func(r *http.Request) {
+		dropQuery(r, func(name string) bool { return name == header.Query(header.HeaderForward) })
+	})},
 	{ID: "PUB-009.4", Text: "header forwarding by the query is ignored beside the header Authorization", Build: request(publishing, func(r *http.Request) {
 		if r.Header.Get("Authorization") != "" {
-			dropQuery(r, func(name string) bool { return name == "svc-header-forward" })
+			dropQuery(r, func(name string) bool { return name == header.Query(header.HeaderForward) })
 		}
 	})},
 	{ID: "PUB-009.5", Text: "header forwarding by the query keeps the prefix", Build: request(publishing, func(r *http.Request) {
@@ -163,26 +173,26 @@ var publish = []Mutant{
 		}
 	})},
 	{ID: "PUB-010.1", Text: "a delay is ignored", Build: request(publishing, func(r *http.Request) {
-		r.Header.Del("Svc-Delay")
-		dropQuery(r, func(name string) bool { return name == "svc-delay" })
+		r.Header.Del(header.Delay)
+		dropQuery(r, func(name string) bool { return name == header.Query(header.Delay) })
 	})},
 	{ID: "PUB-010.2", Text: "a delay is read as half of it", Build: request(publishing, func(r *http.Request) {
-		if seconds, ok := strings.CutSuffix(r.Header.Get("Svc-Delay"), "s"); ok {
+		if seconds, ok := strings.CutSuffix(r.Header.Get(header.Delay), "s"); ok {
 			if n, err := strconv.Atoi(seconds); err == nil {
-				r.Header.Set("Svc-Delay", strconv.Itoa(n/2)+"s")
+				r.Header.Set(header.Delay, strconv.Itoa(n/2)+"s")
 			}
 		}
 	})},
-	{ID: "PUB-010.3", Text: "a delay is ignored for a group", Build: request(onGroups, func(r *http.Request) { r.Header.Del("Svc-Delay") })},
+	{ID: "PUB-010.3", Text: "a delay is ignored for a group", Build: request(onGroups, func(r *http.Request) { r.Header.Del(header.Delay) })},
 	{ID: "PUB-010.4", Text: "a delay of more than a second is a second", Build: request(publishing, func(r *http.Request) {
-		if r.Header.Get("Svc-Delay") != "" && !ofWorkflow(r) {
-			r.Header.Set("Svc-Delay", "1s")
+		if r.Header.Get(header.Delay) != "" && !ofWorkflow(r) {
+			r.Header.Set(header.Delay, "1s")
 		}
 	})},
 	{ID: "PUB-010.5", Text: "a delayed message is never delivered", Build: func(hit func()) Parts {
 		return wrap(publishing, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			if r.Header.Get("Svc-Delay") != "" && !ofWorkflow(r) {
-				r.Header.Set("Svc-Delay", "9000000s")
+			if r.Header.Get(header.Delay) != "" && !ofWorkflow(r) {
+				r.Header.Set(header.Delay, "9000000s")
 			}
 			next.ServeHTTP(w, r)
 		})
@@ -221,7 +231,7 @@ var publish = []Mutant{
 	{ID: "PUB-012.1", Text: "a multipart body is refused", Build: refuse(publishing, func(r *http.Request) bool { return strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") })},
 	{ID: "PUB-012.2", Text: "a form is refused", Build: refuse(publishing, func(r *http.Request) bool { return strings.Contains(r.Header.Get("Content-Type"), "urlencoded") })},
 	{ID: "PUB-012.3", Text: "signature headers of the sender are dropped", Build: delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		dropHeader(r.Header, func(name string) bool { return name != "Svc-Signature" && strings.Contains(name, "Signature") })
+		dropHeader(r.Header, func(name string) bool { return name != header.Signature && strings.Contains(name, "Signature") })
 		return next.RoundTrip(r)
 	})},
 }
@@ -237,7 +247,7 @@ var retry = []Mutant{
 		return response, err
 	})},
 	{ID: "RTY-001.3", Text: "a retry goes out without its body", Build: delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		if r.Header.Get("Svc-Retried") != "0" {
+		if r.Header.Get(header.Retried) != "0" {
 			setBody(r, nil)
 		}
 		return next.RoundTrip(r)
@@ -263,7 +273,7 @@ var retry = []Mutant{
 		}
 		return response, err
 	})},
-	{ID: "RTY-001.7", Text: "a message to a group is never tried again", Build: request(onGroups, func(r *http.Request) { r.Header.Set("Svc-Retries", "0") })},
+	{ID: "RTY-001.7", Text: "a message to a group is never tried again", Build: request(onGroups, func(r *http.Request) { r.Header.Set(header.Retries, "0") })},
 	{ID: "RTY-002.1", Text: "one retry too many", Build: retries(func(n int) int { return n + 1 })},
 	{ID: "RTY-002.2", Text: "one retry is taken for the default of three", Build: retries(func(n int) int {
 		if n == 1 {
@@ -297,21 +307,21 @@ func retries(change func(int) int) func(func()) Parts {
 		return string(encoded(change(n)))
 	}
 	return both(request(publishing, func(r *http.Request) {
-		if v := r.Header.Get("Svc-Retries"); v != "" {
-			r.Header.Set("Svc-Retries", one(v))
+		if v := r.Header.Get(header.Retries); v != "" {
+			r.Header.Set(header.Retries, one(v))
 		}
-		if strings.Contains(r.URL.RawQuery, "svc-retries") {
+		if strings.Contains(r.URL.RawQuery, header.Query(header.Retries)) {
 			setQuery(r, func(q map[string][]string) {
-				if v := q["svc-retries"]; len(v) > 0 {
-					q["svc-retries"] = []string{one(v[0])}
+				if v := q[header.Query(header.Retries)]; len(v) > 0 {
+					q[header.Query(header.Retries)] = []string{one(v[0])}
 				}
 			})
 		}
 	}), request(patching, func(r *http.Request) {
 		if v, ok := decoded(body(r)).(map[string]any); ok {
 			headers, _ := v["headers"].(map[string]any)
-			if n, ok := headers["Svc-Retries"].(string); ok {
-				headers["Svc-Retries"] = one(n)
+			if n, ok := headers[header.Retries].(string); ok {
+				headers[header.Retries] = one(n)
 				setBody(r, encoded(v))
 			}
 		}
@@ -341,7 +351,7 @@ func toTheFirst(hit func()) Parts {
 // onlyTheFirst keeps one of the headers that are forwarded.
 func onlyTheFirst(hit func()) Parts {
 	return request(publishing, func(r *http.Request) {
-		forwarding := r.Header.Get("Svc-Header-Forward") == "true" || strings.Contains(r.URL.RawQuery, "svc-header-forward=true")
+		forwarding := r.Header.Get(header.HeaderForward) == "true" || strings.Contains(r.URL.RawQuery, header.Query(header.HeaderForward)+"=true")
 		if !forwarding {
 			return
 		}

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/understudy-mock/understudy/spec/header"
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // restart breaks restarts. Sorted by id.
@@ -23,7 +26,7 @@ var restart = []Mutant{
 	}},
 	{ID: "RST-002.3", Text: "all restarts answer the id of the first one", Build: firstAnswer(restarting)},
 	{ID: "RST-002.4", Text: "restarts at once answer one run", Build: crossedAnswers(restarting)},
-	{ID: "RST-003.1", Text: "a restart sets the retries to the default", Build: withOverride("Svc-Retries", "3")},
+	{ID: "RST-003.1", Text: "a restart sets the retries to the default", Build: withOverride(header.Retries, "3")},
 	{ID: "RST-003.2", Text: "the new run has an empty payload", Build: restartedCalls(func(r *http.Request) {
 		if list, ok := decoded(body(r)).([]any); ok && len(list) > 0 {
 			if item, ok := list[0].(map[string]any); ok {
@@ -61,18 +64,18 @@ var restart = []Mutant{
 			_, _ = w.Write(encoded(map[string]any{"workflowRunId": "wfr_none", "workflowCreatedAt": nowMs()}))
 		})
 	}},
-	{ID: "RST-005.1", Text: "the chosen run id is ignored", Build: request(restarting, func(r *http.Request) { r.Header.Del("Svc-Workflow-Runid") })},
+	{ID: "RST-005.1", Text: "the chosen run id is ignored", Build: request(restarting, func(r *http.Request) { r.Header.Del(header.WorkflowRunID) })},
 	{ID: "RST-005.2", Text: "the chosen id is answered, and the run has another", Build: chosenInName},
 	{ID: "RST-005.3", Text: "the chosen id gets an ending", Build: request(restarting, func(r *http.Request) {
-		if v := r.Header.Get("Svc-Workflow-Runid"); v != "" {
-			r.Header.Set("Svc-Workflow-Runid", v+"0")
+		if v := r.Header.Get(header.WorkflowRunID); v != "" {
+			r.Header.Set(header.WorkflowRunID, v+"0")
 		}
 	})},
-	{ID: "RST-006.1", Text: "the flow-control value of the restart is ignored", Build: request(restarting, func(r *http.Request) { r.Header.Del("Svc-Flow-Control-Value") })},
+	{ID: "RST-006.1", Text: "the flow-control value of the restart is ignored", Build: request(restarting, func(r *http.Request) { r.Header.Del(header.FlowControlValue) })},
 	{ID: "RST-006.2", Text: "without an override the flow-control value is reset", Build: request(restarting, func(r *http.Request) {
-		if r.Header.Get("Svc-Flow-Control-Value") == "" {
-			r.Header.Set("Svc-Flow-Control-Key", "reset")
-			r.Header.Set("Svc-Flow-Control-Value", "parallelism=1")
+		if r.Header.Get(header.FlowControlValue) == "" {
+			r.Header.Set(header.FlowControlKey, "reset")
+			r.Header.Set(header.FlowControlValue, "parallelism=1")
 		}
 	})},
 	{ID: "RST-006.3", Text: "without an override the flow control is lost", Build: both(ofRestarted(func(e map[string]any) {
@@ -83,7 +86,7 @@ var restart = []Mutant{
 			}
 		}
 	}), restartedCalls(func(r *http.Request) {
-		dropHeader(r.Header, func(name string) bool { return strings.HasPrefix(name, "Svc-Flow-Control") })
+		dropHeader(r.Header, func(name string) bool { return strings.HasPrefix(name, header.Prefix+"Flow-Control") })
 	}))},
 	{ID: "RST-007.1", Text: "the new run is not in the logs under its id", Build: reply(restarting, func(_ *http.Request, v map[string]any) {
 		id, _ := v["workflowRunId"].(string)
@@ -91,7 +94,7 @@ var restart = []Mutant{
 	})},
 	{ID: "RST-008.1", Text: "a restart answers the creation of the old run", Build: oldRun("workflowCreatedAt")},
 	{ID: "RST-009.1", Text: "a restarted run never succeeds", Build: kept(func(e map[string]any) bool { return e["state"] != "RUN_SUCCESS" || !restarted(e) })},
-	{ID: "RST-010.1", Text: "the retries of the restart are ignored", Build: request(restarting, func(r *http.Request) { r.Header.Del("Svc-Retries") })},
+	{ID: "RST-010.1", Text: "the retries of the restart are ignored", Build: request(restarting, func(r *http.Request) { r.Header.Del(header.Retries) })},
 	{ID: "RST-011.1", Text: "an entry that does not exist is restarted as another one", Build: likeEntry},
 }
 
@@ -100,7 +103,7 @@ func oldRun(field string) func(func()) Parts {
 	return func(hit func()) Parts {
 		return wrap(restarting, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			look := r.Clone(r.Context())
-			look.Method, look.URL.Path = http.MethodGet, "/v2/workflows/dlq/"+r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+			look.Method, look.URL.Path = http.MethodGet, route.GetWorkflowDLQ.Path()+r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
 			setBody(look, nil)
 			entry, _ := decoded(call(next, look).body).(map[string]any)
 			a := call(next, r)
@@ -116,7 +119,7 @@ func oldRun(field string) func(func()) Parts {
 // resumeInstead keeps the finished steps.
 func resumeInstead(hit func()) Parts {
 	return request(restarting, func(r *http.Request) {
-		r.URL.Path, r.URL.RawPath = strings.Replace(r.URL.Path, "/v2/dlq/restart/", "/v2/workflows/dlq/resume/", 1), ""
+		r.URL.Path, r.URL.RawPath = strings.Replace(r.URL.Path, route.RestartWorkflowRun.Path(), route.ResumeWorkflowRunAlias.Path(), 1), ""
 	})(hit)
 }
 
@@ -133,7 +136,7 @@ func withOverride(name, value string) func(func()) Parts {
 // the trigger of the suite did not choose.
 func restartedCalls(change func(r *http.Request)) func(func()) Parts {
 	return delivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		if run := r.Header.Get("Svc-Workflow-Runid"); run != "" && !strings.HasPrefix(run, "wfr_cf") {
+		if run := r.Header.Get(header.WorkflowRunID); run != "" && !strings.HasPrefix(run, "wfr_cf") {
 			change(r)
 		}
 		return next.RoundTrip(r)
@@ -158,8 +161,8 @@ func inPayload(r *http.Request, change func(plain []byte) []byte) {
 // chosenInName answers the id that was chosen for a run that has another.
 func chosenInName(hit func()) Parts {
 	return wrap(restarting, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		chosen := r.Header.Get("Svc-Workflow-Runid")
-		r.Header.Del("Svc-Workflow-Runid")
+		chosen := r.Header.Get(header.WorkflowRunID)
+		r.Header.Del(header.WorkflowRunID)
 		a := call(next, r)
 		if v, ok := decoded(a.body).(map[string]any); ok && chosen != "" && a.status < 300 {
 			v["workflowRunId"] = chosen
@@ -175,7 +178,7 @@ func likeEntry(hit func()) Parts {
 	return wrap(restarting, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		id := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
 		list, again := r.Clone(r.Context()), r.Clone(r.Context())
-		list.Method, list.URL.Path, list.URL.RawQuery = http.MethodGet, "/v2/workflows/dlq", ""
+		list.Method, list.URL.Path, list.URL.RawQuery = http.MethodGet, route.ListWorkflowDLQ.Path(), ""
 		setBody(list, nil)
 		setBody(again, nil)
 		a := call(next, r)
@@ -183,7 +186,7 @@ func likeEntry(hit func()) Parts {
 			v, _ := decoded(call(next, list).body).(map[string]any)
 			for _, e := range itemsOf(v, "messages") {
 				if other := text(e["dlqId"]); strings.HasPrefix(id, other) || strings.HasPrefix(other, id) {
-					again.URL.Path, again.URL.RawPath = "/v2/dlq/restart/"+other, ""
+					again.URL.Path, again.URL.RawPath = route.RestartWorkflowRun.Path()+other, ""
 					a = call(next, again)
 					break
 				}

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // search breaks the deletion of search indexes. Sorted by id.
@@ -42,13 +44,13 @@ var search = []Mutant{
 	{ID: "SRC-003.1", Text: "a delete removes all indexes", Build: func(hit func()) Parts {
 		return wrap(deleting, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			list := r.Clone(r.Context())
-			list.Method, list.URL.Path = http.MethodGet, "/v2/search"
+			list.Method, list.URL.Path = http.MethodGet, route.ListSearchIndexes.Path()
 			all, _ := decoded(call(next, list).body).([]any)
 			for _, item := range all {
 				e, _ := item.(map[string]any)
 				if id, _ := e["id"].(string); id != "" && !strings.HasSuffix(r.URL.Path, id) {
 					other := r.Clone(r.Context())
-					other.URL.Path = "/v2/search/" + id
+					other.URL.Path = route.GetSearchIndex.Path() + id
 					call(next, other)
 				}
 			}
@@ -61,7 +63,7 @@ var search = []Mutant{
 func hiddenOnce(hit func()) Parts {
 	var mu sync.Mutex
 	hidden := map[string]bool{}
-	return wrap(on("", "/v2/search/[^/]+"), hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	return wrap(on("", route.GetSearchIndex.Pattern()), hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		mu.Lock()
 		defer mu.Unlock()
 		switch {

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/understudy-mock/understudy/spec/header"
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // onGroups matches a publish whose destination is the name of a URL group.
@@ -17,15 +20,17 @@ func onGroups(r *http.Request) bool {
 
 // ofWorkflow reports whether a publish belongs to a run.
 func ofWorkflow(r *http.Request) bool {
-	return r.Header.Get("Svc-Workflow-Init") != "" || r.Header.Get("Svc-Workflow-Runid") != ""
+	return r.Header.Get(header.WorkflowInit) != "" || r.Header.Get(header.WorkflowRunID) != ""
 }
 
-func forwardsByQuery(r *http.Request) bool { return r.URL.Query().Get("svc-header-forward") == "true" }
+func forwardsByQuery(r *http.Request) bool {
+	return r.URL.Query().Get(header.Query(header.HeaderForward)) == "true"
+}
 
 // ordinary reports whether a header is one of an application without the prefix
 // X-.
 func ordinary(name string) bool {
-	for _, prefix := range []string{"X-", "Svc-", "Content-", "Accept", "Authorization", "User-Agent"} {
+	for _, prefix := range []string{"X-", header.Prefix, "Content-", "Accept", "Authorization", "User-Agent"} {
 		if strings.HasPrefix(name, prefix) {
 			return false
 		}
@@ -88,7 +93,7 @@ func droppedSoonAfter(fits func(r *http.Request) bool) func(func()) Parts {
 	return func(hit func()) Parts {
 		last := &recent{within: 500 * time.Millisecond}
 		return delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-			if fits(r) && last.follows(r.URL.Path, r.Header.Get("Svc-Message-Id")) {
+			if fits(r) && last.follows(r.URL.Path, r.Header.Get(header.MessageID)) {
 				return delivered(), nil
 			}
 			return next.RoundTrip(r)
@@ -101,7 +106,7 @@ func droppedTwin(hit func()) Parts {
 	var mu sync.Mutex
 	first := map[string]string{} // destination and body -> message
 	return delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		key, id := r.URL.String()+"\n"+string(body(r)), r.Header.Get("Svc-Message-Id")
+		key, id := r.URL.String()+"\n"+string(body(r)), r.Header.Get(header.MessageID)
 		mu.Lock()
 		if first[key] == "" {
 			first[key] = id
@@ -180,7 +185,7 @@ func (t *topics) of(r *http.Request) (name string, all []string) {
 	return name, slices.Clone(t.names[by])
 }
 
-var aboutGroups = on("", "/v2/(topics/.*|publish/[^:]*)")
+var aboutGroups = on("", "("+route.GetURLGroup.Path()+".*|"+route.PublishMessage.Path()+"[^:]*)")
 
 // updateOfAll applies an update to every group of the account.
 func updateOfAll(hit func()) Parts {
@@ -192,7 +197,7 @@ func updateOfAll(hit func()) Parts {
 			for _, other := range all {
 				if other != name {
 					c := r.Clone(r.Context())
-					c.URL.Path = "/v2/topics/" + other
+					c.URL.Path = route.GetURLGroup.Path() + other
 					setBody(c, text)
 					call(next, c)
 				}
@@ -209,7 +214,7 @@ func shorterName(hit func()) Parts {
 		name, all := known.of(r)
 		for _, other := range all {
 			if publishing(r) && other != name && strings.HasPrefix(name, other) {
-				r.URL.Path, r.URL.RawPath = "/v2/publish/"+other, ""
+				r.URL.Path, r.URL.RawPath = route.PublishMessage.Path()+other, ""
 			}
 		}
 		next.ServeHTTP(w, r)
@@ -240,7 +245,7 @@ func firstUpdate(hit func()) Parts {
 func defaultsUnless(fits func(r *http.Request) bool) func(func()) Parts {
 	return both(request(onGroups, func(r *http.Request) {
 		if fits(r) {
-			r.Header.Set("Svc-Forward-X-Bare", "1")
+			r.Header.Set(header.ForwardPrefix+"X-Bare", "1")
 		}
 	}), delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if r.Header.Get("X-Bare") != "" {
@@ -257,7 +262,7 @@ func neighboursSilenced(hit func()) Parts {
 	var mu sync.Mutex
 	bad := map[string]string{} // group -> the endpoint that failed
 	return delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		name := r.Header.Get("Svc-Topic-Name")
+		name := r.Header.Get(header.TopicName)
 		mu.Lock()
 		failing := bad[name]
 		mu.Unlock()

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // Credentials are sent with the questions; an empty one is left out.
@@ -122,7 +123,7 @@ func Ask(ctx context.Context, base string, c Credentials) (*Survey, error) {
 }
 
 func (a *asking) askAll(ctx context.Context) error {
-	nowhere, err := a.get(ctx, "/v2/understudy-survey-unknown-path", "")
+	nowhere, err := a.get(ctx, strings.TrimSuffix(route.ListLogs.Path(), "logs")+"understudy-survey-unknown-path", "")
 	if err != nil {
 		return err
 	}

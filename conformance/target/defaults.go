@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // fill gives what a target file leaves out its default.
@@ -70,7 +71,7 @@ func (b *Bindings) Neutral() {
 	headers := make(map[string]string, len(b.Headers))
 	for meaning, name := range b.Headers {
 		if len(name) > len(d.HeaderPrefix) && strings.EqualFold(name[:len(d.HeaderPrefix)], d.HeaderPrefix) {
-			name = "Svc-" + name[len(d.HeaderPrefix):]
+			name = header.Prefix + name[len(d.HeaderPrefix):]
 		}
 		headers[meaning] = name
 	}

@@ -9,12 +9,20 @@ import (
 	"strings"
 )
 
-// clientFolders are the clients of the interface: they take paths and header
-// names from spec/route and spec/header.
+// clientFolders are the clients of the interface, and what speaks with
+// destinations: they take paths and header names from spec/route and spec/header.
 var clientFolders = []string{
 	"cmd/understudy",
+	"conformance",
+	"conformance/mutant",
+	"conformance/proxy",
+	"conformance/receiver",
+	"conformance/report",
+	"conformance/survey",
+	"conformance/target",
 	"mockserver/ui",
 	"mockserver/ui/templates",
+	"mockserver/wire",
 }
 
 var literalRule = rule{"clients take routes and header names from the constants", literalProblems, []breach{

@@ -88,7 +88,7 @@ const statusNonRetryable = 489
 
 // errorStepHeader is where the JavaScript client names the step that threw; the
 // interface document does not have it.
-const errorStepHeader = "Svc-Error-Step-Name"
+const errorStepHeader = header.Prefix + "Error-Step-Name"
 
 // ReadAnswer finds what a destination's answer says beside its status.
 func (Format) ReadAnswer(o *engine.Outcome) engine.Answer {

@@ -10,7 +10,7 @@ import (
 
 // libraryHeader is where the client library of an endpoint names its version; the
 // interface document does not have it (wire.md, "Feature flags").
-const libraryHeader = "Svc-Workflow-Sdk"
+const libraryHeader = header.Prefix + "Workflow-Sdk"
 
 // RunHeader is what every call to the endpoint of a run carries (wire.md, "Calls to a
 // workflow endpoint"). starts asks the endpoint to start the run itself.
@@ -62,7 +62,7 @@ func (Format) TakeStart(h engine.Header) (rest engine.Header, starts bool) {
 // FailureHeader is what the failure callback of a run carries that was triggered
 // without a client library, as the library would have asked for.
 func FailureHeader() engine.Header {
-	return engine.Header{header.WorkflowIsFailure: {"true"}, "Svc-Workflow-Failure-Callback": {"true"}}
+	return engine.Header{header.WorkflowIsFailure: {"true"}, header.Prefix + "Workflow-Failure-Callback": {"true"}}
 }
 
 // ReadStep reads the step that a callback is for from the headers it forwards.
