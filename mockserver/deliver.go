@@ -12,7 +12,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
@@ -271,33 +271,31 @@ func whyNot(ctx context.Context, err error, timeout time.Duration) string {
 	return response.OneLine(err.Error())
 }
 
-// rewrites map URL prefixes of deliveries, the longest first.
+// rewrites map URL prefixes of deliveries, the longest first. They are replaced
+// as a whole and never changed, so that they need no lock.
 type rewrites struct {
-	mu   sync.Mutex
-	from map[string]string
+	from atomic.Pointer[map[string]string]
 }
 
 func (r *rewrites) set(m map[string]string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.from = make(map[string]string, len(m))
-	maps.Copy(r.from, m)
+	from := make(map[string]string, len(m))
+	maps.Copy(from, m)
+	r.from.Store(&from)
 }
 
+// get is never nil: clients read an object.
 func (r *rewrites) get() map[string]string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	out := make(map[string]string, len(r.from))
-	maps.Copy(out, r.from)
-	return out
+	if from := r.from.Load(); from != nil {
+		return *from
+	}
+	return map[string]string{}
 }
 
 // apply replaces the longest prefix that ends where a part of the URL ends.
 func (r *rewrites) apply(target string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	prefixes := r.get()
 	best := ""
-	for from := range r.from {
+	for from := range prefixes {
 		rest, ok := strings.CutPrefix(target, from)
 		if ok && len(from) > len(best) && (rest == "" || strings.HasSuffix(from, "/") || strings.ContainsRune("/?#", rune(rest[0]))) {
 			best = from
@@ -306,5 +304,5 @@ func (r *rewrites) apply(target string) string {
 	if best == "" {
 		return target
 	}
-	return r.from[best] + target[len(best):]
+	return prefixes[best] + target[len(best):]
 }

@@ -31,6 +31,7 @@ var allRules = []rule{
 	durationRule,
 	exportRule,
 	goroutineRule,
+	guardRule,
 	literalRule,
 	lockRule,
 	nameRule,
