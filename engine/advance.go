@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
@@ -50,7 +51,7 @@ func (a *Account) advanceUntil(ctx context.Context, idle bool) (Progress, error)
 }
 
 func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
-	clock, ok := a.cfg.Clock.(*Manual)
+	clock, ok := a.cfg.Clock.(*clock.Manual)
 	if !ok {
 		return Progress{Now: a.now}, refusal.Of(ErrInvalid, "clock", "", "runs in real time; only a manual clock can be advanced")
 	}
@@ -84,7 +85,7 @@ func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
 			due = to
 		}
 		if err == nil && (!last || due.After(a.now)) {
-			clock.set(due)
+			clock.Set(due)
 			a.now = due
 			var n int
 			n, err = step(a, tick{})
@@ -208,10 +209,10 @@ func (a *Account) follow(mode string, c Clock) {
 func (a *Account) turnClock() {
 	a.turned = false
 	switch c := a.cfg.Clock.(type) {
-	case *Manual:
-		c.set(a.now)
-	case *Real:
-		c.from(a.now)
+	case *clock.Manual:
+		c.Set(a.now)
+	case *clock.Real:
+		c.StartFrom(a.now)
 	}
 	a.stamp()
 }

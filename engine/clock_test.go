@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/clock"
 )
 
 // wait returns when the log has an event of that state for the message.
@@ -33,13 +34,13 @@ func TestTimeNeverRunsBackwards(t *testing.T) {
 	t.Parallel()
 	// ahead is an account whose manual clock is two days ahead of the wall.
 	ahead := func(t *testing.T) (*world, time.Time) {
-		w := setup(t, func(c *engine.Config) { c.Clock = engine.NewManual(engine.NewReal().Now().Add(48 * time.Hour)) })
+		w := setup(t, func(c *engine.Config) { c.Clock = clock.NewManual(clock.NewReal().Now().Add(48 * time.Hour)) })
 		return w, w.Now()
 	}
 	t.Run("when a clock that is ahead becomes real", func(t *testing.T) {
 		t.Parallel()
 		w, before := ahead(t)
-		w.SetClock(engine.NewReal(), false)
+		w.SetClock(clock.NewReal(), false)
 		if now := w.Now(); now.Before(before) {
 			t.Errorf("time is %s, and was %s", now, before)
 		}
@@ -47,7 +48,7 @@ func TestTimeNeverRunsBackwards(t *testing.T) {
 	t.Run("and goes on from there at the pace of the wall", func(t *testing.T) {
 		t.Parallel()
 		w, _ := ahead(t)
-		w.SetClock(engine.NewReal(), false)
+		w.SetClock(clock.NewReal(), false)
 		w.wait(w.publish(engine.Options{Delay: 20 * time.Millisecond}), "DELIVERED")
 	})
 	t.Run("a rate-limited key goes on", func(t *testing.T) {
@@ -56,7 +57,7 @@ func TestTimeNeverRunsBackwards(t *testing.T) {
 		flow := &engine.FlowControl{Key: "k", Rate: 1, Period: 20 * time.Millisecond}
 		w.publish(engine.Options{Flow: flow})
 		w.settle()
-		w.SetClock(engine.NewReal(), false)
+		w.SetClock(clock.NewReal(), false)
 		w.wait(w.publish(engine.Options{Flow: flow}), "DELIVERED")
 	})
 	t.Run("the log is in the order of time", func(t *testing.T) {
@@ -64,7 +65,7 @@ func TestTimeNeverRunsBackwards(t *testing.T) {
 		w, _ := ahead(t)
 		w.publish(engine.Options{})
 		w.settle()
-		w.SetClock(engine.NewReal(), false)
+		w.SetClock(clock.NewReal(), false)
 		w.wait(w.publish(engine.Options{}), "DELIVERED")
 		events, _ := w.Follow(0, 0)
 		for i, e := range events[1:] {
@@ -76,7 +77,7 @@ func TestTimeNeverRunsBackwards(t *testing.T) {
 	t.Run("when a snapshot of a time ahead is restored in real time", func(t *testing.T) {
 		t.Parallel()
 		from, before := ahead(t)
-		w := setup(t, func(c *engine.Config) { c.Clock = engine.NewReal() })
+		w := setup(t, func(c *engine.Config) { c.Clock = clock.NewReal() })
 		w.load(from.document())
 		if now := w.Now(); now.Before(before) {
 			t.Errorf("time is %s, that of the snapshot %s", now, before)
@@ -96,7 +97,7 @@ func TestTimeNeverRunsBackwards(t *testing.T) {
 	t.Run("but a reset brings it back", func(t *testing.T) {
 		t.Parallel()
 		w, before := ahead(t)
-		w.ResetClock(engine.NewReal(), false)
+		w.ResetClock(clock.NewReal(), false)
 		if now := w.Now(); !now.Before(before) {
 			t.Errorf("time is %s, and was %s", now, before)
 		}

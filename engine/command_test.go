@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/understudy-mock/understudy/engine/formula"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
@@ -29,7 +30,9 @@ var exportedFields = cmp.Options{
 		return ok && strings.ToLower(f.Name()[:1]) == f.Name()[:1]
 	}, cmp.Ignore()),
 	cmp.Comparer(func(x, y time.Time) bool { return x.Equal(y) && x.IsZero() == y.IsZero() }),
-	cmp.Comparer(func(x, y *Formula) bool { return (x == nil) == (y == nil) && (x == nil || x.String() == y.String()) }),
+	cmp.Comparer(func(x, y *formula.Formula) bool {
+		return (x == nil) == (y == nil) && (x == nil || x.String() == y.String())
+	}),
 	cmp.Comparer(func(x, y vector.Filter) bool { return textOf(x) == textOf(y) }),
 }
 
@@ -88,15 +91,15 @@ type filler struct{ *rand.Rand }
 var fillerTexts = []string{"", "a", "https://app.test/x?y=1", "caf\xe9", "\x00", "\x00\xff", "ü\u2028\"\\\n", "�"}
 
 func (f filler) fill(v reflect.Value, depth int) {
-	if formula := v.Type() == reflect.TypeFor[Formula](); !formula && (f.IntN(4) == 0 || depth > 7) {
+	if formula := v.Type() == reflect.TypeFor[formula.Formula](); !formula && (f.IntN(4) == 0 || depth > 7) {
 		return // as it is
 	}
 	switch v.Interface().(type) {
 	case time.Time:
 		v.Set(reflect.ValueOf([]time.Time{time.UnixMilli(0), time.UnixMilli(f.Int64N(1 << 42)), time.Unix(f.Int64N(1<<33), f.Int64N(1e9)), time.UnixMilli(-1)}[f.IntN(4)]))
 		return
-	case Formula:
-		formula, err := ParseFormula(fmt.Sprintf("%d * pow(2, retried)", f.IntN(9)))
+	case formula.Formula:
+		formula, err := formula.Parse(fmt.Sprintf("%d * pow(2, retried)", f.IntN(9)))
 		if err != nil {
 			panic(err)
 		}

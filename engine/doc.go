@@ -2,7 +2,7 @@
 // through a port, retries, calls back, fans out, holds and resumes by
 // flow-control key, runs workflows, fills and restarts the DLQ, and keeps logs.
 //
-//	acct := engine.New(engine.Config{Clock: engine.NewManual(start), Deliver: deliverer, Wire: wire.Format{}})
+//	acct := engine.New(engine.Config{Clock: clock.NewManual(start), Deliver: deliverer, Wire: wire.Format{}})
 //	acct.Publish(engine.PublishRequest{URL: "https://app.example/hook"})
 //	acct.Advance(ctx, start.Add(24*time.Hour))
 //

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/formula"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
@@ -18,7 +19,7 @@ func FuzzFormula(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		formula, err := engine.ParseFormula(text)
+		formula, err := formula.Parse(text)
 		if err != nil {
 			return
 		}

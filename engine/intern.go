@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/formula"
 )
 
 // maxInterned bounds what the interners remember; then they start afresh. A
@@ -120,8 +122,8 @@ func appendStruct(b []byte, v reflect.Value) []byte {
 	switch one := v.Addr().Interface().(type) {
 	case *time.Time:
 		return appendNumber(b, one.UnixNano())
-	case *Formula:
-		return appendText(b, one.text)
+	case *formula.Formula:
+		return appendText(b, one.String())
 	}
 	for i := range v.NumField() {
 		b = appendCanonical(b, v.Field(i))

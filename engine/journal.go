@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
@@ -78,7 +79,7 @@ func (a *Account) durable(ctx context.Context, lsn uint64) error {
 		return nil
 	}
 	for a.commit(lsn) != nil {
-		if err := pauseReal(ctx, journalPause); err != nil {
+		if err := clock.Pause(ctx, journalPause); err != nil {
 			return err
 		}
 	}

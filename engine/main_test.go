@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
@@ -40,7 +41,7 @@ type world struct {
 // setup changes the configuration before the account starts.
 func setup(t tester, change ...func(*engine.Config)) *world {
 	w := &world{t: t}
-	cfg := engine.Config{ID: "t", Clock: engine.NewManual(epoch), Deliver: w, Wire: wire.Format{}, Strict: true}
+	cfg := engine.Config{ID: "t", Clock: clock.NewManual(epoch), Deliver: w, Wire: wire.Format{}, Strict: true}
 	for _, c := range change {
 		c(&cfg)
 	}

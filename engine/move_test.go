@@ -7,13 +7,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/clock"
 )
 
 func TestAnIllegalTransition(t *testing.T) {
 	t.Parallel()
 	// wrong delivers a message that has never been active.
 	wrong := func(cfg Config) (panicked any) {
-		cfg.Clock = NewManual(time.UnixMilli(0))
+		cfg.Clock = clock.NewManual(time.UnixMilli(0))
 		cfg.Deliver = DelivererFunc(func(context.Context, Attempt) Outcome { return Outcome{Status: 200} })
 		a := New(cfg)
 		defer func() { _ = a.Close() }()

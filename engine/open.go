@@ -17,6 +17,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/vector"
 
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
@@ -240,7 +241,7 @@ func (a *Account) replay(r Record) error {
 
 // modeOf is the name of a clock.
 func modeOf(c Clock, auto bool) string {
-	switch _, manual := c.(*Manual); {
+	switch _, manual := c.(*clock.Manual); {
 	case !manual:
 		return "real"
 	case auto:

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/formula"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
@@ -22,7 +23,7 @@ type Options struct {
 	Delay           time.Duration
 	NotBefore       time.Time // wins over Delay
 	Retries         *int
-	RetryDelay      *Formula
+	RetryDelay      *formula.Formula
 	Timeout         time.Duration
 	Callback        *Callback
 	FailureCallback *Callback
@@ -154,7 +155,7 @@ func init() {
 		fieldOption("Queue", takeDefault, func(o *Options) *string { return &o.Queue }, own, inherited, inherited, none, own), // a callback shares the turn of its message
 		fieldOption("Redact", takeDefault, func(o *Options) **Redaction { return &o.Redact }, inherited, inherited, inherited, own, inherited),
 		fieldOption("Retries", takeDefault, func(o *Options) **int { return &o.Retries }, inherited, inherited, inherited, inherited, inherited),
-		fieldOption("RetryDelay", takeDefault, func(o *Options) **Formula { return &o.RetryDelay }, inherited, inherited, inherited, own, inherited),
+		fieldOption("RetryDelay", takeDefault, func(o *Options) **formula.Formula { return &o.RetryDelay }, inherited, inherited, inherited, own, inherited),
 		fieldOption("Timeout", takeDefault, func(o *Options) *time.Duration { return &o.Timeout }, inherited, inherited, inherited, own, inherited),
 		fieldOption("Workflow", takeDefault, func(o *Options) **Workflow { return &o.Workflow }, inherited, inherited, inherited, own, inherited),
 	}
@@ -264,7 +265,7 @@ func (o *Options) check() error {
 		return refusal.OfValue("flow control", "", "incomplete", "a key and at least one of parallelism and rate")
 	}
 	if o.RetryDelay != nil {
-		return o.RetryDelay.check(o.retries())
+		return o.RetryDelay.Check(o.retries())
 	}
 	return nil
 }

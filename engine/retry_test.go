@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/formula"
 )
 
 // starts is how long after the publish each attempt began.
@@ -142,7 +143,7 @@ func TestFormulaSetsTheWait(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
-			f, err := engine.ParseFormula(text)
+			f, err := formula.Parse(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +165,7 @@ func TestFormulaFaultsAreRefusedInOneLine(t *testing.T) {
 		"0-5", "10-retried*6", "1e999", "99999999999999999999", "true", "nil", "1..5", "2**3", "sqrt(0-1)", "1\n+2", "1;2", "\"a\"", "len(retried)",
 		"retried in 1..3", "not retried", strings.Repeat("1+", 300) + "1", "1//0", "1/*2*/", "1,2", "exp(exp(exp(9)))",
 	} {
-		f, err := engine.ParseFormula(text)
+		f, err := formula.Parse(text)
 		if err == nil { // a fault may show only for later retries
 			w := setup(t)
 			_, err = w.Publish(engine.PublishRequest{URL: sink, Options: engine.Options{RetryDelay: f}})
@@ -184,7 +185,7 @@ func TestAnyFormulaGivesAWaitWithinADayOrIsRefused(t *testing.T) {
 	word := rapid.SampledFrom([]string{"1", "0", "2.5", "retried", "+", "-", "*", "/", "(", ")", ",", " ", "pow(", "min(", "exp(", "sqrt(", "1e9", ".", "x"})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(word, 1, 9).Draw(t, "text"), "")
-		f, err := engine.ParseFormula(text)
+		f, err := formula.Parse(text)
 		if err != nil {
 			if !errors.Is(err, engine.ErrInvalid) || strings.Contains(err.Error(), "\n") {
 				t.Fatalf("%q: %q", text, err)

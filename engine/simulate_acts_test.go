@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/engine/formula"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
@@ -60,7 +62,7 @@ func (s *simulation) options() engine.Options {
 	}
 	switch s.IntN(8) {
 	case 0:
-		o.RetryDelay, _ = engine.ParseFormula("1000 * pow(2, retried)")
+		o.RetryDelay, _ = formula.Parse("1000 * pow(2, retried)")
 	case 1:
 		o.DedupContent, o.Redact = true, &engine.Redaction{Body: true, Names: []string{"X-Secret"}}
 	case 2:
@@ -280,7 +282,7 @@ func (s *simulation) passTime() (err error) {
 }
 
 func (s *simulation) restartClock() error {
-	return s.ResetClock(engine.NewManual(epoch.Add(s.duration())), false)
+	return s.ResetClock(clock.NewManual(epoch.Add(s.duration())), false)
 }
 
 // goBack restores an earlier snapshot, or takes one.
@@ -297,11 +299,11 @@ func (s *simulation) goBack() error {
 func (s *simulation) turn() error {
 	switch s.IntN(4) {
 	case 0:
-		return s.SetClock(engine.NewReal(), false)
+		return s.SetClock(clock.NewReal(), false)
 	case 1:
-		return s.SetClock(engine.NewManual(s.Now()), true)
+		return s.SetClock(clock.NewManual(s.Now()), true)
 	}
-	return s.SetClock(engine.NewManual(s.Now()), false)
+	return s.SetClock(clock.NewManual(s.Now()), false)
 }
 
 // fixture puts something of everything into the account.

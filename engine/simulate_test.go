@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
@@ -93,7 +94,7 @@ func begun(t tester, seed uint64, parallel int) *simulation {
 }
 
 func (s *simulation) config(seed uint64, parallel int) engine.Config {
-	return engine.Config{ID: "t", Clock: engine.NewManual(epoch), Deliver: s, Wire: wire.Format{}, Strict: true, Seed: seed / 3 % 2 * 11, Parallel: parallel, VectorLag: time.Minute,
+	return engine.Config{ID: "t", Clock: clock.NewManual(epoch), Deliver: s, Wire: wire.Format{}, Strict: true, Seed: seed / 3 % 2 * 11, Parallel: parallel, VectorLag: time.Minute,
 		VectorIndexes: []vector.Config{{Name: "v", Type: vector.Dense, Similarity: vector.Cosine}}}
 }
 
@@ -103,7 +104,7 @@ func (s *simulation) live(n int) {
 		s.pass(s.IntN(4))
 		_ = acts[s.names[s.IntN(len(s.names))]](s) // refusals are part of the life
 	}
-	s.must(s.SetClock(engine.NewManual(s.Now()), false)) // reading the state stamps it with the time
+	s.must(s.SetClock(clock.NewManual(s.Now()), false)) // reading the state stamps it with the time
 	if s.IntN(2) == 0 {
 		s.settleAll()
 	}

@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/understudy-mock/understudy/engine/formula"
+
 import "github.com/understudy-mock/understudy/engine/codec"
 
 func messageMembers(m *Message, c *codec.Codec) {
@@ -31,7 +33,7 @@ func optionsMembers(o *Options, c *codec.Codec) {
 	codec.Duration(c, "delay", &o.Delay)
 	codec.Time(c, "notBefore", &o.NotBefore)
 	codec.OptionalInt(c, "retries", &o.Retries)
-	codec.Parsed(c, "retryDelay", &o.RetryDelay, (*Formula).String, ParseFormula)
+	codec.Parsed(c, "retryDelay", &o.RetryDelay, (*formula.Formula).String, formula.Parse)
 	codec.Duration(c, "timeout", &o.Timeout)
 	codec.Optional(c, "callback", &o.Callback, callbackMembers)
 	codec.Optional(c, "failureCallback", &o.FailureCallback, callbackMembers)

@@ -18,6 +18,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/engine/formula"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
@@ -42,7 +44,7 @@ func (w *world) play(c command) error {
 			opts.FailureCallback = &engine.Callback{URL: "https://fcb.test/"}
 		}
 		if c.C%5 == 0 {
-			opts.RetryDelay, _ = engine.ParseFormula("1000 * pow(2, retried)")
+			opts.RetryDelay, _ = formula.Parse("1000 * pow(2, retried)")
 			opts.DedupContent, opts.Redact = true, &engine.Redaction{Body: true, Names: []string{"X-Secret"}}
 		}
 		r := engine.PublishRequest{URL: fmt.Sprintf("https://app.test/%d", c.A), Options: opts, Body: []byte{byte(c.A), 0xff, 'x'}[c.B%2:],
@@ -212,7 +214,7 @@ func TestALifeContinuesFromASnapshotAsIfItHadNeverStopped(t *testing.T) {
 		}
 		first.settle()
 		text := first.document()
-		second := setup(t, stored, func(c *engine.Config) { c.Clock, c.Seed = engine.NewManual(epoch.Add(-time.Hour)), 8 })
+		second := setup(t, stored, func(c *engine.Config) { c.Clock, c.Seed = clock.NewManual(epoch.Add(-time.Hour)), 8 })
 		second.answer = outcomeOf
 		second.publish(engine.Options{Delay: time.Second}) // what was there before is gone
 		second.load(text)

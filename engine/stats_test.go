@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
@@ -21,7 +22,7 @@ type happening struct {
 func TestAScriptedMonthGivesExactlyItsPoints(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2028, time.February, 9, 23, 58, 30, 0, time.UTC)
-	w := setup(t, func(c *engine.Config) { c.Clock, c.PricePerMessage = engine.NewManual(start), 0.5 })
+	w := setup(t, func(c *engine.Config) { c.Clock, c.PricePerMessage = clock.NewManual(start), 0.5 })
 	w.answer = func(at engine.Attempt) engine.Outcome {
 		if strings.Contains(at.Message.URL, "fails") {
 			return engine.Outcome{Status: 500, BytesUp: 10, BytesIn: 5}
@@ -123,7 +124,7 @@ func check(t *testing.T, what string, point engine.Point, script []happening, un
 // BenchmarkUsage30d: the longest period with a million messages behind it, some
 // of them in every minute of the month. At most 5 ms.
 func BenchmarkUsage30d(b *testing.B) {
-	a := engine.New(engine.Config{ID: "t", Clock: engine.NewManual(epoch), Deliver: engine.DelivererFunc(nil), Wire: wire.Format{}})
+	a := engine.New(engine.Config{ID: "t", Clock: clock.NewManual(epoch), Deliver: engine.DelivererFunc(nil), Wire: wire.Format{}})
 	b.Cleanup(func() { _ = a.Close() })
 	const minutes = 31 * 24 * 60
 	var past engine.Fixture

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -112,7 +113,7 @@ func (s *Server) seed(id string) uint64 {
 
 func (s *Server) newClock(mode string) engine.Clock {
 	if mode == "real" {
-		return engine.NewReal()
+		return clock.NewReal()
 	}
 	start := s.cfg.Start
 	switch {
@@ -122,7 +123,7 @@ func (s *Server) newClock(mode string) engine.Clock {
 	default:
 		start = s.wall.Now()
 	}
-	return engine.NewManual(start)
+	return clock.NewManual(start)
 }
 
 // derivedSecret is a further development credential of an account.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
@@ -196,11 +197,11 @@ func (s *Server) setMode(w *tenant, mode string) error {
 	if same {
 		return nil
 	}
-	var clock engine.Clock = engine.NewReal()
+	var next engine.Clock = clock.NewReal()
 	if mode != "real" {
-		clock = engine.NewManual(w.account.Now())
+		next = clock.NewManual(w.account.Now())
 	}
-	return w.account.SetClock(clock, mode == "auto")
+	return w.account.SetClock(next, mode == "auto")
 }
 
 // controlAdvance moves the clock and waits until all that this causes has settled.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/formula"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
@@ -167,7 +168,7 @@ func showRetries(o *engine.Options) any {
 }
 
 func retryDelay(o *engine.Options, v string) error {
-	f, err := engine.ParseFormula(v)
+	f, err := formula.Parse(v)
 	o.RetryDelay = f
 	return err
 }

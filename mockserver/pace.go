@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -30,14 +30,14 @@ func (l pacedListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pacedConn{conn, l.grace, engine.NewReal()}, nil
+	return &pacedConn{conn, l.grace, clock.NewReal()}, nil
 }
 
 // pacedConn is a connection whose client must read.
 type pacedConn struct {
 	net.Conn
 	grace time.Duration
-	clock *engine.Real
+	clock *clock.Real
 }
 
 // maxPart is how much of an answer must be read within the grace, in bytes.
@@ -76,7 +76,7 @@ func (p pace) server(handler http.Handler) *http.Server {
 // paced gives each body a deadline that moves as the body arrives. What is left
 // of a body that nobody reads has the same deadline.
 func (p pace) paced(handler http.Handler) http.Handler {
-	clock := engine.NewReal()
+	clock := clock.NewReal()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != nil && r.Body != http.NoBody {
 			body := &pacedBody{ReadCloser: r.Body, pace: p, connection: http.NewResponseController(w), started: clock.Now()}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/stub"
@@ -89,7 +90,7 @@ type Server struct {
 	doc        *spec.Document
 	control    *spec.Document
 	router     *mux.Router
-	wall       *engine.Real
+	wall       *clock.Real
 	delivery   *deliverer
 	page       *ui.Page
 	sinks      sinks
@@ -132,7 +133,7 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, doc: doc, control: control, wall: engine.NewReal(), tenants: map[string]*tenant{}, tokens: map[digest]*tenant{}, done: make(chan struct{})}
+	s := &Server{cfg: cfg, doc: doc, control: control, wall: clock.NewReal(), tenants: map[string]*tenant{}, tokens: map[digest]*tenant{}, done: make(chan struct{})}
 	s.dialects = spec.BuiltInDialects()
 	s.neutral = s.dialects[0]
 	if cfg.Dialect != nil {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -62,7 +62,7 @@ func (s *Server) sinkSlow(c *call) (response.Response, error) {
 		return response.Response{}, response.Invalid("path duration " + strconv.Quote(response.Shorten(c.vars["duration"])) + ": must be a duration such as 3s, at most 1h")
 	}
 	woken := make(chan struct{})
-	clock := engine.NewReal()
+	clock := clock.NewReal()
 	clock.Alarm(clock.Now().Add(d), func() { close(woken) })
 	defer clock.Alarm(time.Time{}, nil)
 	select {

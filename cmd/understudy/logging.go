@@ -16,7 +16,7 @@ import (
 	"github.com/lmittmann/tint"
 	"golang.org/x/term"
 
-	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/clock"
 )
 
 // The bounds of the log: a load of failures must neither flood the terminal nor
@@ -38,7 +38,7 @@ func (e *env) logger(level, format string) (*slog.Logger, error) {
 	}
 	out := &logQueue{lines: make(chan []byte, linesQueued), ended: make(chan struct{})}
 	go out.writeTo(e.err)
-	p := &pace{clock: engine.NewReal(), spent: map[slog.Level]int{}}
+	p := &pace{clock: clock.NewReal(), spent: map[slog.Level]int{}}
 	p.handler = handler(out, isTerminal(e.err), l, format)
 	e.atEnd = append(e.atEnd, p.stop, out.close)
 	return slog.New(paced{p.handler, p}), nil
@@ -133,7 +133,7 @@ func (h paced) WithGroup(name string) slog.Handler { return paced{h.Handler.With
 
 // pace counts the lines of the current second.
 type pace struct {
-	clock   *engine.Real
+	clock   *clock.Real
 	handler slog.Handler // for the line about those left out
 
 	mu      sync.Mutex

@@ -15,7 +15,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -77,7 +77,7 @@ func (c *ServeCmd) state(log *slog.Logger) (*os.File, error) {
 // saveUntil saves every so often until ctx ends. A snapshot that cannot be
 // written is logged, and the server is not ready until one is: it continues.
 func (c *ServeCmd) saveUntil(ctx context.Context, s *mockserver.Server, log *slog.Logger) {
-	clock, rings := engine.NewReal(), make(chan struct{}, 1)
+	clock, rings := clock.NewReal(), make(chan struct{}, 1)
 	failed := false
 	for ctx.Err() == nil {
 		if c.SnapshotEvery > 0 {

@@ -11,7 +11,7 @@ var clockFiles = []string{
 	"conformance/clock.go",
 	"conformance/mutant/clock.go",
 	"conformance/receiver/clock.go",
-	"engine/clock.go",
+	"engine/clock/clock.go",
 	"mockserver/kv/clock.go",
 	"mockserver/pause.go",
 	"mockserver/ratelimit/clock.go",

@@ -3,6 +3,8 @@ package house
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
+	"go/types"
 	"maps"
 	"path"
 	"slices"
@@ -13,6 +15,54 @@ import (
 // is kept small. Methods and fields belong to their type and are not counted.
 var maxExported = map[string]int{
 	"conformance": 25,
+}
+
+// maxSurface is how many functions, types and methods of exported types a package
+// may export. The number may only fall: engine is on its way to 150.
+var maxSurface = map[string]int{
+	"engine": 192,
+}
+
+var surfaceRule = rule{"the surface of a package does not grow", surfaceProblems, []breach{
+	{
+		"functions, types and methods of exported types count",
+		"engine/account.go", "// Package engine.\npackage engine\n" + strings.Repeat("func F() {}\ntype T struct{}\nfunc (*T) M() {}\n", 65),
+		"engine: exports 195 functions, types and methods: must be at most 192",
+	},
+}}
+
+// surfaceProblems finds packages whose surface has grown.
+func surfaceProblems(tree []source) []string {
+	counted := map[string]int{}
+	for _, s := range tree {
+		if s.product() {
+			for _, d := range s.syntax.Decls {
+				counted[path.Dir(s.path)] += surface(d)
+			}
+		}
+	}
+	var problems []string
+	for _, pkg := range slices.Sorted(maps.Keys(maxSurface)) {
+		if n := counted[pkg]; n > maxSurface[pkg] {
+			problems = append(problems, fmt.Sprintf("%s: exports %d functions, types and methods: must be at most %d", pkg, n, maxSurface[pkg]))
+		}
+	}
+	return problems
+}
+
+// surface counts the functions, types and methods that a declaration exports.
+func surface(d ast.Decl) int {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Name.IsExported() && (d.Recv == nil || ast.IsExported(strings.TrimPrefix(types.ExprString(d.Recv.List[0].Type), "*"))) {
+			return 1
+		}
+	case *ast.GenDecl:
+		if d.Tok == token.TYPE {
+			return exported(d)
+		}
+	}
+	return 0
 }
 
 var exportRule = rule{"the surface of a package is small", exportProblems, []breach{

@@ -42,6 +42,7 @@ var allRules = []rule{
 	roomRule,
 	sizeRule,
 	statusRule,
+	surfaceRule,
 	testingRule,
 	wireRule,
 }

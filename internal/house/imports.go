@@ -29,6 +29,8 @@ var importRules = []importRule{
 	{"docs/outage", []string{"conformance", "features", "fixtures"}},
 	{"engine", []string{"net/http", "spec", "spec/api", "mockserver", "conformance", "fixtures", "features", "engine/ratelimit"}},
 	{"engine/codec", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
+	{"engine/clock", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
+	{"engine/formula", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/ratelimit", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/refusal", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/search", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},

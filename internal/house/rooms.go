@@ -68,6 +68,9 @@ func roomProblems(tree []source) []string {
 		if !strings.HasPrefix(s.path, "engine/") || strings.Count(s.path, "/") < 2 || !s.product() {
 			continue
 		}
+		if s.path == "engine/clock/clock.go" { // the wall rings whenever it likes
+			continue
+		}
 		for _, spec := range s.syntax.Imports {
 			name, err := strconv.Unquote(spec.Path.Value)
 			if err == nil && slices.Contains([]string{"sync", "sync/atomic"}, name) {

@@ -1,4 +1,11 @@
-package engine
+// Package clock has the clocks of accounts: wall time, and time that moves by hand.
+//
+//	c := clock.NewManual(start)
+//	acct := engine.New(engine.Config{Clock: c, ...})
+//
+// It is also for whoever outside of the engine needs the time of the real world,
+// so that one file reads it. It knows no accounts.
+package clock
 
 import (
 	"context"
@@ -8,8 +15,7 @@ import (
 )
 
 // Real is wall time, or a time ahead of it that passes as fast, where an account
-// comes from a clock that was moved. It also serves whoever outside the engine
-// needs the time of the real world, so that this file is the only one to read it.
+// comes from a clock that was moved.
 type Real struct {
 	mu    sync.Mutex
 	timer *time.Timer
@@ -22,8 +28,8 @@ func NewReal() *Real { return &Real{} }
 // Now is the wall time.
 func (r *Real) Now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
 
-// from lets the clock go on from t, where that is ahead of the wall.
-func (r *Real) from(t time.Time) { r.ahead.Store(max(0, int64(time.Until(t)))) }
+// StartFrom lets the clock go on from t, where that is ahead of the wall.
+func (r *Real) StartFrom(t time.Time) { r.ahead.Store(max(0, int64(time.Until(t)))) }
 
 // Alarm calls ring at the given time, in place of any alarm before.
 func (r *Real) Alarm(at time.Time, ring func()) {
@@ -59,15 +65,15 @@ func (m *Manual) Now() time.Time {
 // Alarm does nothing: whoever moves the clock looks for due timers.
 func (m *Manual) Alarm(time.Time, func()) {}
 
-// set moves the clock; only Advance calls it.
-func (m *Manual) set(t time.Time) {
+// Set moves the clock; only an advance of its account calls it.
+func (m *Manual) Set(t time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.now = t
 }
 
-// pauseReal waits a time of the wall, or until ctx ends.
-func pauseReal(ctx context.Context, d time.Duration) error {
+// Pause waits a time of the wall, or until ctx ends.
+func Pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
