@@ -77,11 +77,8 @@ type step struct {
 // stepTable is every step there is, compiled once.
 var stepTable = sync.OnceValue(func() []compiledStep {
 	var all []compiledStep
-	for _, area := range [][]step{
-		publishSteps, parallelSteps, authSteps, retrySteps, groupSteps, runSteps, dlqSteps, restartSteps, logSteps, logScanSteps,
-		flowSteps, statsSteps, statsDaySteps, searchSteps, vectorSteps, limitSteps, extensionSteps,
-	} {
-		for _, st := range area {
+	for _, area := range stepAreas() {
+		for _, st := range area.steps {
 			all = append(all, compiledStep{st, regexp.MustCompile("^" + st.pattern + "$")})
 		}
 	}

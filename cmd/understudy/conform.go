@@ -42,6 +42,7 @@ type ConformCmd struct {
 	Concurrency   int          `help:"Scenarios at a time; 0: as the target file says."`
 	Clock         string       `default:"manual" enum:"manual,real" help:"Clock of our own stand-in."`
 	List          bool         `help:"List the scenarios that would run, and stop."`
+	ListSteps     bool         `help:"List the steps that a scenario can use, and stop."`
 	DryRun        bool         `help:"Read everything, select, and stop before the first request."`
 	CheckTarget   bool         `help:"Try every driver and binding of the target file once, say what each did, and stop."`
 	Coverage      bool         `help:"List every requirement and whether it is judged; with --target, after the run, by the run."`
@@ -56,6 +57,9 @@ func (c *ConformCmd) Run(e *env) error {
 	}
 	if c.Init != "" {
 		return surveyTarget(e, c.Init, c.Target)
+	}
+	if c.ListSteps {
+		return listSteps(e.out)
 	}
 	if c.Coverage && c.Target == "" {
 		return c.writeCoverage(e.out, nil)
@@ -181,6 +185,15 @@ func (c *ConformCmd) list(w io.Writer, cfg conformance.Config) error {
 	}
 	_, _ = fmt.Fprintf(t, "%d scenarios\n", len(list))
 	return t.Flush() // tells of all
+}
+
+// listSteps prints every step that a scenario can use.
+func listSteps(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, st := range conformance.Steps() {
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\n", st.Area, st.Keyword, st.Pattern)
+	}
+	return t.Flush() // reports the errors of all lines
 }
 
 // reportFiles are the names of reports in the folder of a target file.
