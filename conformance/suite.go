@@ -397,7 +397,11 @@ func (c *Config) concurrency() int {
 // timeout is how long one scenario may take.
 func (c *Config) timeout() time.Duration {
 	t := c.Target.Timing
-	return time.Duration(float64(2*t.RetryBudget+t.StatsBudget+2*t.SettleBudget) * t.Scale)
+	budget := time.Duration(float64(2*t.RetryBudget+t.StatsBudget+2*t.SettleBudget) * t.Scale)
+	if limits := c.Target.Limits; limits.RPS > 0 { // requests wait for their turn, however long
+		return max(budget, limits.Wall)
+	}
+	return budget
 }
 
 // report puts the results together, in the order of the features.

@@ -5,12 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
 )
 
 // independent is the server that was written from the interface document alone.
@@ -104,5 +112,105 @@ func TestIndependentOddities(t *testing.T) {
 	}
 	if len(names) < 25 {
 		t.Errorf("switches: got %d, want at least 25", len(names))
+	}
+}
+
+// withoutPrefix is the target file of an independent server of a brand, without
+// the prefix.
+func withoutPrefix(t *testing.T, brand string) target.Target {
+	t.Helper()
+	if _, err := exec.LookPath("python3"); err != nil {
+		skipLoud(t, "python3 is not installed: the search for a brand's prefix is NOT tested")
+	}
+	loaded, err := target.Load(startIndependent(t, "--brand="+brand))
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded.Bindings.BrandPrefix = ""
+	loaded.Bindings.Publish["token_query"] = strings.ToLower(brand) + "_token" // a known brand may have another
+	return *loaded
+}
+
+// TestBrandPrefixIsFound: a prefix that the target file does not name is found by
+// one probe, or nothing that needs it is judged.
+func TestBrandPrefixIsFound(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		brand   string
+		verdict report.Verdict
+		reason  report.Reason
+	}{
+		{"Svc", report.Pass, ""}, {"Upstash", report.Pass, ""}, {"Zebra", report.Inconclusive, report.BindingMissing},
+	} {
+		t.Run("the prefix "+c.brand+" ends as "+string(c.verdict), func(t *testing.T) {
+			t.Parallel()
+			judged, err := conformance.Run(t.Context(), conformance.Config{
+				Target: withoutPrefix(t, c.brand), Requirements: []string{"REQ-PUB-006", "REQ-RTY-002", "REQ-RST-005", "REQ-GRP-003"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range judged.Results {
+				r := &judged.Results[i]
+				if r.Verdict != c.verdict || r.Reason != c.reason {
+					t.Errorf("%s %s: got %s %s (%s), want %s %s", r.Location, r.Name, r.Verdict, r.Reason, r.Detail, c.verdict, c.reason)
+				}
+			}
+		})
+	}
+}
+
+// TestDriverAnswers: what a driver answers is looked at before anything is made
+// of it.
+func TestDriverAnswers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, made, want string }{
+		{"an empty id addresses nothing", `{"id": ""}`, "driver search: the answer has no text at /id"},
+		{"a missing id addresses nothing", `{}`, "driver search: the answer has no text at /id"},
+		{"an id that is an object addresses nothing", `{"id": {}}`, "driver search: the answer has no text at /id"},
+		{"a look that fails is no proof of absence", `{"id": "one"}`, "driver search_look"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var emptied atomic.Bool
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				switch {
+				case r.URL.Path == "/made":
+					_, _ = io.WriteString(w, c.made)
+				case r.URL.Path == "/looked":
+					w.WriteHeader(http.StatusInternalServerError)
+				case r.URL.Path == "/info":
+					_, _ = io.WriteString(w, `{"result": {}}`)
+				case r.Method == http.MethodDelete:
+					emptied.Store(emptied.Load() || r.URL.Path == "/v2/search/")
+					_, _ = io.WriteString(w, `"gone"`)
+				default:
+					w.WriteHeader(http.StatusNotFound)
+				}
+			}))
+			defer server.Close()
+			var to target.Target
+			to.Target.Name, to.Target.URLs.Base = "stub", server.URL
+			to.Target.Auth.Basic.Username, to.Target.Auth.Basic.Password = "user", "password"
+			to.Bindings.BrandPrefix = "Svc"
+			to.Timing.SettleBudget = time.Second
+			to.Drivers = map[string]target.Driver{
+				"search":      {Kind: "http", URL: "{{base}}/made", Result: "/id"},
+				"search_look": {Kind: "http", Method: http.MethodGet, URL: "{{base}}/looked?id={{id}}"},
+			}
+			judged, err := conformance.Run(t.Context(), conformance.Config{Target: to, Profiles: []string{"INDEX"}, Requirements: []string{"REQ-SRC-002"}, SkipCanary: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range judged.Results {
+				if r := &judged.Results[i]; r.Verdict == report.Pass || r.Verdict == report.Fail || !strings.Contains(r.Detail, c.want) {
+					t.Errorf("%s: got %s: %s, want no verdict: %s", r.Name, r.Verdict, r.Detail, c.want)
+				}
+			}
+			if emptied.Load() {
+				t.Error("an index without an id was deleted")
+			}
+		})
 	}
 }

@@ -84,12 +84,12 @@ func (b Bindings) Dialect() *spec.Dialect {
 	if prefix == "" {
 		prefix = "Svc"
 	}
-	if d, err := spec.LoadDialect(strings.ToLower(prefix)); err == nil {
-		return d
+	d, err := spec.LoadDialect(strings.ToLower(prefix))
+	if err != nil {
+		d, _ = spec.LoadDialect("") // the neutral one always loads
+		d.Name, d.HeaderPrefix, d.QueryPrefix = strings.ToLower(prefix), prefix+"-", strings.ToLower(prefix)+"-"
+		d.TokenQuery = strings.ToLower(prefix) + "_token"
 	}
-	d, _ := spec.LoadDialect("") // the neutral one always loads
-	d.Name, d.HeaderPrefix, d.QueryPrefix = strings.ToLower(prefix), prefix+"-", strings.ToLower(prefix)+"-"
-	d.TokenQuery = strings.ToLower(prefix) + "_token"
 	if token := b.Publish["token_query"]; token != "" {
 		d.TokenQuery = token
 	}
