@@ -19,6 +19,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
+	"github.com/understudy-mock/understudy/spec"
 )
 
 // independent is the server that was written from the interface document alone.
@@ -135,13 +136,16 @@ func withoutPrefix(t *testing.T, brand string) target.Target {
 // one probe, or nothing that needs it is judged.
 func TestBrandPrefixIsFound(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
+	type outcome struct {
 		brand   string
 		verdict report.Verdict
 		reason  report.Reason
-	}{
-		{"Svc", report.Pass, ""}, {"Upstash", report.Pass, ""}, {"Zebra", report.Inconclusive, report.BindingMissing},
-	} {
+	}
+	cases := []outcome{{"Zebra", report.Inconclusive, report.BindingMissing}}
+	for _, d := range spec.BuiltInDialects() {
+		cases = append(cases, outcome{strings.TrimSuffix(d.HeaderPrefix, "-"), report.Pass, ""})
+	}
+	for _, c := range cases {
 		t.Run("the prefix "+c.brand+" ends as "+string(c.verdict), func(t *testing.T) {
 			t.Parallel()
 			judged, err := conformance.Run(t.Context(), conformance.Config{
