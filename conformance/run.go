@@ -88,6 +88,9 @@ func (s *scenario) waitSeconds() int {
 	if s.clock.virtual() {
 		return sleeping
 	}
+	if rps := s.suite.cfg.Target.Limits.RPS; rps > 0 { // requests before the notification wait for their turn
+		return 4 + int(20*float64(s.suite.cfg.concurrency())/rps)
+	}
 	return 4
 }
 
