@@ -25,6 +25,7 @@ SOAK ?= 10m
 LIVES ?= 10000
 N ?= 1000000
 TIMES ?= 10
+NIGHTLY_TIMES ?= 5
 
 .PHONY: help
 help: ## List the targets
@@ -139,6 +140,10 @@ conform: ## The suite against a stand-in of its own, then against a separate pro
 mutants: ## Every broken and every unusual implementation against the whole suite, as a table
 	@cd cmd/understudy && MUTANTS=full $(GO) test -count=1 -parallel 8 -timeout 20m -run '^(TestMutants|TestLatitudes)' # in its folder, go test prints the table
 	MUTANTS=full $(GO) test -count=1 -parallel 4 -timeout 90m -run '^TestIndependent$$' ./cmd/understudy
+
+.PHONY: nightly
+nightly: ## Every broken implementation in real time, NIGHTLY_TIMES=5 times each; all verdicts must agree
+	@cd cmd/understudy && MUTANTS=profile LIVE=1 TIMES=$(NIGHTLY_TIMES) $(GO) test -count=1 -parallel 12 -timeout 6h -run '^TestMutants$$'
 
 .PHONY: clients
 clients: ## The published client packages against the stand-in (needs node and python3)

@@ -170,16 +170,11 @@ func inJSON(body string) func(name, value string) string {
 	}
 }
 
-// execute runs a command; what it prints is its answer.
-func (s *scenario) execute(name string, d target.Driver, vars map[string]string) (*answer, error) {
+// arguments are a command with its placeholders filled.
+func (s *scenario) arguments(name string, d target.Driver, vars map[string]string) ([]string, error) {
 	if len(d.Command) == 0 {
 		return nil, harness(report.DriverFailed, "driver %s: no command", name)
 	}
-	if err := s.paced(); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(s.ctx, driverLimit)
-	defer cancel()
 	args := make([]string, len(d.Command))
 	for i, arg := range d.Command {
 		text, err := s.expand(arg, vars, nil)
@@ -187,6 +182,20 @@ func (s *scenario) execute(name string, d target.Driver, vars map[string]string)
 			return nil, harness(report.DriverFailed, "driver %s: command %d: %v", name, i, err)
 		}
 		args[i] = text
+	}
+	return args, nil
+}
+
+// execute runs a command; what it prints is its answer.
+func (s *scenario) execute(name string, d target.Driver, vars map[string]string) (*answer, error) {
+	if err := s.paced(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, driverLimit)
+	defer cancel()
+	args, err := s.arguments(name, d, vars)
+	if err != nil {
+		return nil, err
 	}
 	var out, errs bytes.Buffer
 	c := exec.CommandContext(ctx, args[0], args[1:]...)

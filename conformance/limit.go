@@ -70,8 +70,8 @@ const (
 )
 
 func (s *scenario) limitedRoute(tokens int, window, algorithm string) error {
-	if s.suite.cfg.Plugin == nil {
-		return skip(report.DriverMissing, "the target file names no driver %q: what runs the plugin", "plugin")
+	if _, err := s.driver("plugin"); err != nil && s.suite.cfg.Plugin == nil {
+		return err
 	}
 	if s.urls.KV == "" {
 		return skip(report.FixtureUnsatisfied, "target.urls.kv: where the plugin keeps its counters")
@@ -185,8 +185,8 @@ func (s *scenario) startHost() error {
 	if err != nil {
 		return harness("", "%v", err)
 	}
-	s.plugin.url, s.plugin.stop, s.plugin.refused = s.suite.cfg.Plugin(s.ctx, text, s.endpoint(application).URL)
-	return nil
+	s.plugin.url, s.plugin.stop, s.plugin.refused, err = s.hostPlugin(text, s.endpoint(application).URL)
+	return err
 }
 
 // ask sends one request to the host application.

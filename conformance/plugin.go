@@ -1,0 +1,75 @@
+package conformance
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
+)
+
+// hostPlugin starts the host application: by the function of the configuration,
+// else by the driver "plugin". refused is the refusal of the plugin's
+// configuration, and err what went wrong with the driver.
+func (s *scenario) hostPlugin(config []byte, upstream string) (url string, stop func(), refused, err error) {
+	if f := s.suite.cfg.Plugin; f != nil {
+		url, stop, refused = f(s.ctx, config, upstream)
+		return url, stop, refused, nil
+	}
+	d, err := s.driver("plugin")
+	if err != nil {
+		return "", nil, nil, err
+	}
+	vars := map[string]string{"config": string(config), "upstream": upstream}
+	if d.Kind == "exec" {
+		return s.hostCommand(d, vars)
+	}
+	a, err := s.run("plugin", d, vars, nil)
+	if a != nil && a.status >= 400 && a.status < 500 {
+		return "", nil, fmt.Errorf("%d %s", a.status, clip(string(a.body))), nil
+	}
+	if err != nil {
+		return "", nil, nil, err
+	}
+	url, err = a.result("plugin", d)
+	return strings.TrimRight(url, "/"), nil, nil, err
+}
+
+// hostCommand starts a command that prints the address of the host on a line,
+// serves until it is ended, and exits with a status other than 0 when it refuses
+// the configuration.
+func (s *scenario) hostCommand(d target.Driver, vars map[string]string) (url string, stop func(), refused, err error) {
+	args, err := s.arguments("plugin", d, vars)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(s.ctx) // the time of the scenario bounds the wait
+	var errs bytes.Buffer
+	c := exec.CommandContext(ctx, args[0], args[1:]...)
+	c.Stderr, c.WaitDelay = &errs, time.Second
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		cancel()
+		return "", nil, nil, harness(report.DriverFailed, "driver plugin: %s: %v", args[0], err)
+	}
+	line, _ := bufio.NewReader(out).ReadString('\n') // an end without a line is looked at below
+	if url = strings.TrimSpace(line); strings.HasPrefix(url, "http") {
+		return strings.TrimRight(url, "/"), func() { cancel(); _ = c.Wait() }, nil, nil // it was ended
+	}
+	err = c.Wait()
+	cancel()
+	said := s.masked(clip(strings.TrimSpace(errs.String())))
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() > 0 {
+		return "", nil, fmt.Errorf("exit status %d: %s", exit.ExitCode(), said), nil
+	}
+	return "", nil, nil, harness(report.DriverFailed, "driver plugin: %s printed %q in place of an address: %s", args[0], line, said)
+}
