@@ -34,8 +34,8 @@ func (m *Memory) Observed() int64 { return m.observed.Load() }
 // Observe counts observations that are kept outside of the accounts.
 func (m *Memory) Observe(bytes int64) { m.observed.Add(bytes) }
 
-// What the parts of the state take beside bodies and headers, in bytes. Measured
-// by BenchmarkMillionDelayed and by TestMemoryBound.
+// What the parts of the state take beside bodies and headers, in bytes. The test
+// TestMemoryStaysBelowItsBound of the command fails where they are too small.
 const (
 	messageCost = 700
 	eventCost   = 220

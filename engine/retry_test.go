@@ -179,7 +179,7 @@ func TestFormulaFaultsAreRefusedInOneLine(t *testing.T) {
 	}
 }
 
-// Whatever the text, ParseFormula neither panics nor accepts what gives no wait.
+// Whatever the text, formula.Parse neither panics nor accepts what gives no wait.
 func TestAnyFormulaGivesAWaitWithinADayOrIsRefused(t *testing.T) {
 	t.Parallel()
 	word := rapid.SampledFrom([]string{"1", "0", "2.5", "retried", "+", "-", "*", "/", "(", ")", ",", " ", "pow(", "min(", "exp(", "sqrt(", "1e9", ".", "x"})
