@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -8,8 +10,9 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 )
 
-// testdata has one snapshot of each version of the format; a new version comes
-// with a new file, and the old ones stay.
+// testdata has one snapshot of each version of the format, all of the same state;
+// a new version comes with a new file, and the old ones stay. A change of a name
+// or of an order in the file fails here.
 func TestSnapshotsOfEveryVersionLoad(t *testing.T) {
 	t.Parallel()
 	names, err := filepath.Glob("testdata/snapshot-*.json")
@@ -22,6 +25,17 @@ func TestSnapshotsOfEveryVersionLoad(t *testing.T) {
 			text, err := os.ReadFile(name)
 			if err != nil {
 				t.Fatal(err)
+			}
+			latest, err := os.ReadFile(fmt.Sprintf("testdata/snapshot-%d.json", engine.SnapshotVersion))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := engine.ReadSnapshot(bytes.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := s.MarshalJSON(); err != nil || !bytes.Equal(got, bytes.TrimSpace(latest)) {
+				t.Errorf("written again it is %s (%v), want that of snapshot-%d.json", got, err, engine.SnapshotVersion)
 			}
 			w := setup(t, stored, func(c *engine.Config) { c.Parallel = 64 })
 			w.load(text)

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -18,47 +19,96 @@ import (
 func TestASnapshotIsTheStateOfOneInstant(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		before, during := commands().Draw(t, "before"), rapid.SliceOfN(rapid.Custom(oneCommand), 1, 60).Draw(t, "during")
+		before, inFlight := lives().Draw(t, "before"), commands().Draw(t, "in flight")
+		during := lives().Draw(t, "during")
 		every := rapid.IntRange(1, 9).Draw(t, "every")
 		w := setup(t, stored, func(c *engine.Config) { c.Parallel = rapid.SampledFrom([]int{1, 3, 64}).Draw(t, "parallel") })
 		w.answer = outcomeOf
 		for _, c := range before {
-			_ = w.play(c)
+			w.playAll(c)
+			w.settle()
 		}
-		w.settle()
+		end := make(chan struct{})
+		w.answer = func(at engine.Attempt) engine.Outcome {
+			<-end
+			return outcomeOf(at)
+		}
+		for _, c := range inFlight {
+			if c.Kind < 10 { // an Advance waits for attempts
+				_ = w.play(c)
+			}
+		}
 		want := w.document()
 		var got bytes.Buffer
 		calls := 0
 		w.must(engine.WriteSnapshotInParts(w.Account, &got, 1, func() {
-			if calls++; calls%every == 0 && len(during) > 0 {
-				c := during[0]
+			switch calls++; {
+			case calls == every:
+				close(end)
+			case calls > every && calls%every == 0 && len(during) > 0:
+				w.playAll(during[0])
 				during = during[1:]
-				switch c.Kind {
-				case 13:
-					_ = w.Forget(int64(c.A) * 200)
-				case 14:
-					w.must(w.Reset())
-				default:
-					_ = w.play(c)
-				}
-				w.settle()
+			default:
+				return
 			}
+			w.settle()
 		}))
+		if calls < every {
+			close(end)
+		}
 		if !bytes.Equal(want, got.Bytes()) {
 			t.Fatalf("at the beginning:\n%s\nwritten:\n%s", want, got.Bytes())
 		}
-		w.must(engine.WriteSnapshotInParts(w.Account, &got, 1000, func() {}))
+		w.settle()
+		first := w.document()
+		if again := w.document(); !bytes.Equal(first, again) {
+			t.Fatalf("a snapshot has changed what the next one has:\n%s\n%s", first, again)
+		}
 	})
 }
 
-// oneCommand may also forget, and rarely reset.
-func oneCommand(t *rapid.T) command {
+// lives are commands that may also forget, invoke, repeat callbacks and, rarely, reset.
+func lives() *rapid.Generator[[]command] {
 	n := rapid.IntRange(0, 30)
-	kind := rapid.IntRange(0, 13).Draw(t, "kind")
-	if rapid.IntRange(0, 40).Draw(t, "reset") == 0 {
-		kind = 14
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) command {
+		c := command{rapid.IntRange(0, 19).Draw(t, "kind"), n.Draw(t, "a"), n.Draw(t, "b"), n.Draw(t, "c")}
+		if c.Kind == 19 && c.A > 3 {
+			c.Kind = 5
+		}
+		return c
+	}), 0, 40)
+}
+
+// playAll runs a command of lives. Errors are part of the life.
+func (w *world) playAll(c command) {
+	switch c.Kind {
+	case 13:
+		_ = w.Forget(int64(c.A*c.A) * 200)
+	case 14, 15:
+		init, parent := true, fmt.Sprint("run", c.A%4)
+		_, _ = w.Publish(engine.PublishRequest{URL: "https://app.test/wf", Options: engine.Options{
+			Workflow: &engine.Workflow{Init: &init, RunID: fmt.Sprint("child", c.B%3), URL: "https://app.test/wf", Invoke: true}},
+			Body: fmt.Appendf(nil, `{"body":"{}","headers":{"X-A":["b"]},"workflowRunId":%q,"workflowUrl":"https://app.test/wf","step":{"stepId":1,"stepName":"ask","stepType":"Invoke","concurrent":1}}`, parent)})
+	case 16:
+		_ = w.FinishRun(fmt.Sprint([]string{"run", "child"}[c.A%2], c.B%4), []byte("done"), time.Time{})
+	case 17:
+		for _, e := range w.dlq() {
+			if c.A%2 == 0 {
+				_, _ = w.RepeatCallback(e.ID)
+			} else {
+				_ = w.CancelCallback(e.ID)
+			}
+		}
+	case 18:
+		init := true
+		_, _ = w.Publish(engine.PublishRequest{URL: "https://app.test/wf", Body: []byte("start"), Options: engine.Options{Retries: new(0),
+			FailureCallback: &engine.Callback{URL: "https://fcb.test/", Options: engine.Options{Retries: new(0)}},
+			Workflow:        &engine.Workflow{Init: &init, RunID: fmt.Sprint("run", c.A%4), URL: "https://app.test/wf"}}})
+	case 19:
+		w.must(w.Reset())
+	default:
+		_ = w.play(c)
 	}
-	return command{kind, n.Draw(t, "a"), n.Draw(t, "b"), n.Draw(t, "c")}
 }
 
 // TestSnapshotsOfABusyAccount takes them while others publish and attempts end,

@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/understudy-mock/understudy/engine/codec"
+	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/engine/vector"
+)
+
+// A field that is new must be in the file: every exported field of every type of
+// the state is filled, written, read and compared.
+func TestASnapshotHasEveryExportedField(t *testing.T) {
+	t.Parallel()
+	t.Run("message", mapped(messageMembers))
+	t.Run("options", mapped(optionsMembers))
+	t.Run("callback", mapped(callbackMembers))
+	t.Run("flow control", mapped(flowControlMembers))
+	t.Run("redaction", mapped(redactionMembers))
+	t.Run("workflow", mapped(workflowMembers))
+	t.Run("outcome", mapped(outcomeMembers))
+	t.Run("callback info", mapped(callbackInfoMembers))
+	t.Run("queue", mapped(queueMembers))
+	t.Run("flow-control key", mapped(flowMembers))
+	t.Run("group", mapped(groupMembers))
+	t.Run("endpoint", mapped(endpointMembers))
+	t.Run("schedule", mapped(scheduleMembers))
+	t.Run("request", mapped(requestMembers))
+	t.Run("run", mapped(runMembers))
+	t.Run("relation", mapped(relationMembers))
+	t.Run("step", mapped(stepMembers))
+	t.Run("step error", mapped(stepErrorMembers))
+	t.Run("waiter", mapped(waiterMembers, "Waiter.RunRef.URL")) // it is that of its run
+	t.Run("counts", mapped(countsMembers))
+	t.Run("search index", mapped((*search.Index).Members))
+	t.Run("vector index", mapped((*vector.Saved).Members))
+	t.Run("DLQ entry", mapped(func(e *DLQEntry, c *codec.Codec) {
+		s := savedEntry{DLQEntry: *e}
+		s.members(c)
+		*e = s.DLQEntry
+	}))
+}
+
+// mapped fills a value of the type and holds what is read to what was written.
+func mapped[T any](members func(*T, *codec.Codec), but ...string) func(*testing.T) {
+	return func(t *testing.T) {
+		t.Parallel()
+		var want, got T
+		n := 0
+		fill(reflect.ValueOf(&want).Elem(), &n, 0)
+		var text bytes.Buffer
+		out := codec.NewWriter(&text)
+		out.Document(func(c *codec.Codec) { members(&want, c) })
+		if err := out.Close(); err != nil {
+			t.Fatal(err)
+		}
+		in := codec.NewReader(bytes.NewReader(text.Bytes()))
+		in.Document(func(c *codec.Codec) { members(&got, c) })
+		if err := in.Close(); err != nil {
+			t.Fatalf("%v in %s", err, text.Bytes())
+		}
+		unexported := cmp.FilterPath(func(p cmp.Path) bool {
+			field, ok := p.Last().(cmp.StructField)
+			return ok && strings.ToLower(field.Name()[:1]) == field.Name()[:1]
+		}, cmp.Ignore())
+		left := cmp.FilterPath(func(p cmp.Path) bool { return slices.Contains(but, typeless(p)) }, cmp.Ignore())
+		if d := cmp.Diff(want, got, unexported, left, cmp.Comparer(sameFormula), cmpopts.EquateEmpty(), cmp.Comparer(time.Time.Equal)); d != "" {
+			t.Errorf("written (-), read (+) by %s:\n%s", text.Bytes(), d)
+		}
+	}
+}
+
+// typeless is a path such as Waiter.RunRef.URL.
+func typeless(p cmp.Path) string {
+	var names []string
+	for _, step := range p {
+		if field, ok := step.(cmp.StructField); ok {
+			names = append(names, field.Name())
+		} else if len(names) == 0 && step.Type().Name() != "" {
+			names = append(names, step.Type().Name())
+		}
+	}
+	return strings.Join(names, ".")
+}
+
+func sameFormula(x, y *Formula) bool {
+	return (x == nil) == (y == nil) && (x == nil || x.String() == y.String())
+}
+
+// fill puts values that are not zero, and differ, into exported fields.
+func fill(v reflect.Value, n *int, depth int) {
+	*n++
+	switch v.Interface().(type) {
+	case time.Time:
+		v.Set(reflect.ValueOf(time.UnixMilli(int64(1_800_000_000_000 + *n))))
+		return
+	case *Formula:
+		formula, err := ParseFormula(fmt.Sprint(*n, " * retried"))
+		if err != nil {
+			panic(err)
+		}
+		v.Set(reflect.ValueOf(formula))
+		return
+	case *Callback, *RunRef:
+		if depth > 3 {
+			return
+		}
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i), n, depth+1)
+			}
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), n, depth+1)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range 2 {
+			fill(v.Index(i), n, depth+1)
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		key, item := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key, n, depth+1)
+		fill(item, n, depth+1)
+		v.SetMapIndex(key, item)
+	case reflect.String:
+		v.SetString(fmt.Sprint("text ", *n))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		v.SetInt(int64(*n))
+	case reflect.Uint8, reflect.Uint64:
+		v.SetUint(uint64(*n % 256))
+	case reflect.Float32:
+		v.SetFloat(float64(*n) + 0.5)
+	default:
+		panic("a snapshot cannot have a " + v.Type().String())
+	}
+}
