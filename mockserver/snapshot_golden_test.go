@@ -25,7 +25,7 @@ func TestSnapshotDocumentsOfEveryVersionLoad(t *testing.T) {
 			}
 			u := mockserver.RunT(t, mockserver.Config{Outbound: "stub-only"})
 			loaded, err := u.Restore(text)
-			if err != nil || len(loaded.Accounts) != 2 {
+			if err != nil || len(loaded.Accounts) < 2 {
 				t.Fatalf("%d accounts, %v", len(loaded.Accounts), err)
 			}
 			c := newClient(t, u)
