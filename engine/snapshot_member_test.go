@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/understudy-mock/understudy/engine/codec"
+	"github.com/understudy-mock/understudy/engine/formula"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
@@ -92,7 +93,7 @@ func typeless(p cmp.Path) string {
 	return strings.Join(names, ".")
 }
 
-func sameFormula(x, y *Formula) bool {
+func sameFormula(x, y *formula.Formula) bool {
 	return (x == nil) == (y == nil) && (x == nil || x.String() == y.String())
 }
 
@@ -103,12 +104,12 @@ func fill(v reflect.Value, n *int, depth int) {
 	case time.Time:
 		v.Set(reflect.ValueOf(time.UnixMilli(int64(1_800_000_000_000 + *n))))
 		return
-	case *Formula:
-		formula, err := ParseFormula(fmt.Sprint(*n, " * retried"))
+	case *formula.Formula:
+		parsed, err := formula.Parse(fmt.Sprint(*n, " * retried"))
 		if err != nil {
 			panic(err)
 		}
-		v.Set(reflect.ValueOf(formula))
+		v.Set(reflect.ValueOf(parsed))
 		return
 	case *Callback, *RunRef:
 		if depth > 3 {
