@@ -3,7 +3,6 @@ package mockserver
 import (
 	"bytes"
 	"cmp"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,6 +14,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/fixture"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
@@ -57,13 +57,13 @@ type fixtureTarget struct {
 // addFixture reads and checks all of a file, then puts it in. It says how many
 // accounts got something.
 func (s *Server) addFixture(w *tenant, name string, text []byte) (int, error) {
-	f, plain, err := readFixture(name, text)
+	f, plain, err := fixture.Read(name, text)
 	if err != nil {
 		return 0, err
 	}
-	var file fixture
+	var file fixture.File
 	if err := json.Unmarshal(plain, &file); err != nil {
-		return 0, f.at("", err)
+		return 0, f.At("", err)
 	}
 	var made []Account
 	var trials []*tenant
@@ -73,7 +73,7 @@ func (s *Server) addFixture(w *tenant, name string, text []byte) (int, error) {
 		}
 	}()
 	all := []fixtureTarget{{tenant: w, stubs: file.Stubs}}
-	if all[0].things, err = s.fixtureOf(f, "", w.account.Now(), &file.fixtureThings); err != nil {
+	if all[0].things, err = s.fixtureOf(f, "", w.account.Now(), &file.Things); err != nil {
 		return 0, err
 	}
 	seen := map[string]bool{}
@@ -82,14 +82,14 @@ func (s *Server) addFixture(w *tenant, name string, text []byte) (int, error) {
 		known := s.find(func(w *tenant) bool { return w.ID == one.ID })
 		a := Account{ID: one.ID, Token: cmp.Or(one.Token, derivedSecret(one.ID, "token")), Password: one.Password}
 		if err := s.mayMake(known, a, seen); err != nil {
-			return 0, f.at(pointer, err)
+			return 0, f.At(pointer, err)
 		}
 		if known == nil {
 			made = append(made, a)
 			known = s.newTenant(a) // on trial: nobody can reach it yet
 			trials = append(trials, known)
 		}
-		things, err := s.fixtureOf(f, pointer, known.account.Now(), &one.fixtureThings)
+		things, err := s.fixtureOf(f, pointer, known.account.Now(), &one.Things)
 		if err != nil {
 			return 0, err
 		}
@@ -97,7 +97,7 @@ func (s *Server) addFixture(w *tenant, name string, text []byte) (int, error) {
 	}
 	for _, one := range all {
 		if err := one.tenant.account.CheckFixture(one.things); err != nil {
-			return 0, f.at(one.pointer, err)
+			return 0, f.At(one.pointer, err)
 		}
 	}
 	for _, a := range made {
@@ -107,7 +107,7 @@ func (s *Server) addFixture(w *tenant, name string, text []byte) (int, error) {
 		target := s.find(func(w *tenant) bool { return w.ID == one.tenant.ID })
 		target.stubs.AddLast(one.stubs)                               // before the first message leaves
 		if err := target.account.AddFixture(one.things); err != nil { // what was checked went since
-			return 0, f.at(one.pointer, err)
+			return 0, f.At(one.pointer, err)
 		}
 		for i := range one.things.Vectors {
 			target.openIndex(one.things.Vectors[i].Name)
@@ -134,7 +134,7 @@ func (s *Server) mayMake(known *tenant, a Account, seen map[string]bool) error {
 }
 
 // fixtureOf is what the things of a fixture mean to the engine.
-func (s *Server) fixtureOf(f *fixtureFile, pointer string, now time.Time, t *fixtureThings) (engine.Fixture, error) {
+func (s *Server) fixtureOf(f *fixture.Source, pointer string, now time.Time, t *fixture.Things) (engine.Fixture, error) {
 	r := &fixtureReader{server: s, file: f, now: now}
 	var things engine.Fixture
 	for i, g := range t.Groups {
@@ -150,7 +150,7 @@ func (s *Server) fixtureOf(f *fixtureFile, pointer string, now time.Time, t *fix
 	}
 	for i, one := range t.Schedules {
 		r.pointer = fmt.Sprint(pointer, "/schedules/", i)
-		things.Schedules = append(things.Schedules, engine.Schedule{ID: one.ID, Cron: one.Cron, Paused: one.Paused, Request: r.message(&one.fixtureMessage)})
+		things.Schedules = append(things.Schedules, engine.Schedule{ID: one.ID, Cron: one.Cron, Paused: one.Paused, Request: r.message(&one.Message)})
 	}
 	for i := range t.Messages {
 		r.pointer = fmt.Sprint(pointer, "/messages/", i)
@@ -186,7 +186,7 @@ func (s *Server) fixtureOf(f *fixtureFile, pointer string, now time.Time, t *fix
 // first error counts.
 type fixtureReader struct {
 	server  *Server
-	file    *fixtureFile
+	file    *fixture.Source
 	now     time.Time
 	pointer string
 	err     error
@@ -194,7 +194,7 @@ type fixtureReader struct {
 
 func (r *fixtureReader) fail(key string, err error) {
 	if r.err == nil && err != nil {
-		r.err = r.file.at(r.pointer+key, err)
+		r.err = r.file.At(r.pointer+key, err)
 	}
 }
 
@@ -208,7 +208,7 @@ func (r *fixtureReader) time(key string, raw json.RawMessage) (t time.Time) {
 		t = time.UnixMilli(n)
 	case json.Unmarshal(raw, &text) == nil:
 		var err error
-		t, err = parseMoment(text, r.now)
+		t, err = fixture.ParseMoment(text, r.now)
 		r.fail("/"+key, err)
 	}
 	return t.Truncate(time.Millisecond)
@@ -221,7 +221,7 @@ func optionalDuration(text string) time.Duration {
 }
 
 // headers are those of a call, with the names of any dialect.
-func (r *fixtureReader) headers(fields fixtureHeaders) *call {
+func (r *fixtureReader) headers(fields fixture.Headers) *call {
 	texts := make(map[string]json.RawMessage, len(fields))
 	for name, raw := range fields {
 		if raw[0] != '"' && raw[0] != '[' { // a number or a boolean as its text
@@ -237,16 +237,8 @@ func (r *fixtureReader) headers(fields fixtureHeaders) *call {
 	return c
 }
 
-func (b *fixtureBody) bytes() []byte {
-	if b.Base64 != "" {
-		raw, _ := base64.StdEncoding.DecodeString(b.Base64) // the schema has looked at it
-		return raw
-	}
-	return response.BodyBytes(b.Body)
-}
-
 // request is a publish with these headers, read as the server reads them.
-func (r *fixtureReader) request(fields fixtureHeaders, body []byte) engine.PublishRequest {
+func (r *fixtureReader) request(fields fixture.Headers, body []byte) engine.PublishRequest {
 	c := r.headers(fields)
 	h := c.header
 	out := engine.PublishRequest{Header: rememberedHeader(h), Forward: engine.Header{}, All: plainHeaders(h), Body: body, CallerIP: "127.0.0.1"}
@@ -258,8 +250,8 @@ func (r *fixtureReader) request(fields fixtureHeaders, body []byte) engine.Publi
 	return out
 }
 
-func (r *fixtureReader) message(m *fixtureMessage) engine.PublishRequest {
-	out := r.request(m.Headers, m.bytes())
+func (r *fixtureReader) message(m *fixture.Message) engine.PublishRequest {
+	out := r.request(m.Headers, m.Bytes())
 	r.fail("/destination", setDestination(&out, "body", m.Destination))
 	if m.Queue != "" {
 		if err := aName(&out.Options.Queue, m.Queue); err != nil {
@@ -269,7 +261,7 @@ func (r *fixtureReader) message(m *fixtureMessage) engine.PublishRequest {
 	return out
 }
 
-func (r *fixtureReader) group(g fixtureGroup) engine.Group {
+func (r *fixtureReader) group(g fixture.Group) engine.Group {
 	c := r.headers(g.Headers)
 	h := c.header
 	request := engine.PublishRequest{}
@@ -285,8 +277,8 @@ func (r *fixtureReader) group(g fixtureGroup) engine.Group {
 // usualFailure is what a destination answered unless the fixture says.
 const usualFailure = 500
 
-func (r *fixtureReader) outcome(o *fixtureOutcome) engine.Outcome {
-	out := engine.Outcome{Status: usualFailure, Header: engine.Header(r.headers(o.Headers).header), Body: o.bytes(), Err: o.Error}
+func (r *fixtureReader) outcome(o *fixture.Outcome) engine.Outcome {
+	out := engine.Outcome{Status: usualFailure, Header: engine.Header(r.headers(o.Headers).header), Body: o.Bytes(), Err: o.Error}
 	if o.Status != nil {
 		out.Status = *o.Status
 	} else if o.Error != "" {
@@ -301,7 +293,7 @@ func (r *fixtureReader) outcome(o *fixtureOutcome) engine.Outcome {
 	return out
 }
 
-func (r *fixtureReader) callback(cb *fixtureCallback) *engine.CallbackInfo {
+func (r *fixtureReader) callback(cb *fixture.Callback) *engine.CallbackInfo {
 	if cb == nil {
 		return nil
 	}
@@ -319,8 +311,8 @@ func retriesOf(given *int, o engine.Options) int {
 	return engine.DefaultRetries
 }
 
-func (r *fixtureReader) failure(e *fixtureEntry) engine.Failure {
-	out := engine.Failure{ID: e.ID, At: r.time("at", e.At), Request: r.message(&e.fixtureMessage), Last: r.outcome(&e.Response), Callback: r.callback(e.Callback)}
+func (r *fixtureReader) failure(e *fixture.Entry) engine.Failure {
+	out := engine.Failure{ID: e.ID, At: r.time("at", e.At), Request: r.message(&e.Message), Last: r.outcome(&e.Response), Callback: r.callback(e.Callback)}
 	if out.At.IsZero() {
 		out.At = r.now
 	}
@@ -329,9 +321,9 @@ func (r *fixtureReader) failure(e *fixtureEntry) engine.Failure {
 	return out
 }
 
-func (r *fixtureReader) run(x *fixtureRun) engine.PastRun {
+func (r *fixtureReader) run(x *fixture.Run) engine.PastRun {
 	out := engine.PastRun{ID: x.ID, State: engine.RunState(x.State), CreatedAt: r.time("createdAt", x.CreatedAt), EndedAt: r.time("endedAt", x.EndedAt),
-		NextAt: r.time("nextAt", x.NextAt), Request: r.request(x.Headers, x.bytes()), Result: response.BodyBytes(x.Result)}
+		NextAt: r.time("nextAt", x.NextAt), Request: r.request(x.Headers, x.Bytes()), Result: response.BodyBytes(x.Result)}
 	r.fail("/url", setDestination(&out.Request, "body", x.URL))
 	if out.CreatedAt.IsZero() {
 		out.CreatedAt = r.now
@@ -355,7 +347,7 @@ func (r *fixtureReader) run(x *fixtureRun) engine.PastRun {
 // maxPoints bounds what one entry of the statistics may spread over.
 const maxPoints = 100_000
 
-func (r *fixtureReader) usage(u *fixtureUsage) []engine.Point {
+func (r *fixtureReader) usage(u *fixture.Usage) []engine.Point {
 	counts := engine.Counts{Requests: u.Requests, Bytes: u.Bytes, Created: u.Created, Delivered: u.Delivered, Retried: u.Retried, Failed: u.Failed, Canceled: u.Canceled,
 		Steps: u.Steps, Started: u.Started, Succeeded: u.Succeeded, RunsFailed: u.RunsFailed, RunsEnded: u.RunsEnded}
 	at, until, every := r.time("at", u.At), r.time("until", u.Until), optionalDuration(u.Every)
@@ -373,7 +365,7 @@ func (r *fixtureReader) usage(u *fixtureUsage) []engine.Point {
 	return list
 }
 
-func vectorsOf(x *fixtureVectors) engine.FixtureVectors {
+func vectorsOf(x *fixture.Vectors) engine.FixtureVectors {
 	out := engine.FixtureVectors{Namespace: x.Namespace, Config: vector.Config{Name: cmp.Or(x.Index, defaultIndex.Name), Type: x.Type, Dimension: x.Dimension,
 		Similarity: cmp.Or(x.Similarity, vector.Cosine), EmbeddingModel: x.EmbeddingModel}}
 	for _, v := range x.Vectors {

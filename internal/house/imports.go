@@ -40,6 +40,7 @@ var importRules = []importRule{
 	{"internal/house", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"internal/recorder", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver", []string{"conformance", "features", "fixtures"}},
+	{"mockserver/fixture", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/kv", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/ratelimit", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/response", []string{"mockserver", "conformance", "features", "fixtures"}},
