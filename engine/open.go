@@ -162,7 +162,7 @@ func (a *Account) cutOff(m *Message) {
 // in flight, and appends further records to cfg.Journal. The configuration may be
 // another one than that of the records: it holds from now on.
 func Open(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Account, error) {
-	a, err := Replay(cfg, from, records)
+	a, err := replayed(cfg, from, records)
 	if err != nil {
 		return nil, err
 	}
@@ -192,6 +192,14 @@ func Open(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Accoun
 // Replay is the account of a journal as it was after the last record. It stands
 // still: it can be read and closed, and no command changes it.
 func Replay(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Account, error) {
+	a, err := replayed(cfg, from, records)
+	if err == nil && a.ids.source == nil {
+		return nil, fmt.Errorf("journal: empty: must begin with its header: %w", ErrInvalid)
+	}
+	return a, err
+}
+
+func replayed(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Account, error) {
 	a := newAccount(cfg)
 	a.replaying = true
 	if from != nil {

@@ -318,7 +318,9 @@ func (s *simulation) fixture() error {
 		Messages:  []engine.PublishRequest{{URL: sink, Options: s.options()}},
 		DLQ:       []engine.Failure{{At: ago, Request: engine.PublishRequest{URL: sink}, Retried: s.IntN(3), Last: engine.Outcome{Status: 500}}},
 		Runs: []engine.PastRun{
-			{State: engine.RunFailed, CreatedAt: ago, EndedAt: now, Request: engine.PublishRequest{URL: "https://app.test/wf"}, Failure: engine.Failure{Last: engine.Outcome{Err: "gone"}}},
+			{State: engine.RunFailed, CreatedAt: ago, EndedAt: now,
+				Request: engine.PublishRequest{URL: "https://app.test/wf", Options: engine.Options{FailureCallback: &engine.Callback{URL: "https://fcb.test/"}}},
+				Failure: engine.Failure{Last: engine.Outcome{Err: "gone"}, Callback: &engine.CallbackInfo{State: engine.CallbackFail}}},
 			{State: engine.RunStarted, CreatedAt: ago, EndedAt: ago, NextAt: now, Request: engine.PublishRequest{URL: "https://app.test/wf"}, Steps: []engine.Step{{Name: "s1", Type: "Run", Out: `"x"`}}},
 			{State: engine.RunStarted, CreatedAt: ago, EndedAt: ago, Request: engine.PublishRequest{URL: "https://app.test/wf"}, Waits: []engine.WaitRequest{{EventID: "e0"}}},
 		},

@@ -355,8 +355,11 @@ func simulateMany(t *testing.T, first uint64, issue int, more func(lives, comman
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for !t.Failed() && more(lives.Load(), commands.Load()) {
-				seed := first + uint64(lives.Add(1))
-				commands.Add(int64(simulate(t, seed, issue, cuts(seed))))
+				n := lives.Add(1)
+				seed := first + uint64(n)
+				if all := commands.Add(int64(simulate(t, seed, issue, cuts(seed)))); n%100 == 0 {
+					t.Logf("%d lives, %d commands so far", n, all)
+				}
 			}
 		})
 	}
