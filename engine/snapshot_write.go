@@ -338,7 +338,7 @@ func (w *saver) ready() []savedTurn {
 			switch {
 			case t.key != nil:
 				list = append(list, savedTurn{flowKey: t.key.Key})
-			case t.message.saved.live:
+			case w.waits(t.message):
 				list = append(list, savedTurn{message: int(t.message.saved.place)})
 			}
 		}
@@ -351,7 +351,7 @@ func (w *saver) flow(k *flowKey) savedFlow {
 	if !changed {
 		s = w.copyFlow(k)
 	}
-	s.places = waitingPlaces(s.held)
+	s.places = w.waitingPlaces(s.held)
 	return s
 }
 
@@ -359,12 +359,16 @@ func (w *saver) slot(_ *slot, s *savedSlot) {
 	s.queuePlace = w.queues.place(w.epoch, s.slot.queue)
 }
 
-func (w *saver) queue(_ *queue, s *savedQueue) { s.places = waitingPlaces(s.held) }
+func (w *saver) queue(_ *queue, s *savedQueue) { s.places = w.waitingPlaces(s.held) }
+
+// waits reports whether a message in a list of the state has not ended. What was
+// cancelled while it waited stays in its list, with the place of an earlier snapshot.
+func (w *saver) waits(m *Message) bool { return m.saved.live && m.saved.epoch == w.epoch }
 
 // waitingPlaces leave out what was cancelled while it waited.
-func waitingPlaces(list []*Message) (places []int) {
+func (w *saver) waitingPlaces(list []*Message) (places []int) {
 	for _, m := range list {
-		if m.saved.live {
+		if w.waits(m) {
 			places = append(places, int(m.saved.place))
 		}
 	}
