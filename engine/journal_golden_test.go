@@ -61,7 +61,7 @@ func TestTheGoldenJournalReplaysToTheGoldenSnapshot(t *testing.T) {
 // shortest such life of some.
 func writeGolden(t *testing.T) {
 	var best *simulation
-	for seed := range uint64(10) {
+	for seed := range uint64(40) {
 		s := complete(t, seed)
 		if s != nil && (best == nil || len(s.journal.records) < len(best.journal.records)) {
 			best = s
@@ -84,7 +84,7 @@ func complete(t *testing.T, seed uint64) *simulation {
 	missing := func(name string) bool {
 		return !slices.ContainsFunc(s.journal.records, func(r engine.Record) bool { return r.Kind == name })
 	}
-	for tries := range 800 {
+	for tries := range 1200 {
 		names := slices.DeleteFunc(slices.Sorted(maps.Keys(acts)), func(name string) bool { return !missing(name) })
 		if len(names) == 0 {
 			s.settleAll()
