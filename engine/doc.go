@@ -15,14 +15,27 @@
 //
 // # Lock and time
 //
-// An account has one mutex over one state of plain values. Exported methods
-// lock first and defer unlock; unexported methods never lock. lock also stamps
-// the instant of the command, which is never before the one of the last command;
-// unlock also launches, so no command can forget either. Whatever is outside of
+// An account has one mutex over one state of plain values. Exported methods that
+// read lock first and defer unlock; those that change something go through do;
+// unexported methods never lock. lock also stamps the instant of the command, which
+// is never before the one of the last command. Whatever is outside of
 // the account and may be slow comes after the lock: attempts, the log, reports of
 // failures, the clock's alarm (outbox.go). Only Snapshot holds the lock for long:
 // it copies the state, about 3 s for a million messages. The only goroutines are
 // the attempts in flight and the step of an auto clock; Close waits for both.
+//
+// # Commands and the journal
+//
+// Whatever changes an account is a command: plain data with a method apply, which
+// sees no clock, no lock and nothing outside of the account (command.go has the
+// table of all of them). do applies one, records it in Config.Journal, launches what
+// may start, and returns when the record is durable. Time that passes (tick) and the
+// end of an attempt (outcome) are commands as well; launches follow from them and
+// are not recorded. So the records of a journal, replayed, give the same state to
+// the byte: Replay for reading, Open to continue. An attempt waits until the record
+// that caused it is durable. If the journal fails, callers receive ErrNotDurable,
+// further commands are refused, and what was applied takes effect as a whole once
+// the journal works again, or is gone as a whole with the process.
 //
 // # What it guarantees
 //

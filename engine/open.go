@@ -194,7 +194,7 @@ func Open(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Accoun
 func Replay(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Account, error) {
 	a, err := replayed(cfg, from, records)
 	if err == nil && a.ids.source == nil {
-		return nil, fmt.Errorf("journal: empty: must begin with its header: %w", ErrInvalid)
+		return nil, refusal.Of(ErrInvalid, "journal", "", "empty: must begin with its header")
 	}
 	return a, err
 }
