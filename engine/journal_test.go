@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
@@ -96,7 +97,7 @@ func TestAJournalThatFails(t *testing.T) {
 			t.Errorf("%d attempts, want 2", n)
 		}
 		w.must(w.Close())
-		again, err := engine.Replay(engine.Config{ID: "t", Clock: engine.NewManual(epoch), Wire: wire.Format{}}, nil, j.all(len(j.records)))
+		again, err := engine.Replay(engine.Config{ID: "t", Clock: clock.NewManual(epoch), Wire: wire.Format{}}, nil, j.all(len(j.records)))
 		w.must(err)
 		defer again.Close()
 		if want, got := w.document(), (&world{Account: again, t: t}).document(); !bytes.Equal(want, got) {
@@ -183,7 +184,7 @@ func TestAJournalThatCannotBeReplayed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			records := tape{records: c.records(t)}
-			_, err := engine.Open(engine.Config{ID: "t", Clock: engine.NewManual(epoch), Wire: wire.Format{}}, nil, records.all(9))
+			_, err := engine.Open(engine.Config{ID: "t", Clock: clock.NewManual(epoch), Wire: wire.Format{}}, nil, records.all(9))
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("open: %v; want one line with %q", err, c.want)
 			}
@@ -198,7 +199,7 @@ func TestOtherTimeZoneDataMatterOnlyWhereZonesAreUsed(t *testing.T) {
 		_, err := w.PutSchedule("s", cron, engine.PublishRequest{URL: sink})
 		w.must(err)
 		j.records[0].Body = bytes.Replace(j.records[0].Body, []byte(`"Zones":"`), []byte(`"Zones":"0`), 1)
-		a, err := engine.Replay(engine.Config{ID: "t", Clock: engine.NewManual(epoch), Wire: wire.Format{}}, nil, j.all(9))
+		a, err := engine.Replay(engine.Config{ID: "t", Clock: clock.NewManual(epoch), Wire: wire.Format{}}, nil, j.all(9))
 		if (err != nil) != refused {
 			t.Errorf("%s: %v, refused should be %v", cron, err, refused)
 		}
@@ -212,7 +213,7 @@ func TestAReplayedAccountStandsStill(t *testing.T) {
 	t.Parallel()
 	w, j := journaled(t)
 	w.publish(engine.Options{Delay: time.Hour})
-	a, err := engine.Replay(engine.Config{ID: "t", Clock: engine.NewReal(), Wire: wire.Format{}}, nil, j.all(9))
+	a, err := engine.Replay(engine.Config{ID: "t", Clock: clock.NewReal(), Wire: wire.Format{}}, nil, j.all(9))
 	w.must(err)
 	defer a.Close()
 	if _, err := a.Publish(engine.PublishRequest{URL: sink}); !errors.Is(err, engine.ErrClosed) {
@@ -229,7 +230,7 @@ func TestAJournalContinuesAfterASecondStart(t *testing.T) {
 	first.publish(engine.Options{Delay: time.Hour})
 	first.must(first.Close())
 	second := &world{t: t}
-	cfg := engine.Config{ID: "t", Clock: engine.NewManual(epoch.Add(time.Minute)), Deliver: second, Wire: wire.Format{}, Strict: true, Parallel: 7, Journal: j}
+	cfg := engine.Config{ID: "t", Clock: clock.NewManual(epoch.Add(time.Minute)), Deliver: second, Wire: wire.Format{}, Strict: true, Parallel: 7, Journal: j}
 	a, err := engine.Open(cfg, nil, j.all(len(j.records)))
 	first.must(err)
 	second.Account = a
@@ -291,7 +292,7 @@ func FuzzJournal(f *testing.F) {
 		f.Add(bytes.Join(lines[:i], nil))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		a, err := engine.Replay(engine.Config{ID: "t", Clock: engine.NewManual(epoch), Wire: wire.Format{}}, nil, engine.ReadRecords(bytes.NewReader(text)))
+		a, err := engine.Replay(engine.Config{ID: "t", Clock: clock.NewManual(epoch), Wire: wire.Format{}}, nil, engine.ReadRecords(bytes.NewReader(text)))
 		if err != nil {
 			if strings.Contains(err.Error(), "\n") {
 				t.Errorf("more than one line: %v", err)
