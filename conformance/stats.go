@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec/route"
 )
@@ -239,28 +239,13 @@ func (s *scenario) points(judge func(where string, p any) error) error {
 	return nil
 }
 
-// statsTime is the form of a point's time. What separates date and time is not
-// shown: a space or a T.
-var statsTime = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)([ T])(\d\d:\d\d:\d\d\.\d+) \+0000 UTC$`)
-
-// when reads the time of a point.
-func when(p any) (time.Time, bool) {
-	x, _ := text(p, "/x")
-	parts := statsTime.FindStringSubmatch(x)
-	if parts == nil {
-		return time.Time{}, false
-	}
-	t, err := time.Parse("2006-01-02 15:04:05.999999999", parts[1]+" "+parts[3])
-	return t, err == nil
-}
-
 // timesOf are the times of points, the oldest first: their order is not shown.
 func (s *scenario) timesOf(name string, points []any) ([]time.Time, error) {
 	times := make([]time.Time, len(points))
 	for i, p := range points {
-		t, ok := when(p)
+		t, _, ok := check.StatsTime(p)
 		if !ok {
-			return nil, s.stats.now.fails("/"+strings.Fields(name)[0], fmt.Sprintf("the time of %s, point %d", name, i), statsTimeExample, shown(p))
+			return nil, s.stats.now.fails("/"+strings.Fields(name)[0], fmt.Sprintf("the time of %s, point %d", name, i), check.StatsTimeExample, shown(p))
 		}
 		times[i] = t
 	}
@@ -268,16 +253,13 @@ func (s *scenario) timesOf(name string, points []any) ([]time.Time, error) {
 	return times, nil
 }
 
-// statsTimeExample is a time as the document describes it.
-const statsTimeExample = "2025-10-01 11:33:05.585757103 +0000 UTC"
-
 func (s *scenario) timesInForm() error {
 	return s.points(func(where string, p any) error {
-		if _, ok := when(p); !ok {
-			return s.stats.now.fails("", "the time of "+where, statsTimeExample, shown(p))
+		_, separator, ok := check.StatsTime(p)
+		if !ok {
+			return s.stats.now.fails("", "the time of "+where, check.StatsTimeExample, shown(p))
 		}
-		x, _ := text(p, "/x")
-		s.observe("stats.x.separator", strings.NewReplacer(" ", "space").Replace(statsTime.FindStringSubmatch(x)[2]))
+		s.observe("stats.x.separator", strings.NewReplacer(" ", "space").Replace(separator))
 		return nil
 	})
 }
@@ -480,4 +462,10 @@ func (s *scenario) hasBeenCancelled() error {
 		return err
 	}
 	return unless(s.runRecorded("RUN_CANCELED"))
+}
+
+// when reads the time of a point.
+func when(p any) (time.Time, bool) {
+	t, _, ok := check.StatsTime(p)
+	return t, ok
 }

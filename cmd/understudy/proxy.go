@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -11,34 +13,31 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/proxy"
+	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
-// ProxyCmd runs a validating proxy.
+// ProxyCmd runs a proxy that holds an implementation to the document.
 type ProxyCmd struct {
-	Upstream  string `required:"" placeholder:"URL" help:"The implementation behind the proxy."`
-	Addr      string `default:"127.0.0.1:8081" help:"Where to listen; port 0 takes a free one."`
-	Report    string `placeholder:"FILE" help:"Write each violation as a line of JSON."`
-	Record    string `placeholder:"FILE" help:"Write requests, and stubs that play the upstream, as YAML when it stops; secrets are masked."`
-	Enforce   bool   `help:"Answer a violation instead of passing it on."`
-	Dialect   string `default:"auto" help:"Naming of the interface: auto (each request by its own names), svc, upstash, or a YAML file."`
-	LogLevel  string `default:"info" help:"debug, info, warn, error."`
-	LogFormat string `default:"text" enum:"text,json" help:"text or json."`
+	Upstream  string     `placeholder:"URL" help:"The implementation behind the proxy; default: target.urls.base of --target."`
+	Target    string     `placeholder:"FILE" help:"Target file: its bindings name what the document does not."`
+	Addr      string     `default:"127.0.0.1:8081" help:"Where to listen; port 0 takes a free one."`
+	Report    string     `placeholder:"FILE" help:"When it stops, write each kind of violation as a line of JSON: count and first exchange."`
+	Record    string     `placeholder:"FILE" help:"Write requests, and stubs that play the upstream, as YAML when it stops; secrets are masked."`
+	FailOn    spec.Basis `default:"stated" enum:"stated,implied" help:"What makes exit code 1: stated, or implied as well."`
+	Enforce   bool       `help:"Answer 502 instead of passing on an answer that breaks what --fail-on names."`
+	Dialect   string     `default:"auto" help:"Naming of the interface: auto (the target file's, or each request by its own names), svc, upstash, or a YAML file."`
+	LogLevel  string     `default:"info" help:"debug, info, warn, error."`
+	LogFormat string     `default:"text" enum:"text,json" help:"text or json."`
 }
 
 // Run passes traffic through until it is told to stop; exit code 1 says that
 // something broke the document.
 func (c *ProxyCmd) Run(e *env) error {
-	upstream, err := url.Parse(c.Upstream)
-	if err != nil || upstream.Host == "" || upstream.Scheme != "http" && upstream.Scheme != "https" {
-		return usage("--upstream %q: must be an http(s) URL", mask.URL(c.Upstream))
-	}
-	cfg := proxy.Config{Upstream: upstream, Enforce: c.Enforce}
-	if cfg.Dialect, err = speaking(c.Dialect); err != nil {
-		return usage("--dialect: %w", err)
-	}
-	if cfg.Log, err = e.logger(c.LogLevel, c.LogFormat); err != nil {
+	cfg, err := c.config(e)
+	if err != nil {
 		return err
 	}
 	files := map[string]*os.File{}
@@ -53,9 +52,6 @@ func (c *ProxyCmd) Run(e *env) error {
 		defer func() { _ = f.Close() }() // what was written is told by the writer
 		files[flag] = f
 	}
-	if f := files["report"]; f != nil {
-		cfg.Report = f
-	}
 	cfg.Record = files["record"] != nil
 	p, err := proxy.New(cfg)
 	if err != nil {
@@ -68,18 +64,45 @@ func (c *ProxyCmd) Run(e *env) error {
 	server := &http.Server{Handler: p, ReadHeaderTimeout: 30 * time.Second}
 	stop := context.AfterFunc(e.ctx, func() { _ = server.Close() }) // Serve returns then
 	defer stop()
-	_, _ = fmt.Fprintf(e.out, "A proxy before %s is running at http://%s\n", mask.URL(c.Upstream), mockserver.Reachable(listener.Addr())) // nobody may be reading
+	_, _ = fmt.Fprintf(e.out, "A proxy before %s is running at http://%s\n", mask.URL(cfg.Upstream.String()), mockserver.Reachable(listener.Addr())) // nobody may be reading
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("proxy: %w", err)
 	}
-	if f := files["record"]; f != nil {
-		if err := p.WriteRecording(f); err != nil {
-			return fmt.Errorf("--record: %w", err)
+	for flag, write := range map[string]func(io.Writer) error{"report": p.WriteReport, "record": p.WriteRecording} {
+		if f := files[flag]; f != nil {
+			if err := write(f); err != nil {
+				return fmt.Errorf("--%s: %w", flag, err)
+			}
 		}
 	}
 	_, _ = fmt.Fprintln(e.out, p.Summary())
-	if p.Violations() > 0 {
+	if p.Failed() {
 		return &exit{exitFailed, errors.New("")}
 	}
 	return nil
+}
+
+// config reads the flags and the target file.
+func (c *ProxyCmd) config(e *env) (proxy.Config, error) {
+	cfg := proxy.Config{Enforce: c.Enforce, FailOn: c.FailOn}
+	if c.Target != "" {
+		t, err := target.Load(c.Target)
+		if err != nil {
+			return cfg, usage("%w", err)
+		}
+		cfg.Bindings = t.Bindings
+		c.Upstream = cmp.Or(c.Upstream, t.Target.URLs.Base)
+	}
+	if c.Upstream == "" {
+		return cfg, usage("--upstream: missing: must be the URL of the implementation, unless --target names it")
+	}
+	var err error
+	if cfg.Upstream, err = url.Parse(c.Upstream); err != nil || cfg.Upstream.Host == "" || cfg.Upstream.Scheme != "http" && cfg.Upstream.Scheme != "https" {
+		return cfg, usage("--upstream %q: must be an http(s) URL", mask.URL(c.Upstream))
+	}
+	if cfg.Dialect, err = speaking(c.Dialect); err != nil {
+		return cfg, usage("--dialect: %w", err)
+	}
+	cfg.Log, err = e.logger(c.LogLevel, c.LogFormat)
+	return cfg, err
 }

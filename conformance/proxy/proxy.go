@@ -1,73 +1,105 @@
-// Package proxy passes traffic through to an implementation and reports what of
-// it breaks the document.
+// Package proxy passes traffic through to an implementation and holds its answers
+// to the sentences of the interface document, as package check has them.
 //
-//	p, err := proxy.New(proxy.Config{Upstream: upstream, Report: file})
+//	p, err := proxy.New(proxy.Config{Upstream: upstream, Bindings: t.Bindings})
 //	http.ListenAndServe(addr, p)
 //
-// It changes nothing that passes, except in enforcing mode, where a violation is
-// answered instead.
+// Violations are counted by kind, each with the exchange that it was first seen in.
+// It changes nothing that passes, except in enforcing mode, where an answer that
+// breaks a sentence is answered with an error instead.
 package proxy
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"mime"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/gorilla/mux"
 	"gopkg.in/yaml.v3"
 
+	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
-// ProxyConfig is what a validating proxy is made of. Upstream is required.
+// Config is what a proxy is made of. Upstream is required.
 type Config struct {
 	Upstream *url.URL
-	Dialect  *spec.Dialect // nil: every built-in one, each request by its own names
-	Enforce  bool          // answer a violation instead of passing it on
-	Report   io.Writer     // one line of JSON for each violation; nil: none
-	Record   bool          // keep the exchanges for WriteRecording, secrets masked
-	Log      *slog.Logger  // nil: slog.Default()
+	Bindings target.Bindings // names that the document does not show: dialect, filters, fields, the path of the statistics
+	Dialect  *spec.Dialect   // nil: that of the bindings, or without one each request by its own names
+	FailOn   spec.Basis      // what counts: stated, or implied as well; "" is stated
+	Enforce  bool            // answer what counts instead of passing it on
+	Record   bool            // keep the exchanges for WriteRecording, secrets masked
+	Log      *slog.Logger    // nil: slog.Default()
 }
 
-// Violation is a request or an answer that breaks the document.
-type Violation struct {
-	Operation string       `json:"operation"` // operationId, "" for a path that the document lacks
-	Method    string       `json:"method"`
-	Path      string       `json:"path"`
-	In        string       `json:"in"` // request or response
-	Status    int          `json:"status,omitempty"`
-	Problem   spec.Problem `json:"problem"`
+// Finding is one kind of violation: a sentence of the document, and where answers
+// break it.
+type Finding struct {
+	Requirement string     `json:"requirement"`
+	Basis       spec.Basis `json:"basis"`
+	Heading     string     `json:"heading"` // of the interface document
+	Quote       string     `json:"quote"`   // verbatim
+	Operation   string     `json:"operation"`
+	Pointer     string     `json:"pointer,omitempty"` // JSON pointer into the first answer
+	Message     string     `json:"message"`
+	Expected    string     `json:"expected"`
+	Actual      string     `json:"actual"`
+	Count       int        `json:"count"`
+	First       First      `json:"first"`
 }
 
-// maxChecked is the largest body that is checked, in bytes; larger ones are
-// passed on as they are.
-const maxChecked = 8 << 20
+// First is the exchange that a kind of violation was first seen in, secrets masked.
+type First struct {
+	Method string `json:"method"`
+	Path   string `json:"path"`
+	Status int    `json:"status"`
+	Answer string `json:"answer"` // at most 4 KiB
+}
+
+// String is the finding in one line.
+func (f *Finding) String() string {
+	return fmt.Sprintf("%s (%s) %s: %s: expected %s, got %s (count %d, first: %s %s answered %d)",
+		f.Requirement, f.Basis, strings.TrimSpace(f.Operation+" "+f.Pointer), f.Message, f.Expected, f.Actual, f.Count, f.First.Method, f.First.Path, f.First.Status)
+}
+
+// Largest bodies, in bytes: larger ones are passed on and not looked at, and of a
+// first answer so much is kept.
+const (
+	maxChecked = 8 << 20
+	maxFirst   = 4 << 10
+)
 
 // Proxy passes traffic through and holds it to the document. It is an
 // http.Handler, and safe for concurrent use.
 type Proxy struct {
 	cfg      Config
 	dialects spec.Dialects // the configured one first
+	register *spec.Register
 	router   *mux.Router
 	next     *httputil.ReverseProxy
 
-	mu         sync.Mutex // guards the writers and the counts
-	exchanges  int
-	violations int
-	recording  Recording
+	mu        sync.Mutex // guards what follows
+	exchanges int
+	kinds     map[string]*Finding
+	recording Recording
 }
 
-// NewProxy prepares a proxy.
+// New prepares a proxy.
 func New(cfg Config) (*Proxy, error) {
 	doc, err := spec.Load()
 	if err != nil {
@@ -80,9 +112,19 @@ func New(cfg Config) (*Proxy, error) {
 		cfg.Log = slog.Default()
 	}
 	cfg.Log = slog.New(mask.Handler(cfg.Log.Handler()))
-	p := &Proxy{cfg: cfg, dialects: spec.BuiltInDialects(), router: mux.NewRouter()}
+	register, err := spec.LoadRequirements()
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Dialect == nil && cfg.Bindings.BrandPrefix != "" {
+		cfg.Dialect = cfg.Bindings.Dialect()
+	}
+	p := &Proxy{cfg: cfg, register: register, dialects: spec.BuiltInDialects(), router: mux.NewRouter(), kinds: map[string]*Finding{}}
 	if cfg.Dialect != nil {
 		p.dialects = p.dialects.With(cfg.Dialect)
+	}
+	if path := cfg.Bindings.Stats["path"]; path != "" { // the document contradicts itself about it
+		p.router.Methods(http.MethodGet).MatcherFunc(boundPath(path)).Handler(operation{doc.Operation("getUsageStatistics")})
 	}
 	for _, op := range doc.Operations() {
 		p.router.Methods(op.Method).MatcherFunc(func(r *http.Request, m *mux.RouteMatch) (ok bool) {
@@ -102,7 +144,7 @@ func New(cfg Config) (*Proxy, error) {
 		ModifyResponse: p.answered,
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			if v, ok := errors.AsType[*enforced](err); ok {
-				refuseProxy(w, http.StatusBadGateway, "the answer of the upstream breaks the document: "+v.problem.String())
+				refuseProxy(w, http.StatusBadGateway, "the answer of the upstream breaks the document: "+v.problem)
 				return
 			}
 			cfg.Log.Error("upstream cannot be reached", "method", r.Method, "path", mask.URL(r.URL.EscapedPath()), "error", err)
@@ -118,9 +160,9 @@ type operation struct{ *spec.Operation }
 func (operation) ServeHTTP(http.ResponseWriter, *http.Request) {}
 
 // enforced is an answer that is not passed on.
-type enforced struct{ problem spec.Problem }
+type enforced struct{ problem string }
 
-func (e *enforced) Error() string { return e.problem.String() }
+func (e *enforced) Error() string { return e.problem }
 
 type proxiedKey struct{}
 
@@ -129,63 +171,44 @@ type proxied struct {
 	op      *spec.Operation
 	dialect *spec.Dialect
 	path    string
+	header  http.Header // in neutral names
+	query   url.Values  // in neutral names
 	body    []byte
 }
 
-// ServeHTTP checks the request and passes it on.
+// ServeHTTP passes a request on. What a client may send the document leaves open.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	d, mixed := p.speaks(r)
+	d := p.speaks(r)
 	neutral, u := *r, *r.URL
 	u.RawQuery = d.NeutralQuery(r.URL.RawQuery)
 	neutral.URL, neutral.Header = &u, d.NeutralHeader(r.Header)
-	x := proxied{path: mask.URL(r.URL.RequestURI()), dialect: d}
-	var vars map[string]string
+	x := proxied{path: mask.URL(r.URL.RequestURI()), dialect: d, header: neutral.Header, query: u.Query()}
 	var m mux.RouteMatch
 	if p.router.Match(&neutral, &m) && m.MatchErr == nil {
 		if found, ok := m.Handler.(operation); ok {
-			x.op, vars = found.Operation, unescapedVars(found.Operation, m.Vars)
+			x.op = found.Operation
 		}
 	}
-	body, whole, err := p.body(r)
+	body, _, err := p.body(r)
 	if err != nil {
 		refuseProxy(w, http.StatusBadRequest, "the body broke off: "+err.Error())
 		return
 	}
 	x.body = body
-	var problems []spec.Problem
-	switch {
-	case x.op == nil:
-		problems = []spec.Problem{{In: "path", Rule: "operation", Message: "no operation of the document", Received: r.Method + " " + x.path}}
-	case whole:
-		if x.op.BodyJSON {
-			body = d.NeutralJSON(body)
-		}
-		problems = x.op.CheckRequest(&neutral, vars, body)
-	}
-	problems = append(problems, mixed...)
-	p.report(r, x, "request", 0, problems)
-	if len(problems) > 0 && p.cfg.Enforce {
-		refuseProxy(w, http.StatusBadRequest, "the request breaks the document: "+problems[0].String())
-		return
-	}
+	p.mu.Lock()
+	p.exchanges++
+	p.mu.Unlock()
 	p.next.ServeHTTP(w, r.WithContext(contextWith(r, x)))
 }
 
-// speaks is the dialect of a request: the configured one, else that of its
-// names. Names of another dialect are a problem.
-func (p *Proxy) speaks(r *http.Request) (*spec.Dialect, []spec.Problem) {
-	named, err := p.dialects.OfRequest(r.Header, r.URL.RawQuery)
-	d := p.dialects[0]
-	if p.cfg.Dialect == nil && named.Dialect != nil {
-		d = named.Dialect
+// speaks is the dialect of a request: the configured one, else that of its names.
+func (p *Proxy) speaks(r *http.Request) *spec.Dialect {
+	if p.cfg.Dialect == nil {
+		if named, err := p.dialects.OfRequest(r.Header, r.URL.RawQuery); err == nil && named.Dialect != nil {
+			return named.Dialect
+		}
 	}
-	if err == nil && named.Dialect != nil && named.Dialect != d {
-		err = fmt.Errorf("%s belongs to the dialect %s, in the dialect %s it is %s", named, named.Dialect.Name, d.Name, named.As(d))
-	}
-	if err != nil {
-		return d, []spec.Problem{{In: "header", Name: named.Name, Rule: "dialect", Message: err.Error()}}
-	}
-	return d, nil
+	return p.dialects[0]
 }
 
 // body reads what can be checked and puts it back.
@@ -208,10 +231,10 @@ type readCloser struct {
 	io.Closer
 }
 
-// answered checks an answer on its way back.
+// answered looks at an answer on its way back.
 func (p *Proxy) answered(response *http.Response) error {
 	x, _ := response.Request.Context().Value(proxiedKey{}).(proxied)
-	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
+	if kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type")); err == nil && kind == "text/event-stream" {
 		return nil // it never ends
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxChecked+1))
@@ -223,38 +246,117 @@ func (p *Proxy) answered(response *http.Response) error {
 	if x.op == nil || len(body) > maxChecked {
 		return nil
 	}
-	d := x.dialect
-	problems := x.op.CheckResponse(response.StatusCode, d.NeutralHeader(response.Header), d.NeutralJSON(body))
-	p.report(response.Request, x, "response", response.StatusCode, problems)
 	if p.cfg.Record {
 		p.record(response, x, body)
 	}
-	if len(problems) > 0 && p.cfg.Enforce {
-		return &enforced{problems[0]}
+	plain, ok := decoded(response.Header.Get("Content-Encoding"), body)
+	if !ok {
+		return nil
+	}
+	breaches := check.Breaches(&check.Exchange{
+		Operation: x.op.ID, Header: x.header, Query: x.query, Status: response.StatusCode,
+		MediaType: response.Header.Get("Content-Type"), Body: value(x.dialect.NeutralJSON(plain)),
+	}, p.cfg.Bindings)
+	if counts := p.found(response, x, plain, breaches); counts != nil && p.cfg.Enforce {
+		return &enforced{counts.String()}
 	}
 	return nil
 }
 
-// report tells violations: a line of the log, and one of the report.
-func (p *Proxy) report(r *http.Request, x proxied, in string, status int, problems []spec.Problem) {
+// decoded is a body without its content coding; one that is not known is not
+// looked at.
+func decoded(coding string, body []byte) ([]byte, bool) {
+	switch strings.ToLower(strings.TrimSpace(coding)) {
+	case "", "identity":
+		return body, true
+	case "gzip", "x-gzip":
+		r, err := gzip.NewReader(bytes.NewReader(body))
+		if err != nil {
+			return nil, false
+		}
+		plain, err := io.ReadAll(io.LimitReader(r, maxChecked))
+		return plain, err == nil
+	}
+	return nil, false
+}
+
+// value is the JSON of a body, nil when it is none.
+func value(body []byte) any {
+	var v any
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	if decoder.Decode(&v) != nil || decoder.Decode(new(any)) != io.EOF {
+		return nil
+	}
+	return v
+}
+
+// found counts what was found, and logs each kind once. It gives the first that
+// counts, nil for none.
+func (p *Proxy) found(response *http.Response, x proxied, body []byte, breaches []check.Breach) (counts *Finding) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if in == "request" {
-		p.exchanges++
-	}
-	for _, problem := range problems {
-		p.violations++
-		v := Violation{Method: r.Method, Path: x.path, In: in, Status: status, Problem: shownProblem(problem)}
-		if x.op != nil {
-			v.Operation = x.op.ID
+	for i := range breaches {
+		b := &breaches[i]
+		key := x.op.ID + " " + b.Kind()
+		f := p.kinds[key]
+		if f == nil {
+			f = p.finding(response, x, body, b)
+			p.kinds[key] = f
+			p.cfg.Log.Warn("an answer breaks the document", "requirement", f.Requirement, "basis", f.Basis, "operation", f.Operation, "pointer", f.Pointer, "problem", f.Message, "expected", f.Expected, "actual", f.Actual)
 		}
-		p.cfg.Log.Warn("the "+in+" breaks the document", "operation", v.Operation, "method", v.Method, "path", v.Path, "problem", v.Problem.String())
-		if p.cfg.Report != nil {
-			if err := json.NewEncoder(p.cfg.Report).Encode(v); err != nil {
-				p.cfg.Log.Error("the report cannot be written", "error", err)
-			}
+		f.Count++
+		if counts == nil && p.counts(f) {
+			counts = f
 		}
 	}
+	return counts
+}
+
+// finding is a new kind of violation.
+func (p *Proxy) finding(response *http.Response, x proxied, body []byte, b *check.Breach) *Finding {
+	in := func(text string) string { return mask.Text(mask.Value(string(x.dialect.BrandText([]byte(text))))) } // the target's own names
+	answer := recorded(body)
+	if len(answer) > maxFirst {
+		answer = strings.ToValidUTF8(answer[:maxFirst], "") + fmt.Sprintf("... (%d bytes)", len(body))
+	}
+	f := &Finding{
+		Requirement: b.Requirement, Operation: x.op.ID, Pointer: b.Pointer, Message: in(b.Message), Expected: in(b.Want), Actual: in(b.Got),
+		First: First{response.Request.Method, x.path, response.StatusCode, answer},
+	}
+	if q := p.register.ByID(b.Requirement); q != nil {
+		f.Basis, f.Heading, f.Quote = q.Basis, q.Where.Heading, q.Where.Quote
+	}
+	return f
+}
+
+// counts reports whether a finding makes the proxy fail.
+func (p *Proxy) counts(f *Finding) bool {
+	return f.Basis == spec.Stated || p.cfg.FailOn == spec.Implied && f.Basis == spec.Implied
+}
+
+// Findings are the kinds of violations so far, by requirement.
+func (p *Proxy) Findings() []Finding {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := make([]Finding, 0, len(p.kinds))
+	for _, key := range slices.Sorted(maps.Keys(p.kinds)) {
+		list = append(list, *p.kinds[key])
+	}
+	slices.SortStableFunc(list, func(a, b Finding) int { return strings.Compare(a.Requirement, b.Requirement) })
+	return list
+}
+
+// WriteReport writes one line of JSON for each kind of violation.
+func (p *Proxy) WriteReport(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	for _, f := range p.Findings() {
+		if err := encoder.Encode(f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Recording is what a live implementation was asked and answered: requests, and
@@ -291,15 +393,6 @@ type RecordedRequest struct {
 // recorded is a body in a recording, which leaves the machine: credentials are
 // taken out of what a message carries, too.
 func recorded(body []byte) string { return mask.Text(string(mask.JSON(body))) }
-
-// shownProblem is a violation without the credentials that it may quote.
-func shownProblem(p spec.Problem) spec.Problem {
-	p.Received, p.Message = mask.Value(p.Received), mask.Text(p.Message)
-	if mask.Secret(p.Name) && p.Received != "" {
-		p.Received = mask.Hidden
-	}
-	return p
-}
 
 // maxRecorded bounds a recording; what comes later is counted only.
 const maxRecorded = 20_000
@@ -344,18 +437,23 @@ func (p *Proxy) WriteRecording(w io.Writer) error {
 	return encoder.Close()
 }
 
-// Summary is what passed so far, in one line.
+// Summary is what passed so far: a line for each kind of violation, and the totals.
 func (p *Proxy) Summary() string {
+	var b strings.Builder
+	list, all := p.Findings(), 0
+	for i := range list {
+		all += list[i].Count
+		b.WriteString(list[i].String() + "\n")
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return fmt.Sprintf("%d requests, %d violations of the document", p.exchanges, p.violations)
+	fmt.Fprintf(&b, "%d requests, %d violations of the document of %d kinds", p.exchanges, all, len(list))
+	return b.String()
 }
 
-// Violations is how many there were.
-func (p *Proxy) Violations() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.violations
+// Failed reports whether something that counts broke the document.
+func (p *Proxy) Failed() bool {
+	return slices.ContainsFunc(p.Findings(), func(f Finding) bool { return p.counts(&f) })
 }
 
 func refuseProxy(w http.ResponseWriter, status int, text string) {
@@ -365,14 +463,16 @@ func refuseProxy(w http.ResponseWriter, status int, text string) {
 	_, _ = w.Write(body) // the client may be gone
 }
 
-// unescapedVars decodes path variables; greedy ones stay as they stood.
-func unescapedVars(op *spec.Operation, vars map[string]string) map[string]string {
-	for name, v := range vars {
-		if plain, err := url.PathUnescape(v); err == nil && !op.Greedy(name) {
-			vars[name] = plain
+// boundPath matches a path of the target file, such as /v2/stats/{id}.
+func boundPath(path string) mux.MatcherFunc {
+	before, after, _ := strings.Cut(path, "{id}")
+	return func(r *http.Request, _ *mux.RouteMatch) bool {
+		id, ok := strings.CutPrefix(r.URL.EscapedPath(), before)
+		if ok {
+			id, ok = strings.CutSuffix(id, after)
 		}
+		return ok && id != "" && !strings.Contains(id, "/")
 	}
-	return vars
 }
 
 func contextWith(r *http.Request, x proxied) context.Context {

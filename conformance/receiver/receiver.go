@@ -37,7 +37,7 @@ const (
 	maxPerEndpoint  = 2000    // deliveries that are kept
 )
 
-// receiver is the one listener of a run. Each endpoint of each scenario has a
+// Receiver is the one listener of a run. Each endpoint of each scenario has a
 // path of its own below it, and a script of answers; when the script has ended,
 // and when the scenario is over, it answers 200, so that a target neither
 // retries for ever nor black-lists the host.
@@ -54,7 +54,7 @@ type Receiver struct {
 	unknown   int                  // calls to paths that nobody has
 }
 
-// reply is what an endpoint answers.
+// Reply is what an endpoint answers.
 type Reply struct {
 	Status int // 0 is 200
 	Header http.Header
@@ -63,7 +63,7 @@ type Reply struct {
 	Reset  bool            // breaks the connection instead
 }
 
-// endpoint is a destination of a scenario.
+// Endpoint is a destination of a scenario.
 type Endpoint struct {
 	Name, URL string
 	dialect   *spec.Dialect
@@ -79,7 +79,7 @@ type Endpoint struct {
 	over   bool
 }
 
-// received is one delivery, whole.
+// Received is one delivery, whole.
 type Received struct {
 	Method, Path string      // what followed the endpoint's url, with query
 	Header       http.Header // in neutral names
@@ -90,7 +90,7 @@ type Received struct {
 	Looked       atomic.Bool // a step has judged it
 }
 
-// newReceiver listens as the target file wants it. What arrives gets the neutral
+// New listens as the target file wants it. What arrives gets the neutral
 // names of the dialect.
 func New(ctx context.Context, cfg target.Receiver, d *spec.Dialect) (*Receiver, error) {
 	addr := cfg.Listen
@@ -143,7 +143,7 @@ func (r *Receiver) Speak(d *spec.Dialect) {
 	r.dialect = d
 }
 
-// close ends the tunnel and the listener, and waits for them.
+// Close ends the tunnel and the listener, and waits for them.
 func (r *Receiver) Close() {
 	if r.tunnel != nil {
 		r.tunnel.stop()
@@ -155,7 +155,7 @@ func (r *Receiver) Close() {
 	r.serving.Wait()
 }
 
-// endpoint makes a destination of a scenario of a run.
+// Endpoint makes a destination of a scenario of a run.
 func (r *Receiver) Endpoint(run, scenario, name string, script ...Reply) *Endpoint {
 	nonce := strings.ToLower(rand.Text()[:12])
 	return r.add(&Endpoint{Name: name, script: script, URL: fmt.Sprintf("%s/r/%s/%s/%s", r.Public, run, scenario, nonce)})
@@ -259,14 +259,14 @@ func (e *Endpoint) take(got *Received) Reply {
 	return answer
 }
 
-// deliveries are what has come so far.
+// Deliveries are what has come so far.
 func (e *Endpoint) Deliveries() []*Received {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.got)
 }
 
-// look marks all that has come as judged, and gives it.
+// Look marks all that has come as judged, and gives it.
 func (e *Endpoint) Look() []*Received {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -276,25 +276,25 @@ func (e *Endpoint) Look() []*Received {
 	return slices.Clone(e.got)
 }
 
-// answer sets the script.
+// Answer sets the script.
 func (e *Endpoint) Answer(always *Reply, script ...Reply) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.always, e.script = always, script
 }
 
-// end makes the endpoint answer 200 from now on.
+// End makes the endpoint answer 200 from now on.
 func (e *Endpoint) End() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.over = true
 }
 
-// tunneled reports whether a tunnel stands before the receiver: it may name its
+// Tunneled reports whether a tunnel stands before the receiver: it may name its
 // URL before it works.
 func (r *Receiver) Tunneled() bool { return r.tunnel != nil }
 
-// reach asks for the receiver's public address, as a target would.
+// Reach asks for the receiver's public address, as a target would.
 func (r *Receiver) Reach(ctx context.Context, c *http.Client) error {
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, r.Public+"/", nil)
 	if err != nil {

@@ -17,7 +17,7 @@ func about(k *target.Known, x *Result) bool {
 	return slices.Contains(x.Requirements, k.ID)
 }
 
-// apply marks what a baseline expected, and says what of it is stale.
+// Apply marks what a baseline expected, and says what of it is stale.
 func (r *Report) Apply(b *target.Baseline, today time.Time) {
 	for i := range b.Known {
 		k := &b.Known[i]

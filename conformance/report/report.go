@@ -33,7 +33,7 @@ var renderers = map[string]func(io.Writer, *Report) error{
 	"yaml":     writeYAML,
 }
 
-// WriteReport writes a report in one of the formats.
+// Write writes a report in one of the formats.
 func Write(format string, w io.Writer, r *Report) error {
 	write := renderers[format]
 	if write == nil {
@@ -42,7 +42,7 @@ func Write(format string, w io.Writer, r *Report) error {
 	return write(w, r)
 }
 
-// ReportFormats are the formats that there are, sorted.
+// Formats are the formats that there are, sorted.
 func Formats() []string { return slices.Sorted(maps.Keys(renderers)) }
 
 func writeJSON(w io.Writer, r *Report) error {

@@ -157,7 +157,7 @@ type Report struct {
 	AcceptPartial bool `json:"acceptPartial" yaml:"acceptPartial"` // a partial result is no failure
 }
 
-// TargetSummary says what was judged.
+// Target says what was judged.
 type Target struct {
 	Name     string            `json:"name" yaml:"name"`
 	Version  string            `json:"version" yaml:"version"`

@@ -10,7 +10,7 @@ import (
 // worse orders verdicts.
 var worse = map[Verdict]int{NotSelected: 0, NotApplicable: 1, Pass: 2, Observed: 3, Inconclusive: 4, Warn: 5, Fail: 6, HarnessError: 7}
 
-// summarise fills the report's figures from its results.
+// Summarise fills the report's figures from its results.
 // profiles are those that were asked for.
 func (r *Report) Summarise(profiles []string) {
 	names := slices.Clone(profiles)

@@ -7,7 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// known is an entry of a file of expected failures, or of flaky scenarios.
+// Known is an entry of a file of expected failures, or of flaky scenarios.
 type Known struct {
 	ID      string `yaml:"id"`      // REQ-..., or the name of a scenario
 	Reason  string `yaml:"reason"`  // why
@@ -16,7 +16,7 @@ type Known struct {
 	Line    int    // of the file
 }
 
-// baseline is what a target is known to fail. A failure that is in it is no news;
+// Baseline is what a target is known to fail. A failure that is in it is no news;
 // an entry whose scenarios all pass is stale, and so is a flaky one past its date.
 type Baseline struct {
 	File  string
@@ -24,7 +24,7 @@ type Baseline struct {
 	Flaky bool
 }
 
-// loadBaseline reads a list of entries; "" is an empty one.
+// LoadBaseline reads a list of entries; "" is an empty one.
 func LoadBaseline(file string, flaky bool) (*Baseline, error) {
 	b := &Baseline{File: file, Flaky: flaky}
 	if file == "" {

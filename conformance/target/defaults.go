@@ -8,7 +8,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// fill gives what a target file leaves out its default.
+// Fill gives what a target file leaves out its default.
 func (t *Target) Fill() {
 	tm := &t.Timing
 	for _, d := range []struct {
@@ -41,7 +41,7 @@ func (t *Target) Fill() {
 	t.Bindings.Neutral()
 }
 
-// filled is URLs whose empty ones are the base, without trailing slashes.
+// Filled is URLs whose empty ones are the base, without trailing slashes.
 func (u URLs) Filled() URLs {
 	u.Base = strings.TrimRight(u.Base, "/")
 	for _, p := range []*string{&u.Region, &u.Dev, &u.Vector} {
@@ -78,7 +78,7 @@ func (b *Bindings) Neutral() {
 	b.Headers = headers
 }
 
-// dialect is the naming that the target uses on the wire.
+// Dialect is the naming that the target uses on the wire.
 func (b Bindings) Dialect() *spec.Dialect {
 	prefix := strings.Trim(b.BrandPrefix, "-")
 	if prefix == "" {

@@ -23,7 +23,7 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// LoadTarget reads a target file. Every error names the file, the line and the
+// Load reads a target file. Every error names the file, the line and the
 // key; none shows a secret. Paths in the file are relative to it.
 func Load(path string) (*Target, error) {
 	text, err := os.ReadFile(path)
