@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -343,8 +342,11 @@ func unless(err error) error {
 	if err == nil {
 		return nil
 	}
-	var f *report.Failure
-	if i := (*inconclusive)(nil); !errors.As(err, &i) && errors.As(err, &f) {
+	f, ok := err.(*report.Failure)                //nolint:errorlint // as it was made
+	if m, gone := err.(*missingOperation); gone { //nolint:errorlint // as it was made
+		f, ok = m.Failure, true
+	}
+	if ok {
 		return &inconclusive{verdict: report.Inconclusive, reason: report.PrerequisiteFailed, detail: f.Error(), failure: f}
 	}
 	return err

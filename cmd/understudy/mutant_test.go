@@ -20,7 +20,9 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/conformance/mutant"
+	"github.com/understudy-mock/understudy/conformance/proxy"
 	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
 	"github.com/understudy-mock/understudy/spec"
@@ -39,9 +41,9 @@ func trialOf() trial {
 	return trial{scope: cmp.Or(os.Getenv("MUTANTS"), "requirement"), live: os.Getenv("LIVE") != ""}
 }
 
-// mutated runs the suite against a stand-in that is changed, and counts how often
-// something else went over the wire.
-func mutated(t *testing.T, m *mutant.Mutant, how trial) (*report.Report, int64) {
+// mutated runs the suite through a proxy against a stand-in that is changed. It
+// counts how often something else went over the wire, and gives what the proxy found.
+func mutated(t *testing.T, m *mutant.Mutant, how trial) (*report.Report, int64, []proxy.Finding) {
 	t.Helper()
 	var hits atomic.Int64
 	parts := m.Build(func() { hits.Add(1) })
@@ -61,11 +63,12 @@ func mutated(t *testing.T, m *mutant.Mutant, how trial) (*report.Report, int64) 
 	front := httptest.NewServer(handler)
 	defer front.Close()
 	own := ownTarget(s.Env(), !how.live)
+	watcher, address := watching(t, front.URL, own.Bindings)
 	urls := &own.Target.URLs
 	for _, u := range []*string{&urls.Base, &urls.Region, &urls.Dev, &urls.Vector} {
-		*u = front.URL
+		*u = address
 	}
-	urls.KV = front.URL + "/kv"
+	urls.KV = address + "/kv"
 	cfg := conformance.Config{
 		Target: own, Basis: []spec.Basis{spec.Stated, spec.Implied}, Concurrency: 8, Plugin: mutatedPlugin(parts),
 		Profiles: []string{"MSG", "GROUP", "WF-READ", "WF-RECOVER", "FLOW", "USAGE", "INDEX"},
@@ -86,12 +89,28 @@ func mutated(t *testing.T, m *mutant.Mutant, how trial) (*report.Report, int64) 
 	judged, err := conformance.Run(t.Context(), cfg)
 	if errors.Is(err, conformance.ErrPreflight) && m.Breaks() == "AUT-004" && strings.Contains(err.Error(), "are the credentials right?") {
 		// From outside, a credential that is never taken is a wrong one.
-		return &report.Report{Results: []report.Result{{Name: "the preflight", Verdict: report.Fail, Requirements: []string{"REQ-AUT-004"}}}}, hits.Load()
+		return &report.Report{Results: []report.Result{{Name: "the preflight", Verdict: report.Fail, Requirements: []string{"REQ-AUT-004"}}}}, hits.Load(), nil
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", m.ID, err)
 	}
-	return judged, hits.Load()
+	return judged, hits.Load(), watcher.Findings()
+}
+
+// watching is a proxy before a server.
+func watching(t *testing.T, upstream string, bindings target.Bindings) (*proxy.Proxy, string) {
+	t.Helper()
+	u, err := url.Parse(upstream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := proxy.New(proxy.Config{Upstream: u, Bindings: bindings, Log: quietLog()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(p)
+	t.Cleanup(front.Close)
+	return p, front.URL
 }
 
 // requirement is that of the register.
@@ -181,6 +200,38 @@ func notPassed(r *report.Report) (lines string) {
 	return lines
 }
 
+// named checks that the proxy names a mutant that is visible in traffic, once.
+func named(t *testing.T, m *mutant.Mutant, found []proxy.Finding) {
+	t.Helper()
+	visible := slices.Contains(inTraffic, m.ID)
+	names := 0
+	for i := range found {
+		if found[i].Requirement == "REQ-"+m.Breaks() {
+			names++
+		}
+	}
+	if visible && (names != 1 || len(found) != 1) {
+		t.Errorf("%s is visible in traffic: the proxy named it %d times, in %d findings, want 1 in 1: %v", m.ID, names, len(found), found)
+	}
+}
+
+// inTraffic are the mutants that one exchange shows. Sorted.
+var inTraffic = []string{
+	"DLQ-001.1", "DLQ-001.2", "DLQ-001.3", "DLQ-001.4", "DLQ-001.5", "DLQ-002.1", "DLQ-002.2", "DLQ-003.2", "DLQ-003.6", "DLQ-004.1", "DLQ-004.2", "DLQ-004.3",
+	"DLQ-004.4", "DLQ-004.5", "DLQ-004.6", "DLQ-004.7", "DLQ-006.1", "DLQ-006.2", "DLQ-006.3", "DLQ-007.1", "DLQ-007.2", "DLQ-007.3", "DLQ-008.1", "DLQ-008.2",
+	"DLQ-008.3", "DLQ-008.4", "DLQ-008.8", "DLQ-008.9", "DLQ-008.11", "DLQ-008.12", "DLQ-011.2", "DLQ-018.1", "DLQ-019.2", "DLQ-019.3",
+	"FLC-002.1", "FLC-002.2", "FLC-002.3", "FLC-002.4",
+	"LOG-001.1", "LOG-001.2", "LOG-001.4", "LOG-002.1", "LOG-002.2", "LOG-003.1", "LOG-004.1", "LOG-004.2", "LOG-004.5", "LOG-005.1", "LOG-005.2", "LOG-005.3",
+	"LOG-005.4", "LOG-006.1", "LOG-006.2", "LOG-006.3", "LOG-006.4", "LOG-011.1", "LOG-011.2", "LOG-011.4", "LOG-011.6", "LOG-011.8", "LOG-011.11", "LOG-013.2",
+	"LOG-022.1", "LOG-022.2", "LOG-022.3",
+	"RST-001.1", "RST-001.3", "RST-001.4", "RST-005.1", "RST-005.3",
+	"SRC-001.1", "SRC-001.2", "SRC-001.3", "SRC-001.4",
+	"STA-001.1", "STA-001.2", "STA-001.3", "STA-002.1", "STA-002.2", "STA-002.3", "STA-003.1", "STA-003.2", "STA-003.3", "STA-004.1", "STA-004.2", "STA-004.3",
+	"STA-005.1", "STA-005.3", "STA-006.1", "STA-007.1", "STA-007.2", "STA-007.3", "STA-008.1", "STA-008.2", "STA-010.1", "STA-010.2", "STA-010.3",
+	"VEC-001.1", "VEC-001.2", "VEC-001.3", "VEC-002.1", "VEC-002.2", "VEC-002.3", "VEC-003.1", "VEC-003.2", "VEC-003.3", "VEC-005.1", "VEC-005.2", "VEC-005.3",
+	"VEC-006.1", "VEC-006.2", "VEC-006.3", "VEC-007.1", "VEC-007.2", "VEC-007.3",
+}
+
 // tooBusy reports whether the machine was too slow for windows of a second.
 func tooBusy(r *report.Report) bool {
 	return slices.ContainsFunc(r.Results, func(x report.Result) bool { return x.Reason == report.BudgetExhausted })
@@ -203,10 +254,10 @@ func TestMutants(t *testing.T) {
 			t.Run(m.ID, func(t *testing.T) {
 				t.Parallel()
 				for range max(times, 1) {
-					judged, hits := mutated(t, m, how)
+					judged, hits, found := mutated(t, m, how)
 					broken := failed(judged)
 					for n := 0; n < 3 && len(broken[m.Breaks()]) == 0 && tooBusy(judged); n++ {
-						judged, hits = mutated(t, m, how)
+						judged, hits, found = mutated(t, m, how)
 						broken = failed(judged)
 					}
 					killers := broken[m.Breaks()]
@@ -218,6 +269,7 @@ func TestMutants(t *testing.T) {
 					case hits == 0:
 						t.Errorf("%s is no mutant, yet %q fails", m.ID, killers[0])
 					}
+					named(t, m, found)
 					delete(broken, m.Breaks())
 					rows[i] = fmt.Sprintf("%-10s %-64.64s %-64.64s %s", m.ID, m.Text, cmp.Or(strings.Join(killers, " | "), "SURVIVES"), strings.Join(slices.Sorted(maps.Keys(broken)), " "))
 				}
@@ -268,7 +320,10 @@ func TestLatitudes(t *testing.T) {
 		m := &all[i]
 		t.Run(m.ID, func(t *testing.T) {
 			t.Parallel()
-			judged, hits := mutated(t, m, trialOf())
+			judged, hits, found := mutated(t, m, trialOf())
+			for i := range found {
+				t.Errorf("%s (%s): the proxy found %s", m.ID, m.Text, found[i].String())
+			}
 			if usual := slices.Contains(usualLatitudes, m.ID); usual != (hits == 0) {
 				t.Errorf("%s: something else went over the wire %d times; as our server does anyway: %v", m.ID, hits, usual)
 			}

@@ -15,6 +15,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/target"
@@ -59,15 +60,21 @@ func (l *looking) breaks(id, pointer, message, want, got string) {
 	l.found = append(l.found, b)
 }
 
-// Kind tells breaches apart that are not of one kind: whatever the index in a list.
+// Messages of breaches that are of one kind wherever they are.
+const (
+	wrongDistance = "the distance of the points"
+	wrongNumber   = "the number of points"
+	unfitting     = "the item does not fit the filter"
+)
+
+// Kind tells breaches apart that are not of one kind: a sentence, what is wrong, and
+// the name of the field, in whatever item of a list it is.
 func (b *Breach) Kind() string {
-	parts := strings.Split(b.Pointer, "/")
-	for i, part := range parts {
-		if part != "" && strings.Trim(part, "0123456789") == "" {
-			parts[i] = "*"
-		}
+	name := b.Pointer[strings.LastIndex(b.Pointer, "/")+1:]
+	if strings.Trim(name, "0123456789") == "" || slices.Contains([]string{wrongDistance, wrongNumber, unfitting}, b.Message) {
+		name = ""
 	}
-	return b.Requirement + " " + strings.Join(parts, "/") + " " + b.Message
+	return b.Requirement + " " + name + " " + b.Message
 }
 
 // operations are the looks at the answers of each operation that the document

@@ -101,7 +101,7 @@ func (l *looking) filtered(id string, names map[string]string, filter, item, nam
 	}
 	v, there := At(l.Body, item+"/"+name)
 	if got := fmt.Sprint(v); there && got != want {
-		l.breaks(id, item+"/"+name, "the item does not fit the filter", want, got)
+		l.breaks(id, item+"/"+name, unfitting, want, got)
 	}
 }
 

@@ -79,6 +79,7 @@ func information(l *looking) {
 		for _, count := range []string{"vectorCount", "pendingVectorCount"} {
 			if n, there := At(namespaces[name], "/"+count); !there || !Fits(n, "number") {
 				l.breaks("VEC-007", "/result/namespaces/*/"+count, "a namespace has no such number", "a number", KindOf(n))
+				return
 			}
 		}
 	}
@@ -92,13 +93,16 @@ func (l *looking) oneOf(id, pointer string, list ...string) {
 	}
 }
 
-// periods are the points that each period has, and the distance between them. Only
-// those of the first and of the last does the document name; the others follow.
-var periods = map[string]struct {
+// spread is how points are spread over a period.
+type spread struct {
 	points   int
 	distance time.Duration
 	spacing  string // the requirement on the distance
-}{
+}
+
+// periods are the points that each period has, and the distance between them. Only
+// those of the first and of the last does the document name; the others follow.
+var periods = map[string]spread{
 	"1h":  {60, time.Minute, "STA-005"},
 	"3h":  {60, 3 * time.Minute, "STA-006"},
 	"12h": {60, 12 * time.Minute, "STA-006"},
@@ -178,21 +182,34 @@ func (l *looking) period(s series, always bool) {
 	if !known || s.items == nil || len(s.items) == 0 && !always {
 		return
 	}
-	number, spacing := "STA-003", p.spacing
-	switch asked {
-	case "":
-		number, spacing = "STA-002", "STA-002"
-	case "30d":
-		number = "STA-004"
-	}
-	if len(s.items) != p.points {
-		l.breaks(number, s.where, "the number of points", strconv.Itoa(p.points), strconv.Itoa(len(s.items)))
+	wrong := len(s.items) != p.points
+	if number := "STA-003"; wrong && p.distance != time.Minute { // of the last hour the distance says more
+		if asked == "30d" {
+			number = "STA-004"
+		}
+		l.breaks(number, s.where, wrongNumber, strconv.Itoa(p.points), strconv.Itoa(len(s.items)))
 		return
 	}
 	for i := 1; i < len(times) && len(times) == len(s.items); i++ {
 		if d := times[i].Sub(times[i-1]); (d - p.distance).Abs() > time.Second {
-			l.breaks(spacing, s.where, "the distance of the points", p.distance.String(), d.String())
+			l.breaks(p.about(asked, d), s.where, wrongDistance, p.distance.String(), d.String())
 			return
 		}
 	}
+	if wrong {
+		l.breaks("STA-003", s.where, wrongNumber, strconv.Itoa(p.points), strconv.Itoa(len(s.items)))
+	}
+}
+
+// about is the requirement that a distance breaks. Without a period in the request,
+// the distance of another one says that the default is another.
+func (p spread) about(asked string, distance time.Duration) string {
+	if asked == "" {
+		for _, other := range periods {
+			if other.distance == distance {
+				return "STA-002"
+			}
+		}
+	}
+	return p.spacing
 }
