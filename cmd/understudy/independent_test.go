@@ -2,12 +2,14 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +19,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/proxy"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/spec"
@@ -48,6 +51,46 @@ func startIndependent(t *testing.T, switches ...string) (targetFile string) {
 		t.Fatalf("the independent server printed %q: %v", line, err)
 	}
 	return targetFile
+}
+
+// proxied puts a proxy before each host of a target file. It gives the file with
+// their addresses, and what they find.
+func proxied(t *testing.T, targetFile string) (file string, found func() []proxy.Finding) {
+	t.Helper()
+	loaded, err := target.Load(targetFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(targetFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var watchers []*proxy.Proxy
+	seen := map[string]bool{}
+	for _, address := range loaded.Target.URLs.ByName() {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		host := u.Scheme + "://" + u.Host
+		if seen[host] {
+			continue
+		}
+		seen[host] = true
+		watcher, front := watching(t, host, loaded.Bindings)
+		watchers = append(watchers, watcher)
+		text = bytes.ReplaceAll(text, []byte(host), []byte(front))
+	}
+	file = filepath.Join(t.TempDir(), "proxied.yaml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file, func() (all []proxy.Finding) {
+		for _, w := range watchers {
+			all = append(all, w.Findings()...)
+		}
+		return all
+	}
 }
 
 // conformAgainst runs the binary against a target as a user does: another process, in real
@@ -89,8 +132,12 @@ func TestIndependent(t *testing.T) {
 	for _, switches := range variants {
 		t.Run(fmt.Sprintf("is innocent with %q", switches), func(t *testing.T) {
 			t.Parallel()
-			if code, out := conformAgainst(t, binary, startIndependent(t, switches...)); code != 0 {
+			file, found := proxied(t, startIndependent(t, switches...))
+			if code, out := conformAgainst(t, binary, file); code != 0 {
 				t.Errorf("exit code: got %d, want 0; it printed:\n%s", code, out)
+			}
+			for _, f := range found() {
+				t.Errorf("the proxy found %s", f.String())
 			}
 		})
 	}
