@@ -37,6 +37,28 @@ func timerOf(d time.Duration) *time.Timer { return time.NewTimer(d) }
 // since is the time of the world that has passed.
 func since(t time.Time) time.Duration { return time.Since(t) }
 
+// within ends a context after d, and later by as long as the target has made
+// requests wait in the meantime.
+func within(ctx context.Context, d time.Duration, waited func() time.Duration, cause error) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	paid, set := waited(), make(chan struct{})
+	var timer *time.Timer
+	timer = time.AfterFunc(d, func() {
+		<-set
+		if more := waited() - paid; more > 0 {
+			paid += more
+			timer.Reset(more)
+			return
+		}
+		cancel(cause)
+	})
+	close(set)
+	return ctx, func() {
+		timer.Stop()
+		cancel(nil)
+	}
+}
+
 // virtual reports whether time is moved.
 func (c *clock) virtual() bool { return c.control != "" }
 

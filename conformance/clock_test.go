@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -28,5 +29,31 @@ func TestPace(t *testing.T) {
 	p.next = now().Add(time.Hour)
 	if err := p.wait(ctx, 4); !strings.Contains(err.Error(), "limits.wall") {
 		t.Errorf("the end of the run does not end the wait: %v", err)
+	}
+}
+
+// TestWithin ends a context in its time, to which is added what the target made
+// requests wait.
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("too long")
+	for _, held := range []time.Duration{0, 20 * time.Millisecond} {
+		asked := false
+		ctx, cancel := within(t.Context(), time.Millisecond, func() time.Duration {
+			if !asked { // at the start nothing was held
+				asked = true
+				return 0
+			}
+			return held
+		}, cause)
+		started := now()
+		<-ctx.Done()
+		if got := context.Cause(ctx); !errors.Is(got, cause) {
+			t.Errorf("cause %v, want %v", got, cause)
+		}
+		if took := now().Sub(started).Milliseconds(); took < held.Milliseconds() {
+			t.Errorf("it ended after %d ms, want at least %d", took, held.Milliseconds())
+		}
+		cancel()
 	}
 }

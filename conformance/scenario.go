@@ -153,7 +153,7 @@ func harness(reason report.Reason, format string, args ...any) error {
 // begin prepares a scenario: credentials, addresses and a clock; where a clock is
 // moved and a driver can make one, an account of its own to move it for.
 func (st *suite) begin(ctx context.Context, p *picked) (*scenario, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, st.cfg.timeout(), errors.New("the scenario took too long"))
+	ctx, cancel := within(ctx, st.cfg.timeout(), st.pace.waited, errors.New("the scenario took too long"))
 	t := &st.cfg.Target
 	s := &scenario{
 		suite: st, key: fmt.Sprintf("%s%d", st.id, st.number.Add(1)), limit: cancel, auth: t.Target.Auth, urls: t.Target.URLs.Filled(),
