@@ -67,9 +67,12 @@ func (s *scenario) byContent() error {
 }
 
 func (s *scenario) withCallback(failure string) error {
-	name := header.Callback
+	binding, name := "callback", header.Callback
 	if failure != "" {
-		name = header.FailureCallback
+		binding, name = "failure_callback", header.FailureCallback
+	}
+	if bound := s.bound("headers", binding); bound != "" {
+		name = bound
 	}
 	return s.carry("", name, s.endpoint("callback").URL)
 }
@@ -382,13 +385,21 @@ func (s *scenario) signed() error {
 	if err != nil {
 		return err
 	}
-	a, err := s.do(ask{op: "getSigningKeys"})
-	if err != nil {
-		return err
+	key := string(s.auth.SigningKey)
+	if key == "" {
+		a, err := s.do(ask{op: "getSigningKeys"})
+		if err != nil {
+			return err
+		}
+		if !a.ok() {
+			s.looked(a.exchange)
+			return skip(report.FixtureUnsatisfied, "target.auth.signing_key: the target does not say with which key it signs (status %d)", a.status)
+		}
+		key, _ = text(a.json, "/current")
+		next, _ := text(a.json, "/next")
+		s.hidden = append(s.hidden, next)
 	}
-	key, _ := text(a.json, "/current")
-	next, _ := text(a.json, "/next")
-	s.hidden = append(s.hidden, key, next)
+	s.hidden = append(s.hidden, key)
 	claims := jwt.MapClaims{}
 	_, err = jwt.ParseWithClaims(got.Header.Get(header.Signature), claims, func(*jwt.Token) (any, error) { return []byte(key), nil },
 		jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(s.suite.dialect.Issuer), jwt.WithSubject(s.endpoint(to).URL), jwt.WithLeeway(s.skew()))

@@ -79,6 +79,7 @@ type Auth struct {
 	Bearer       Secret `yaml:"bearer"`
 	VectorBearer Secret `yaml:"vector_bearer"`
 	KVBearer     Secret `yaml:"kv_bearer"`
+	SigningKey   Secret `yaml:"signing_key"` // of deliveries, for an extension; empty: the target is asked
 	Basic        struct {
 		Username Secret `yaml:"username"`
 		Password Secret `yaml:"password"`
