@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -205,6 +206,12 @@ func (s *scenario) exchange(r *http.Request, body []byte, op *spec.Operation) (*
 	if op != nil {
 		for _, p := range op.CheckResponse(a.status, a.header, a.body) {
 			x.Problems = append(x.Problems, p.String())
+		}
+	}
+	if op != nil {
+		seen := &check.Exchange{Operation: op.ID, Header: d.NeutralHeader(r.Header), Query: r.URL.Query(), Status: a.status, MediaType: response.Header.Get("Content-Type"), Body: a.json}
+		for _, b := range check.Breaches(seen, s.suite.cfg.Target.Bindings) {
+			x.Problems = append(x.Problems, b.Requirement+" "+b.Pointer+": "+b.Message)
 		}
 	}
 	a.exchange = s.keep(x)

@@ -257,7 +257,7 @@ func (s *scenario) unasserted() error {
 			return fmt.Errorf("unasserted exchange: %s %s answered %d, and no step looked at it", x.Method, x.URL, x.Status)
 		}
 		if len(x.Problems) > 0 {
-			return fmt.Errorf("the answer of %s breaks the OpenAPI document: %s", x.Operation, x.Problems[0])
+			return fmt.Errorf("the answer of %s breaks the document: %s", x.Operation, x.Problems[0])
 		}
 	}
 	for _, e := range s.endpoints {

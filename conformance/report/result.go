@@ -108,7 +108,7 @@ type Exchange struct {
 	Answer    string              `json:"answer,omitempty" yaml:"answer,omitempty"` // at most 4 KiB
 	AnswerHdr map[string][]string `json:"answerHeader,omitempty" yaml:"answerHeader,omitempty"`
 	Error     string              `json:"error,omitempty" yaml:"error,omitempty"`
-	Problems  []string            `json:"problems,omitempty" yaml:"problems,omitempty"` // against the OpenAPI document
+	Problems  []string            `json:"problems,omitempty" yaml:"problems,omitempty"` // sentences that the answer breaks, and against the OpenAPI document
 	At        time.Duration       `json:"at" yaml:"at"`                                 // since the scenario began, ns
 	Took      time.Duration       `json:"took" yaml:"took"`                             // ns
 	Curl      string              `json:"curl" yaml:"curl"`                             // repeats it, from a shell
