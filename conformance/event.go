@@ -49,7 +49,8 @@ func states(events []any) string {
 
 // eventuallyEvent waits for an event of the run.
 func (s *scenario) eventuallyEvent(what string, fits func(any) bool) error {
-	return s.eventually(func() error {
+	budget := s.suite.cfg.Target.Timing.SettleBudget + time.Duration(s.waitSeconds())*time.Second // it may come after a wait
+	return s.clock.eventually(s.ctx, budget, func() error {
 		events, err := s.events(s.runs.id)
 		if err != nil {
 			return err
@@ -112,14 +113,6 @@ func (s *scenario) count(fits func(string) bool) (n int, seen string, err error)
 		return nil
 	})
 	return n, seen, err
-}
-
-func (s *scenario) notEnded() error {
-	n, seen, err := s.count(func(st string) bool { return slices.Contains(ends, st) })
-	if err == nil && n > 0 {
-		err = s.failure("the run has ended", "a run in progress", seen)
-	}
-	return err
 }
 
 func (s *scenario) holdsExactly(want int, name string) error {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -88,9 +89,9 @@ func (s *scenario) waitSeconds() int {
 		return sleeping
 	}
 	if rps := s.suite.cfg.Target.Limits.RPS; rps > 0 { // requests before the notification wait for their turn
-		return 4 + int(20*float64(s.suite.cfg.concurrency())/rps)
+		return 8 + int(20*float64(s.suite.cfg.concurrency())/rps)
 	}
-	return 4
+	return 8
 }
 
 // newWorkflow needs a driver that triggers it.
@@ -384,4 +385,20 @@ func (s *scenario) longRun() error {
 		}
 		return s.still()
 	}
+}
+
+// notEnded demands that a run is in progress while its step waits.
+func (s *scenario) notEnded() error {
+	n, seen, err := s.count(func(st string) bool { return slices.Contains(ends, st) })
+	if err != nil || n == 0 {
+		return err
+	}
+	at, err := s.clock.target(s.ctx)
+	if err != nil {
+		return err
+	}
+	if !s.clock.virtual() && at.Sub(s.runs.triggered) >= time.Duration(s.waitSeconds())*time.Second {
+		return skip(report.PrerequisiteFailed, "the log was read when the wait of the run was over")
+	}
+	return s.failure("the run has ended", "a run in progress", seen)
 }
