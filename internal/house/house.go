@@ -42,7 +42,9 @@ var allRules = []rule{
 	roomRule,
 	sizeRule,
 	statusRule,
+
 	surfaceRule,
 	testingRule,
 	wireRule,
+	writerRule,
 }

@@ -1,0 +1,250 @@
+package house
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+)
+
+// doors run commands: what they call may change the state of an account, and whoever
+// calls them does so by a command.
+var doors = []string{"do", "durably", "replay", "step"}
+
+// writers change a state otherwise, with the reason.
+var writers = map[string]string{
+	"Open":         "is the only one that knows a replayed account",
+	"Push":         "is for container/heap",
+	"Swap":         "is for container/heap",
+	"advance":      "takes the time of the tick that follows",
+	"checkFixture": "puts the groups of a fixture in place while it checks, and takes them back",
+	"init":         "makes the table of options",
+	"replayed":     "puts a snapshot into an account that nobody else knows",
+	"stamp":        "takes the time of the command that follows",
+	"sum":          "adds to the points of a view",
+	"tallied":      "counts what a snapshot holds before an account has it",
+}
+
+// loading is where a snapshot is made of copies, or becomes a state that no account
+// has yet.
+var loading = regexp.MustCompile(`^engine/snapshot_(entry|load|member|record|write)\.go:`)
+
+var writerRule = rule{"the state has one writer", writerProblems, []breach{
+	{
+		"reading writes nothing",
+		"engine/queue.go", "package engine\ntype state struct{ n int }\ntype Account struct{ state }\nfunc (a *Account) Queues() { a.n++ }",
+		"engine/queue.go:4: Queues writes the state: only what apply of a command calls may",
+	},
+	{
+		"nor does what it calls",
+		"engine/queue.go", "package engine\ntype state struct{ n int }\ntype Account struct{ state }\ntype c struct{}\nfunc (c) apply(a *Account) { a.pump() }\nfunc (a *Account) pump() { a.n++ }\nfunc (a *Account) Queues() { a.pump() }",
+		"engine/queue.go:7: Queues calls pump, which writes the state: only what apply of a command calls may",
+	},
+}}
+
+// engineCode is the package engine: who writes the state, and who calls whom.
+type engineCode struct {
+	info   *types.Info
+	kept   map[*types.TypeName]bool // the types that the state consists of
+	bodies map[*types.Func]*ast.FuncDecl
+	writes map[*types.Func]bool
+	calls  map[*types.Func][]*types.Func
+	at     map[*types.Func]string
+}
+
+// nothing is imported: types of other packages are no part of the rule.
+type nothing struct{}
+
+func (nothing) Import(name string) (*types.Package, error) {
+	p := types.NewPackage(name, path.Base(name))
+	p.MarkComplete()
+	return p, nil
+}
+
+// writerProblems finds functions that change the state of an account, and are not
+// reached from the apply of a command alone.
+func writerProblems(tree []source) []string {
+	code := readEngine(tree)
+	if code == nil {
+		return nil
+	}
+	var roots []*types.Func
+	for f := range code.bodies {
+		if f.Name() == "apply" || slices.Contains(doors, f.Name()) {
+			roots = append(roots, f)
+		}
+	}
+	inside, all := code.reached(roots), code.transitive()
+	var problems []string
+	for f := range code.bodies {
+		if inside[f] || writers[f.Name()] != "" || loading.MatchString(code.at[f]) {
+			continue
+		}
+		if code.writes[f] {
+			problems = append(problems, fmt.Sprintf("%s: %s writes the state: only what apply of a command calls may", code.at[f], f.Name()))
+		}
+		for _, g := range code.calls[f] {
+			if inside[g] && all[g] && !slices.Contains(doors, g.Name()) && writers[g.Name()] == "" {
+				problems = append(problems, fmt.Sprintf("%s: %s calls %s, which writes the state: only what apply of a command calls may", code.at[f], f.Name(), g.Name()))
+			}
+		}
+	}
+	slices.Sort(problems)
+	return slices.Compact(problems)
+}
+
+// readEngine checks the types of the package, nil when it is not in the tree.
+func readEngine(tree []source) *engineCode {
+	var files []*ast.File
+	positions := token.NewFileSet()
+	code := &engineCode{
+		info: &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}},
+		kept: map[*types.TypeName]bool{}, bodies: map[*types.Func]*ast.FuncDecl{}, writes: map[*types.Func]bool{}, calls: map[*types.Func][]*types.Func{}, at: map[*types.Func]string{},
+	}
+	for i := range tree {
+		if s := &tree[i]; path.Dir(s.path) == "engine" && s.product() {
+			file, err := parser.ParseFile(positions, s.path, s.text, 0) // again: all in one set of positions
+			if err != nil {
+				return nil // readTree has parsed it
+			}
+			files = append(files, file)
+		}
+	}
+	config := types.Config{Importer: nothing{}, Error: func(error) {}}
+	pkg, _ := config.Check("engine", positions, files, code.info) // what is imported is missing
+	if pkg == nil || pkg.Scope().Lookup("state") == nil {
+		return nil
+	}
+	code.keep(pkg.Scope().Lookup("state").Type(), pkg)
+	for _, file := range files {
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
+				if defined, ok := code.info.Defs[f.Name].(*types.Func); ok {
+					at := positions.Position(f.Pos())
+					code.bodies[defined], code.at[defined] = f, fmt.Sprintf("%s:%d", at.Filename, at.Line)
+					code.read(defined, f)
+				}
+			}
+		}
+	}
+	return code
+}
+
+// keep notes the types that a type consists of.
+func (c *engineCode) keep(t types.Type, pkg *types.Package) {
+	switch t := types.Unalias(t).(type) {
+	case *types.Named:
+		name := t.Origin().Obj()
+		if name.Pkg() != pkg || c.kept[name] || name.Name() == "savedAt" || name.Name() == "Account" {
+			return
+		}
+		c.kept[name] = true
+		for i := range t.TypeArgs().Len() {
+			c.keep(t.TypeArgs().At(i), pkg)
+		}
+		c.keep(t.Underlying(), pkg)
+	case *types.Struct:
+		for i := range t.NumFields() {
+			c.keep(t.Field(i).Type(), pkg)
+		}
+	case *types.Map:
+		c.keep(t.Elem(), pkg)
+	case interface{ Elem() types.Type }:
+		c.keep(t.Elem(), pkg)
+	}
+}
+
+// read notes what a function writes and calls.
+func (c *engineCode) read(f *types.Func, decl *ast.FuncDecl) {
+	ast.Inspect(decl.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			if n.Tok != token.DEFINE {
+				c.writes[f] = c.writes[f] || slices.ContainsFunc(n.Lhs, c.ofState)
+			}
+		case *ast.IncDecStmt:
+			c.writes[f] = c.writes[f] || c.ofState(n.X)
+		case *ast.CallExpr:
+			if name, ok := n.Fun.(*ast.Ident); ok && name.Name == "delete" {
+				c.writes[f] = c.writes[f] || c.ofState(n.Args[0])
+			}
+		case *ast.Ident:
+			if g, ok := c.info.Uses[n].(*types.Func); ok {
+				c.calls[f] = append(c.calls[f], g.Origin())
+			}
+		}
+		return true
+	})
+}
+
+// ofState reports whether an expression is a place behind a pointer to the state.
+func (c *engineCode) ofState(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.IndexExpr:
+		return c.ofState(e.X)
+	case *ast.ParenExpr:
+		return c.ofState(e.X)
+	case *ast.SelectorExpr:
+		s := c.info.Selections[e]
+		if s == nil || s.Kind() != types.FieldVal {
+			return false
+		}
+		return s.Indirect() && c.owned(s) || c.ofState(e.X)
+	}
+	return false
+}
+
+// owned reports whether a selected field belongs to a type of the state.
+func (c *engineCode) owned(s *types.Selection) bool {
+	t := s.Recv()
+	for _, i := range s.Index() {
+		if p, ok := t.Underlying().(*types.Pointer); ok {
+			t = p.Elem()
+		}
+		if named, ok := types.Unalias(t).(*types.Named); ok && c.kept[named.Origin().Obj()] {
+			return true
+		}
+		fields, ok := t.Underlying().(*types.Struct)
+		if !ok {
+			return false
+		}
+		t = fields.Field(i).Type()
+	}
+	return false
+}
+
+// reached are the functions and all that they call.
+func (c *engineCode) reached(from []*types.Func) map[*types.Func]bool {
+	seen := map[*types.Func]bool{}
+	for len(from) > 0 {
+		f := from[len(from)-1]
+		from = from[:len(from)-1]
+		if !seen[f] {
+			seen[f] = true
+			from = append(from, c.calls[f]...)
+		}
+	}
+	return seen
+}
+
+// transitive are the functions that write, or call one that does.
+func (c *engineCode) transitive() map[*types.Func]bool {
+	all := maps.Clone(c.writes)
+	maps.DeleteFunc(all, func(f *types.Func, _ bool) bool { return writers[f.Name()] != "" })
+	for changed := true; changed; {
+		changed = false
+		for f, calls := range c.calls {
+			if !all[f] && slices.ContainsFunc(calls, func(g *types.Func) bool {
+				return all[g] && !slices.Contains(doors, g.Name()) && writers[g.Name()] == ""
+			}) {
+				all[f], changed = true, true
+			}
+		}
+	}
+	return all
+}
