@@ -244,7 +244,6 @@ func (s *simulation) replayed(parallel int) error {
 func (s *simulation) continued(n, parallel int) error {
 	memory := &engine.Memory{}
 	later := &simulation{world: world{t: s.t}, seed: s.seed, gate: make(chan struct{}), open: make(chan struct{})}
-	close(later.open)
 	cfg := later.config(s.seed, parallel)
 	cfg.Memory = memory
 	a, err := engine.Open(cfg, nil, s.journal.all(n))
@@ -252,6 +251,7 @@ func (s *simulation) continued(n, parallel int) error {
 		return err
 	}
 	later.Account = a
+	close(later.open) // destinations call the account
 	defer a.Close()
 	for _, one := range a.Schedules() {
 		later.must(a.DeleteSchedule(one.ID))
