@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
@@ -20,10 +22,14 @@ const DefaultMaxCreated = 10_000
 
 // Config is what an account is made of. Clock, Deliver and Wire are required.
 type Config struct {
-	ID         string
-	Clock      Clock
-	Auto       bool // with a Manual clock: move on to the next timer whenever nothing runs
-	Deliver    Deliverer
+	ID    string
+	Clock clock.Clock
+	Auto  bool // with a Manual clock: move on to the next timer whenever nothing runs
+
+	// Deliver makes one attempt. It is called with no lock held, from a goroutine
+	// that the account owns, and returns when ctx ends.
+	Deliver func(ctx context.Context, a Attempt) Outcome
+
 	Wire       Wire
 	Seed       uint64 // 0: random ids, else the same commands give the same ids
 	Parallel   int    // attempts at once; 0: DefaultParallel, or 1 when seeded so that the log repeats
@@ -41,8 +47,8 @@ type Config struct {
 	VectorLag       time.Duration // decided: 33
 	VectorIndexes   []vector.Config
 
-	Memory *Memory // shared by the accounts of a process; nil: without bounds
-	Strict bool    // for tests: panic where a promise of the engine breaks, in place of logging it
+	Memory *memory.Ledger // shared by the accounts of a process; nil: without bounds
+	Strict bool           // for tests: panic where a promise of the engine breaks, in place of logging it
 }
 
 // Account is one token's world: data, timers, clock, lock. Exported methods
@@ -169,13 +175,6 @@ func (a *Account) Now() time.Time {
 	return a.now
 }
 
-// NextDue is when the next timer rings.
-func (a *Account) NextDue() (time.Time, bool) {
-	a.lock()
-	defer a.unlock()
-	return a.timers.next()
-}
-
 // Keys are the signing keys.
 func (a *Account) Keys() (current, next string) {
 	a.lock()
@@ -193,13 +192,6 @@ func (rotateKeys) apply(a *Account) (pair[string, string], error) {
 	return pair[string, string]{a.current, a.next}, nil
 }
 
-// GlobalParallelism is how many attempts may run at once, and how many do.
-func (a *Account) GlobalParallelism() (limit, running int) {
-	a.lock()
-	defer a.unlock()
-	return a.cfg.Parallel, a.running
-}
-
 // Reset forgets everything but configuration and signing keys; attempts in
 // flight are cut off, and their outcomes ignored.
 func (a *Account) Reset() error { return done(do(a, reset{a.freshSeed()})) }
@@ -213,7 +205,7 @@ func (c reset) apply(a *Account) (nothing, error) {
 
 // ResetClock does what Reset does, and begins with another clock. Time may go
 // back: nothing is left that remembers it.
-func (a *Account) ResetClock(c Clock, auto bool) error {
+func (a *Account) ResetClock(c clock.Clock, auto bool) error {
 	return done(do(a, resetClock{a.freshSeed(), modeOf(c, auto), c.Now().Truncate(time.Millisecond), c}))
 }
 
@@ -221,7 +213,7 @@ type resetClock struct {
 	Seed  uint64
 	Mode  string
 	Now   time.Time
-	clock Clock
+	clock clock.Clock
 }
 
 func (c resetClock) apply(a *Account) (nothing, error) {

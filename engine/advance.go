@@ -51,13 +51,13 @@ func (a *Account) advanceUntil(ctx context.Context, idle bool) (Progress, error)
 }
 
 func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
-	clock, ok := a.cfg.Clock.(*clock.Manual)
+	manual, ok := a.cfg.Clock.(*clock.Manual)
 	if !ok {
 		return Progress{Now: a.now}, refusal.Of(ErrInvalid, "clock", "", "runs in real time; only a manual clock can be advanced")
 	}
 	to = to.Truncate(time.Millisecond)
-	if !ValidTime(to) {
-		return Progress{Now: a.now}, refusal.OfValue("time", strconv.FormatInt(to.UnixMilli(), 10), "out of range", fmt.Sprintf("from 0 to %d in Unix ms, the years 1970 to 9999", lastTime))
+	if !clock.Valid(to) {
+		return Progress{Now: a.now}, refusal.OfValue("time", strconv.FormatInt(to.UnixMilli(), 10), "out of range", fmt.Sprintf("from 0 to %d in Unix ms, the years 1970 to 9999", clock.LastTime))
 	}
 	if to.Before(a.now) {
 		return Progress{Now: a.now}, refusal.Of(ErrInvalid, "time", to.UTC().Format(time.RFC3339Nano), "is before now, "+a.now.UTC().Format(time.RFC3339Nano)+"; time only goes forward, and a reset takes it back")
@@ -85,7 +85,7 @@ func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
 			due = to
 		}
 		if err == nil && (!last || due.After(a.now)) {
-			clock.Set(due)
+			manual.Set(due)
 			a.now = due
 			var n int
 			n, err = step(a, tick{})
@@ -96,13 +96,6 @@ func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
 		}
 	}
 }
-
-// lastTime is the end of the year 9999, in Unix ms.
-const lastTime = 253_402_300_799_999
-
-// ValidTime reports whether a clock may stand there: within the years 1970 to
-// 9999, which every format of a time can hold.
-func ValidTime(t time.Time) bool { return t.UnixMilli() >= 0 && t.UnixMilli() <= lastTime }
 
 // Settle waits until nothing is ready or in flight.
 func (a *Account) Settle(ctx context.Context) error {
@@ -155,7 +148,7 @@ func (a *Account) skip() {
 		return
 	}
 	due, _ := a.timers.next()
-	if !ValidTime(due) {
+	if !clock.Valid(due) {
 		return // no clock gets there
 	}
 	a.skipping = true
@@ -178,14 +171,14 @@ func (a *Account) skipTo(due time.Time) {
 // SetClock replaces the clock. One that is behind the account's time goes on
 // from there: time never runs backwards: a real clock keeps its distance
 // from the wall, so that delays take as long as they say, until a reset.
-func (a *Account) SetClock(c Clock, auto bool) error {
+func (a *Account) SetClock(c clock.Clock, auto bool) error {
 	return done(do(a, setClock{modeOf(c, auto), c.Now().Truncate(time.Millisecond), c}))
 }
 
 type setClock struct {
 	Mode  string    // real, manual or auto
 	Now   time.Time // where the clock is
-	clock Clock
+	clock clock.Clock
 }
 
 func (c setClock) apply(a *Account) (nothing, error) {
@@ -198,7 +191,7 @@ func (c setClock) apply(a *Account) (nothing, error) {
 
 // follow takes a clock, nil for the one that is there. It is set to the time of the
 // account when the command has been recorded.
-func (a *Account) follow(mode string, c Clock) {
+func (a *Account) follow(mode string, c clock.Clock) {
 	a.mode, a.turned = mode, true
 	if c != nil {
 		a.cfg.Clock, a.cfg.Auto = c, mode == "auto"

@@ -31,7 +31,7 @@ func (o *Outcome) Cause() string {
 		return ""
 	}
 	text := fmt.Sprintf("was answered %d", o.Status)
-	if line := Headline(o.Body); line != "" {
+	if line := headline(o.Body); line != "" {
 		text += ": " + line
 	}
 	if o.answer.Final {
@@ -111,10 +111,10 @@ func (e *Event) Asleep() bool {
 	return e.State == string(Created) && e.Step != nil && (e.Step.Type == "SleepFor" || e.Step.Type == "SleepUntil") && e.NextAt.After(e.Time)
 }
 
-// Headline is the line of an answer that says what went wrong: the message of a
+// headline is the line of an answer that says what went wrong: the message of a
 // JSON error, the heading of an error page, the last line of a Python traceback,
 // the first line of any other text.
-func Headline(body []byte) string { return headlineWithin(body, causeLength) }
+func headline(body []byte) string { return headlineWithin(body, causeLength) }
 
 func headlineWithin(body []byte, most int) string {
 	if !utf8.Valid(body) {

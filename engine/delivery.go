@@ -102,7 +102,7 @@ func (a *Account) attempt(ctx context.Context, cancel context.CancelFunc, at Att
 	}
 }
 
-// deliver calls the Deliverer; a panic there is a failed attempt, not the end.
+// deliver makes the attempt; a panic there is a failed attempt, not the end.
 func (a *Account) deliver(ctx context.Context, at Attempt) (o Outcome) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -110,7 +110,7 @@ func (a *Account) deliver(ctx context.Context, at Attempt) (o Outcome) {
 			o = Outcome{Err: fmt.Sprintf("internal fault while delivering: %v", r)}
 		}
 	}()
-	return a.cfg.Deliver.Deliver(ctx, at)
+	return a.cfg.Deliver(ctx, at)
 }
 
 // outcome ends an attempt.

@@ -2,7 +2,7 @@
 // through a port, retries, calls back, fans out, holds and resumes by
 // flow-control key, runs workflows, fills and restarts the DLQ, and keeps logs.
 //
-//	acct := engine.New(engine.Config{Clock: clock.NewManual(start), Deliver: deliverer, Wire: wire.Format{}})
+//	acct := engine.New(engine.Config{Clock: clock.NewManual(start), Deliver: deliver, Wire: wire.Format{}})
 //	acct.Publish(engine.PublishRequest{URL: "https://app.example/hook"})
 //	acct.Advance(ctx, start.Add(24*time.Hour))
 //
@@ -11,7 +11,7 @@
 // Publish puts it in ready, unlock starts it, settle ends it:
 //
 //	Publish -> create -> (queue) -> waitUntil -> due -> (flow-control key) -> ready
-//	        -> launch -> Deliverer -> settle -> delivered | retry -> waitUntil | fail -> DLQ
+//	        -> launch -> Config.Deliver -> settle -> delivered | retry -> waitUntil | fail -> DLQ
 //
 // # Lock and time
 //

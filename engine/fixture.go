@@ -9,6 +9,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
@@ -21,7 +22,7 @@ type Fixture struct {
 	Messages  []PublishRequest
 	DLQ       []Failure
 	Runs      []PastRun
-	Usage     []Point
+	Usage     []usage.Point
 	Search    []search.Index
 	Vectors   []FixtureVectors
 }
@@ -280,7 +281,7 @@ func (a *Account) addChecked(s *checkedFixture) {
 		a.addVectors(&s.Vectors[i])
 	}
 	for i := range s.Usage {
-		a.usage.at(s.Usage[i].At).add(&s.Usage[i].Counts)
+		a.usage.At(s.Usage[i].At).Add(&s.Usage[i].Counts)
 	}
 	a.addHistory(s)
 	for i, one := range s.Schedules {

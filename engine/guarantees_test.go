@@ -270,7 +270,7 @@ func checkQueue(t tester, queue string, events []engine.Event) {
 		m := e.Message
 		if e.State == "CREATED" {
 			root[m.ID] = root[m.SourceID]
-			if m.Queue() == queue {
+			if m.Options.Queue == queue {
 				root[m.ID] = m.ID
 				order = append(order, m.ID)
 			}

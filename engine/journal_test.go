@@ -230,7 +230,7 @@ func TestAJournalContinuesAfterASecondStart(t *testing.T) {
 	first.publish(engine.Options{Delay: time.Hour})
 	first.must(first.Close())
 	second := &world{t: t}
-	cfg := engine.Config{ID: "t", Clock: clock.NewManual(epoch.Add(time.Minute)), Deliver: second, Wire: wire.Format{}, Strict: true, Parallel: 7, Journal: j}
+	cfg := engine.Config{ID: "t", Clock: clock.NewManual(epoch.Add(time.Minute)), Deliver: second.Deliver, Wire: wire.Format{}, Strict: true, Parallel: 7, Journal: j}
 	a, err := engine.Open(cfg, nil, j.all(len(j.records)))
 	first.must(err)
 	second.Account = a
@@ -239,8 +239,8 @@ func TestAJournalContinuesAfterASecondStart(t *testing.T) {
 	if n := len(second.made()); n != 1 {
 		t.Errorf("%d attempts, want 1", n)
 	}
-	if limit, _ := a.GlobalParallelism(); limit != 7 {
-		t.Errorf("parallelism %d, want 7", limit)
+	if o, _ := a.Overview(); o.Parallel != 7 {
+		t.Errorf("parallelism %d, want 7", o.Parallel)
 	}
 	for i, r := range j.records {
 		if r.LSN != uint64(i+1) {

@@ -128,7 +128,7 @@ func (a *Account) append(e event) {
 			l.createdByTime = append(l.createdByTime, &e)
 		}
 	}
-	a.usage.record(a.now, &e)
+	a.countUsage(&e)
 	if len(l.events) > keepEvents {
 		a.forget(keepEvents / 4)
 	}

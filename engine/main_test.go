@@ -41,7 +41,7 @@ type world struct {
 // setup changes the configuration before the account starts.
 func setup(t tester, change ...func(*engine.Config)) *world {
 	w := &world{t: t}
-	cfg := engine.Config{ID: "t", Clock: clock.NewManual(epoch), Deliver: w, Wire: wire.Format{}, Strict: true}
+	cfg := engine.Config{ID: "t", Clock: clock.NewManual(epoch), Deliver: w.Deliver, Wire: wire.Format{}, Strict: true}
 	for _, c := range change {
 		c(&cfg)
 	}

@@ -4,35 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync/atomic"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
-
-// Memory counts, in bytes, what the accounts of a process keep. Work is what
-// they still need: messages that have not ended, DLQ entries, runs that have not
-// ended or that a DLQ entry can bring back, schedules, vectors, URL groups, queues,
-// flow-control keys and deduplication ids. It is never dropped;
-// beyond its bounds new work is refused with ErrFull. Observations are what only
-// readers want: the log, with the messages and runs that have ended. Forget
-// drops them. A shared body counts once for each that holds it, so the sums are
-// upper bounds. The zero value counts and bounds nothing.
-type Memory struct {
-	MaxWork     int64 // bytes; 0: no bound
-	MaxMessages int64 // that have not ended; 0: no bound
-
-	work, messages, observed atomic.Int64
-}
-
-// Work is the bytes of work, Messages how many have not ended.
-func (m *Memory) Work() (bytes, messages int64) { return m.work.Load(), m.messages.Load() }
-
-// Observed is the bytes of observations, in the accounts of the process and in
-// what was added by Observe.
-func (m *Memory) Observed() int64 { return m.observed.Load() }
-
-// Observe counts observations that are kept outside of the accounts.
-func (m *Memory) Observe(bytes int64) { m.observed.Add(bytes) }
 
 // What the parts of the state take beside bodies and headers, in bytes. The test
 // TestMemoryStaysBelowItsBound of the command fails where they are too small.
@@ -49,23 +23,23 @@ const (
 	markCost    = 400
 )
 
-// ledger is an account's share of its Memory.
+// ledger is an account's share of the memory.Ledger of its process.
 type ledger struct{ work, messages, observed int64 }
 
 func (a *Account) addWork(bytes int64) {
 	a.ledger.work += bytes
-	a.cfg.Memory.work.Add(bytes)
+	a.cfg.Memory.AddWork(bytes)
 }
 
 func (a *Account) addObserved(bytes int64) {
 	a.ledger.observed += bytes
 	a.observed.Store(a.ledger.observed)
-	a.cfg.Memory.observed.Add(bytes)
+	a.cfg.Memory.AddObserved(bytes)
 }
 
 func (a *Account) addMessage(n int64) {
 	a.ledger.messages += n
-	a.cfg.Memory.messages.Add(n)
+	a.cfg.Memory.AddMessages(n)
 }
 
 // weigh counts a state that has just been put in place of another one.
@@ -127,10 +101,10 @@ func (a *Account) unweigh() {
 // Observed is the bytes of this account's observations. It takes no lock.
 func (a *Account) Observed() int64 { return a.observed.Load() }
 
-// roomFor says why requests cannot be accepted now: the bounds of Memory.
+// roomFor says why requests cannot be accepted now: the bounds of the ledger.
 func (a *Account) roomFor(rs ...PublishRequest) error {
-	memory := a.cfg.Memory
-	if a.replaying || memory.MaxWork == 0 && memory.MaxMessages == 0 {
+	ledger := a.cfg.Memory
+	if a.replaying || ledger.MaxWork == 0 && ledger.MaxMessages == 0 {
 		return nil
 	}
 	bytes, messages := int64(0), int64(0)
@@ -142,15 +116,15 @@ func (a *Account) roomFor(rs ...PublishRequest) error {
 		messages += n
 		bytes += n*messageCost + int64(len(rs[i].Body)) + headerBytes(rs[i].Header) + headerBytes(rs[i].Forward)
 	}
-	held, waiting := memory.Work()
-	if memory.MaxWork > 0 && held+bytes > memory.MaxWork {
+	held, waiting := ledger.Work()
+	if ledger.MaxWork > 0 && held+bytes > ledger.MaxWork {
 		held -= a.expiredMarks()
 	}
 	switch {
-	case memory.MaxMessages > 0 && waiting+messages > memory.MaxMessages:
-		return refusal.Of(ErrFull, "backlog", "", fmt.Sprintf("%d messages are not delivered yet, the limit is %d (--max-backlog): wait for deliveries, or cancel some", waiting, memory.MaxMessages))
-	case memory.MaxWork > 0 && held+bytes > memory.MaxWork:
-		return refusal.Of(ErrFull, "backlog", "", fmt.Sprintf("messages not delivered yet, the DLQ and open workflow runs hold %d bytes, the limit is %d (--max-backlog): wait for deliveries, cancel messages or delete DLQ entries", held, memory.MaxWork))
+	case ledger.MaxMessages > 0 && waiting+messages > ledger.MaxMessages:
+		return refusal.Of(ErrFull, "backlog", "", fmt.Sprintf("%d messages are not delivered yet, the limit is %d (--max-backlog): wait for deliveries, or cancel some", waiting, ledger.MaxMessages))
+	case ledger.MaxWork > 0 && held+bytes > ledger.MaxWork:
+		return refusal.Of(ErrFull, "backlog", "", fmt.Sprintf("messages not delivered yet, the DLQ and open workflow runs hold %d bytes, the limit is %d (--max-backlog): wait for deliveries, cancel messages or delete DLQ entries", held, ledger.MaxWork))
 	}
 	return nil
 }

@@ -71,12 +71,6 @@ type Message struct {
 	saved    savedAt
 }
 
-// Labels are the labels given by the publisher.
-func (m *Message) Labels() []string { return m.Options.Labels }
-
-// Queue is the name of the FIFO queue it waits in, "" for none.
-func (m *Message) Queue() string { return m.Options.Queue }
-
 // FlowKey is its flow-control key, "" for none.
 func (m *Message) FlowKey() string {
 	if m.Options.Flow == nil {

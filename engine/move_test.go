@@ -16,7 +16,7 @@ func TestAnIllegalTransition(t *testing.T) {
 	// wrong delivers a message that has never been active.
 	wrong := func(cfg Config) (panicked any) {
 		cfg.Clock = clock.NewManual(time.UnixMilli(0))
-		cfg.Deliver = DelivererFunc(func(context.Context, Attempt) Outcome { return Outcome{Status: 200} })
+		cfg.Deliver = func(context.Context, Attempt) Outcome { return Outcome{Status: 200} }
 		a := New(cfg)
 		defer func() { _ = a.Close() }()
 		a.lock()

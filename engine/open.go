@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/vector"
 
 	"github.com/understudy-mock/understudy/engine/clock"
@@ -248,7 +249,7 @@ func (a *Account) replay(r Record) error {
 }
 
 // modeOf is the name of a clock.
-func modeOf(c Clock, auto bool) string {
+func modeOf(c clock.Clock, auto bool) string {
 	switch _, manual := c.(*clock.Manual); {
 	case !manual:
 		return "real"
@@ -265,7 +266,7 @@ func newAccount(cfg Config) *Account {
 		a.cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Memory == nil {
-		a.cfg.Memory = &Memory{}
+		a.cfg.Memory = &memory.Ledger{}
 	}
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	a.quiet = sync.NewCond(&a.mu)

@@ -12,7 +12,6 @@ import (
 // Limits of the options (decided: 8, 31).
 const (
 	DefaultRetries = 3 // so four attempts
-	MaxDelay       = 365 * 24 * time.Hour
 	DefaultTimeout = 15 * time.Minute
 )
 

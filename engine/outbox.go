@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/clock"
 )
 
 // maxNotes is how many lines wait for a log that is slower than what happens;
@@ -22,7 +24,7 @@ type outbox struct {
 
 // alarm is when a clock rings; the zero time is never.
 type alarm struct {
-	clock Clock
+	clock clock.Clock
 	due   time.Time
 }
 

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Tally counts messages and runs by the state that they are in now, those that
+// tally counts messages and runs by the state that they are in now, those that
 // have ended included, since the account began or was reset.
-type Tally struct {
+type tally struct {
 	Messages map[MessageState]int
 	Runs     map[RunState]int
 }
 
-func newTally() Tally {
-	return Tally{Messages: map[MessageState]int{}, Runs: map[RunState]int{}}
+func newTally() tally {
+	return tally{Messages: map[MessageState]int{}, Runs: map[RunState]int{}}
 }
 
 // message counts a message that goes from one state to another.
-func (t *Tally) message(from, to MessageState) {
+func (t *tally) message(from, to MessageState) {
 	if from != "" {
 		t.Messages[from]--
 	}
@@ -25,7 +25,7 @@ func (t *Tally) message(from, to MessageState) {
 }
 
 // run counts a run-level event. What is only logged changes nothing.
-func (t *Tally) run(to RunState) {
+func (t *tally) run(to RunState) {
 	switch to {
 	case RunStarted:
 		t.Runs[to]++
@@ -35,11 +35,10 @@ func (t *Tally) run(to RunState) {
 	}
 }
 
-// clone leaves out the states that nothing is in.
-func (t *Tally) clone() Tally {
-	c := Tally{maps.Clone(t.Messages), maps.Clone(t.Runs)}
-	maps.DeleteFunc(c.Messages, func(_ MessageState, n int) bool { return n == 0 })
-	maps.DeleteFunc(c.Runs, func(_ RunState, n int) bool { return n == 0 })
+// compact leaves out the states that nothing is in.
+func compact[S comparable](counts map[S]int) map[S]int {
+	c := maps.Clone(counts)
+	maps.DeleteFunc(c, func(_ S, n int) bool { return n == 0 })
 	return c
 }
 
@@ -65,7 +64,8 @@ func (s *state) tallied() {
 
 // Overview is an account at a glance.
 type Overview struct {
-	Tally
+	Messages  map[MessageState]int // by the state that they are in, since the account began or was reset
+	Runs      map[RunState]int     // in the same way
 	Now       time.Time
 	NextDue   time.Time // when the next timer rings; zero for never
 	InFlight  int       // attempts
@@ -90,7 +90,7 @@ func (a *Account) Overview() (Overview, <-chan struct{}) {
 		DLQ: a.dlq.len(), FlowKeys: len(a.flows), Groups: len(a.groups), Queues: len(a.queues),
 		Schedules: len(a.schedules), Waiters: len(a.waiters),
 	}
-	o.Tally = a.tally.clone()
+	o.Messages, o.Runs = compact(a.tally.Messages), compact(a.tally.Runs)
 	for _, k := range a.flows {
 		if k.Paused {
 			o.Paused++

@@ -177,8 +177,8 @@ func (f *Filter) message(m *Message, at time.Time) bool {
 		(m.RunID != "" && !m.Role.does().reportsFailed || f.place(m.URL)) && // of a run, the URL of the workflow counts
 		isWanted(f.Groups, m.Group) &&
 		isWanted(f.Schedules, m.ScheduleID) &&
-		isWanted(f.Queues, m.Queue()) &&
-		isAnyWanted(f.Labels, m.Labels()) &&
+		isWanted(f.Queues, m.Options.Queue) &&
+		isAnyWanted(f.Labels, m.Options.Labels) &&
 		isWanted(f.FlowKeys, m.FlowKey()) &&
 		isWanted(f.CallerIPs, m.CallerIP)
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"net/textproto"
 	"time"
 )
@@ -10,24 +9,6 @@ import (
 // keeps canonical names. Headers that have entered the engine are never
 // changed again, so they may be shared.
 type Header = textproto.MIMEHeader
-
-// A Deliverer makes one attempt. It is called with no lock held, from a
-// goroutine that the account owns, and returns when ctx ends.
-type Deliverer interface {
-	Deliver(ctx context.Context, a Attempt) Outcome
-}
-
-// DelivererFunc is a function as a Deliverer.
-type DelivererFunc func(ctx context.Context, a Attempt) Outcome
-
-// Deliver calls f.
-func (f DelivererFunc) Deliver(ctx context.Context, a Attempt) Outcome { return f(ctx, a) }
-
-// A Clock tells the time and rings at most one alarm; the zero time disarms it.
-type Clock interface {
-	Now() time.Time
-	Alarm(at time.Time, ring func())
-}
 
 // Attempt is one delivery call of a message. It is a value: what it refers to
 // does not change while the attempt runs.

@@ -49,19 +49,17 @@ var reading = map[string]func(*world){
 			_, _ = w.FlowKey(l.Key)
 		}
 	},
-	"FlowKeys":          func(w *world) { w.FlowKeys() },
-	"Follow":            func(w *world) { w.Follow(0, 0) },
-	"GlobalParallelism": func(w *world) { w.GlobalParallelism() },
-	"Group":             func(w *world) { _, _ = w.Group("g") },
-	"Groups":            func(w *world) { w.Groups() },
-	"Keys":              func(w *world) { w.Keys() },
+	"FlowKeys": func(w *world) { w.FlowKeys() },
+	"Follow":   func(w *world) { w.Follow(0, 0) },
+	"Group":    func(w *world) { _, _ = w.Group("g") },
+	"Groups":   func(w *world) { w.Groups() },
+	"Keys":     func(w *world) { w.Keys() },
 	"Message": func(w *world) {
 		for _, m := range walk(w.t, engine.Filter{}, w.Messages) {
 			_, _ = w.Message(m.ID)
 		}
 	},
 	"Messages": func(w *world) { _, _ = w.Messages(engine.Filter{}) },
-	"NextDue":  func(w *world) { w.NextDue() },
 	"Now":      func(w *world) { w.Now() },
 	"Observed": func(w *world) { w.Observed() },
 	"Overview": func(w *world) { w.Overview() },

@@ -175,7 +175,7 @@ func (e *endpoint) submit(runID string, delay time.Duration, steps ...rawStep) i
 
 func workflow(t interface{ Cleanup(func()) }, nodes ...node) *endpoint {
 	e := &endpoint{nodes: nodes, executed: map[string][]string{}, failed: map[string]int{}}
-	e.account = engine.New(engine.Config{ID: "t", Clock: clock.NewManual(time.UnixMilli(1_800_000_000_000)), Deliver: e, Wire: wire.Format{}, Strict: true})
+	e.account = engine.New(engine.Config{ID: "t", Clock: clock.NewManual(time.UnixMilli(1_800_000_000_000)), Deliver: e.Deliver, Wire: wire.Format{}, Strict: true})
 	t.Cleanup(func() { _ = e.account.Close() })
 	return e
 }

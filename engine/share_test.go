@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 )
 
-// places is a Deliverer whose destinations answer when they are let go.
+// places makes attempts whose destinations answer when they are let go.
 type places struct {
 	mu    sync.Mutex
 	begun []string // URLs, in order
@@ -89,7 +89,7 @@ func (p *places) order(host string) (urls []string) {
 // eightPlaces is an account that makes eight attempts at once.
 func eightPlaces(t *testing.T, slow ...string) (*world, *places) {
 	p := newPlaces(slow...)
-	w := setup(t, func(c *engine.Config) { c.Parallel, c.Deliver = 8, p })
+	w := setup(t, func(c *engine.Config) { c.Parallel, c.Deliver = 8, p.Deliver })
 	return w, p
 }
 
@@ -109,8 +109,8 @@ func TestASlowDestinationLeavesPlaces(t *testing.T) {
 		w, p := eightPlaces(t, "slow.test")
 		w.sendAll("https://slow.test/", 100, engine.Options{})
 		p.wait("slow.test", 4)
-		if _, n := w.GlobalParallelism(); n != 4 {
-			t.Errorf("%d attempts in flight, want 4", n)
+		if o, _ := w.Overview(); o.InFlight != 4 {
+			t.Errorf("%d attempts in flight, want 4", o.InFlight)
 		}
 	})
 	t.Run("another is delivered to at once", func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/formula"
 	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
@@ -324,7 +325,7 @@ func (s *simulation) fixture() error {
 			{State: engine.RunStarted, CreatedAt: ago, EndedAt: ago, NextAt: now, Request: engine.PublishRequest{URL: "https://app.test/wf"}, Steps: []engine.Step{{Name: "s1", Type: "Run", Out: `"x"`}}},
 			{State: engine.RunStarted, CreatedAt: ago, EndedAt: ago, Request: engine.PublishRequest{URL: "https://app.test/wf"}, Waits: []engine.WaitRequest{{EventID: "e0"}}},
 		},
-		Usage:  []engine.Point{{At: ago, Counts: engine.Counts{Created: 4}}},
+		Usage:  []usage.Point{{At: ago, Counts: usage.Counts{Created: 4}}},
 		Search: []search.Index{{Name: "s"}},
 		Vectors: []engine.FixtureVectors{{Config: vector.Config{Name: s.name("seeded", 2), Type: vector.Dense, Similarity: vector.Euclidean},
 			Vectors: []vector.Vector{{ID: "a", Values: []float32{1, 2}}}}},

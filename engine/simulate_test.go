@@ -19,6 +19,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
@@ -94,7 +95,7 @@ func begun(t tester, seed uint64, parallel int) *simulation {
 }
 
 func (s *simulation) config(seed uint64, parallel int) engine.Config {
-	return engine.Config{ID: "t", Clock: clock.NewManual(epoch), Deliver: s, Wire: wire.Format{}, Strict: true, Seed: seed / 3 % 2 * 11, Parallel: parallel, VectorLag: time.Minute,
+	return engine.Config{ID: "t", Clock: clock.NewManual(epoch), Deliver: s.Deliver, Wire: wire.Format{}, Strict: true, Seed: seed / 3 % 2 * 11, Parallel: parallel, VectorLag: time.Minute,
 		VectorIndexes: []vector.Config{{Name: "v", Type: vector.Dense, Similarity: vector.Cosine}}}
 }
 
@@ -242,7 +243,7 @@ func (s *simulation) replayed(parallel int) error {
 
 // continued opens the journal after n records and lets everything end.
 func (s *simulation) continued(n, parallel int) error {
-	memory := &engine.Memory{}
+	memory := &memory.Ledger{}
 	later := &simulation{world: world{t: s.t}, seed: s.seed, gate: make(chan struct{}), open: make(chan struct{})}
 	cfg := later.config(s.seed, parallel)
 	cfg.Memory = memory
@@ -271,12 +272,12 @@ func (s *simulation) continued(n, parallel int) error {
 }
 
 // ended reports what has not ended, or is miscounted.
-func (s *simulation) ended(memory *engine.Memory) error {
+func (s *simulation) ended(memory *memory.Ledger) error {
 	if text := s.broken.Load(); text != nil {
 		return errors.New(*text)
 	}
 	o, _ := s.Overview()
-	for state, n := range o.Tally.Messages {
+	for state, n := range o.Messages {
 		if !slices.Contains([]engine.MessageState{engine.Delivered, engine.Failed, engine.Canceled}, state) || n < 0 {
 			return fmt.Errorf("%d messages are %s", n, state)
 		}

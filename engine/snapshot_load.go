@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/codec"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
@@ -144,9 +145,9 @@ func (l *loader) members(c *codec.Codec) {
 	read(l, c, "schedules", (*savedSchedule).members, l.schedule)
 	read(l, c, "dedup", (*savedMark).members, l.mark)
 	read(l, c, "usage", (*savedMinute).members, func(s *savedMinute) {
-		n := len(l.usage.minutes)
-		l.want(n == 0 || l.usage.minutes[n-1].at < s.at, "usage: minute %d is out of order", s.at)
-		l.usage.minutes = append(l.usage.minutes, s.minute)
+		n := len(l.usage)
+		l.want(n == 0 || l.usage[n-1].Number < s.Number, "usage: minute %d is out of order", s.Number)
+		l.usage = append(l.usage, s.Minute)
 	})
 	read(l, c, "search", (*search.Index).Members, func(x *search.Index) { l.search[x.ID] = new(*x) })
 	l.vectorMembers(c)
@@ -204,7 +205,7 @@ func (l *loader) snapshot(c *codec.Codec) (*Snapshot, error) {
 	h := &l.head
 	l.now, l.seq, l.current, l.next = h.now, h.sequence, h.currentKey, h.nextKey
 	l.want(h.version > 0, "no version")
-	l.want(ValidTime(h.now), "its clock is at %s: must be in the years 1970 to 9999", h.now.UTC())
+	l.want(clock.Valid(h.now), "its clock is at %s: must be in the years 1970 to 9999", h.now.UTC())
 	l.want(slices.Contains([]string{"real", "manual", "auto"}, h.clock), "clock %q: must be real, manual or auto", h.clock)
 	l.want(h.currentKey != "" && h.nextKey != "", "a signing key is missing")
 	err := loadSource(l.ids.source, h.source)

@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/understudy-mock/understudy/engine/formula"
+import (
+	"github.com/understudy-mock/understudy/engine/formula"
+
+	"github.com/understudy-mock/understudy/engine/usage"
+)
 
 import "github.com/understudy-mock/understudy/engine/codec"
 
@@ -245,7 +249,7 @@ func waiterMembers(w *Waiter, c *codec.Codec) {
 	codec.Bytes(c, "timeoutBody", &w.TimeoutBody)
 }
 
-func countsMembers(n *Counts, c *codec.Codec) {
+func countsMembers(n *usage.Counts, c *codec.Codec) {
 	codec.Int(c, "requests", &n.Requests)
 	codec.Int(c, "bytes", &n.Bytes)
 	codec.Int(c, "created", &n.Created)

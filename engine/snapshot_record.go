@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/codec"
+	"github.com/understudy-mock/understudy/engine/usage"
 )
 
 // What follows are the records of a snapshot: an object of the state, as it was
@@ -248,10 +249,10 @@ func (s *savedEvent) members(c *codec.Codec) {
 	codec.Optional(c, "invoker", &s.detail.invoker, runRefMembers)
 }
 
-type savedMinute struct{ minute }
+type savedMinute struct{ usage.Minute }
 
 func (s *savedMinute) members(c *codec.Codec) {
-	codec.Int(c, "at", &s.at)
+	codec.Int(c, "at", &s.Number)
 	countsMembers(&s.Counts, c)
 }
 

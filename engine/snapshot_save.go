@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
@@ -59,7 +60,7 @@ type saver struct {
 	groups    []*Group
 	schedules []savedSchedule
 	marks     []mark
-	minutes   []minute
+	minutes   usage.Minutes
 	search    []search.Index
 	vectors   []vector.Saved
 	inFlight  []savedTurn

@@ -189,7 +189,6 @@ func (w *world) everything() map[string]any {
 	page, err := w.Events(engine.Filter{Count: 1})
 	w.must(err)
 	current, next := w.Keys()
-	due, timers := w.NextDue()
 	overview, _ := w.Overview()
 	overview.Attempts = 0 // those of this process
 	messages := walk(w.t, engine.Filter{}, w.Messages)
@@ -199,7 +198,7 @@ func (w *world) everything() map[string]any {
 	return map[string]any{
 		"overview": overview, "messages": messages,
 		"events": events, "dlq": ids, "runs": runs, "flow": w.FlowKeys(), "queues": w.Queues(), "groups": w.Groups(), "usage": usage,
-		"search": w.SearchIndexes().List(), "vectors": info, "waiters": w.Waiters("e0"), "keys": current + next, "now": w.Now(), "due": due, "timers": timers, "cursor": page.Cursor,
+		"search": w.SearchIndexes().List(), "vectors": info, "waiters": w.Waiters("e0"), "keys": current + next, "now": w.Now(), "cursor": page.Cursor,
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/codec"
 	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
@@ -78,7 +79,7 @@ func (w *saver) begin() {
 	w.turns = make([]turn, 0, a.waitingTurns())
 	a.shares.all(func(t turn) { w.turns = append(w.turns, t) })
 	a.ready.all(func(t turn) { w.turns = append(w.turns, t) })
-	w.marks, w.minutes = slices.Clone(a.dedup.order.items[a.dedup.order.head:]), slices.Clone(a.usage.minutes)
+	w.marks, w.minutes = slices.Clone(a.dedup.order.items[a.dedup.order.head:]), slices.Clone(a.usage)
 	for _, name := range slices.Sorted(maps.Keys(a.queues)) {
 		w.queues.place(w.epoch, a.queues[name])
 	}
@@ -175,7 +176,7 @@ func (w *saver) small(c *codec.Codec) {
 	slices.SortFunc(w.schedules, func(x, y savedSchedule) int { return strings.Compare(x.ID, y.ID) })
 	codec.Section(c, "schedules", each(w.schedules), (*savedSchedule).members, nil)
 	codec.Section(c, "dedup", copies(w, w.marks, func(m mark) savedMark { return savedMark{m} }), (*savedMark).members, nil)
-	codec.Section(c, "usage", copies(w, w.minutes, func(m minute) savedMinute { return savedMinute{m} }), (*savedMinute).members, nil)
+	codec.Section(c, "usage", copies(w, w.minutes, func(m usage.Minute) savedMinute { return savedMinute{m} }), (*savedMinute).members, nil)
 	slices.SortFunc(w.search, func(x, y search.Index) int { return strings.Compare(x.ID, y.ID) })
 	codec.Section(c, "search", each(w.search), (*search.Index).Members, nil)
 	slices.SortFunc(w.vectors, func(x, y vector.Saved) int { return strings.Compare(x.Name, y.Name) })

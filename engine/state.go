@@ -8,6 +8,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
@@ -33,8 +34,8 @@ type state struct {
 	runs          map[string]*Run
 	runList       ordered[*Run]
 	waiters       map[string]*waiter
-	usage         usage
-	tally         Tally
+	usage         usage.Minutes
+	tally         tally
 	search        search.Indexes
 	vectors       map[string]*vector.Index
 	headers       interner

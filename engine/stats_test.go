@@ -7,13 +7,14 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
 // happening is what the script of a month did, and when.
 type happening struct {
 	at time.Time
-	engine.Counts
+	usage.Counts
 }
 
 // TestAScriptedMonthGivesExactlyItsPoints sends traffic over the end of February
@@ -47,10 +48,10 @@ func TestAScriptedMonthGivesExactlyItsPoints(t *testing.T) {
 	for i, at := range times {
 		w.advance(at.Sub(w.Now()))
 		w.send(engine.PublishRequest{URL: "https://app.test/works"})
-		script = append(script, happening{at, engine.Counts{Requests: 1, Created: 1, Delivered: 1, Bytes: 120}})
+		script = append(script, happening{at, usage.Counts{Requests: 1, Created: 1, Delivered: 1, Bytes: 120}})
 		if i%3 == 0 {
 			w.send(engine.PublishRequest{URL: "https://app.test/fails", Options: engine.Options{Retries: new(0)}})
-			script = append(script, happening{at, engine.Counts{Requests: 1, Created: 1, Failed: 1, Bytes: 15}})
+			script = append(script, happening{at, usage.Counts{Requests: 1, Created: 1, Failed: 1, Bytes: 15}})
 			dead++
 		}
 		w.settle()
@@ -72,7 +73,7 @@ func sortTimes(times []time.Time) {
 func compareUsage(t *testing.T, w *world, script []happening, dead int) {
 	t.Helper()
 	now := w.Now().UTC()
-	for _, p := range engine.Periods {
+	for _, p := range usage.Periods {
 		u, err := w.Usage(p.Name)
 		w.must(err)
 		if len(u.Points) != p.Points || u.DLQ != dead {
@@ -104,9 +105,9 @@ func compareUsage(t *testing.T, w *world, script []happening, dead int) {
 	}
 }
 
-func check(t *testing.T, what string, point engine.Point, script []happening, until time.Time) {
+func check(t *testing.T, what string, point usage.Point, script []happening, until time.Time) {
 	t.Helper()
-	var want engine.Counts
+	var want usage.Counts
 	for _, h := range script {
 		if !h.at.Before(point.At) && h.at.Before(until) {
 			want.Requests += h.Requests
@@ -124,12 +125,12 @@ func check(t *testing.T, what string, point engine.Point, script []happening, un
 // BenchmarkUsage30d: the longest period with a million messages behind it, some
 // of them in every minute of the month. At most 5 ms.
 func BenchmarkUsage30d(b *testing.B) {
-	a := engine.New(engine.Config{ID: "t", Clock: clock.NewManual(epoch), Deliver: engine.DelivererFunc(nil), Wire: wire.Format{}})
+	a := engine.New(engine.Config{ID: "t", Clock: clock.NewManual(epoch), Wire: wire.Format{}})
 	b.Cleanup(func() { _ = a.Close() })
 	const minutes = 31 * 24 * 60
 	var past engine.Fixture
 	for i := range minutes {
-		past.Usage = append(past.Usage, engine.Point{At: epoch.Add(-time.Duration(minutes-i) * time.Minute), Counts: engine.Counts{Requests: 23, Created: 23, Delivered: 22, Failed: 1, Bytes: 4000}})
+		past.Usage = append(past.Usage, usage.Point{At: epoch.Add(-time.Duration(minutes-i) * time.Minute), Counts: usage.Counts{Requests: 23, Created: 23, Delivered: 22, Failed: 1, Bytes: 4000}})
 	}
 	if err := a.AddFixture(past); err != nil {
 		b.Fatal(err)

@@ -56,54 +56,6 @@ type item struct {
 	saved     savedAt
 }
 
-// ParseDuration reads a duration of the interface: numbers with the units s,
-// m, h, d, such as 1d10h30m, or whole seconds without a unit.
-func ParseDuration(s string) (time.Duration, error) {
-	if d, ok := parseDuration(s); ok {
-		return d, nil
-	}
-	return 0, refusal.OfValue("duration", s, "", fmt.Sprintf("numbers with the units s, m, h, d, such as 50s or 1d10h30m, at most %dd", MaxDelay/(24*time.Hour)))
-}
-
-// unitOf is the length of a unit, 0 for none.
-func unitOf(c byte) time.Duration {
-	switch c {
-	case 's':
-		return time.Second
-	case 'm':
-		return time.Minute
-	case 'h':
-		return time.Hour
-	case 'd':
-		return 24 * time.Hour
-	}
-	return 0
-}
-
-func parseDuration(s string) (sum time.Duration, ok bool) {
-	n, digits := 0, 0
-	for i := range len(s) {
-		c := s[i]
-		if c >= '0' && c <= '9' && digits < 10 {
-			n, digits = 10*n+int(c-'0'), digits+1
-			continue
-		}
-		unit := unitOf(c)
-		if digits == 0 || unit == 0 || time.Duration(n) > MaxDelay/unit {
-			return 0, false
-		}
-		sum += time.Duration(n) * unit
-		if n, digits = 0, 0; sum > MaxDelay { // here, since many parts could overflow
-			return 0, false
-		}
-	}
-	if digits > 0 {
-		sum = time.Duration(n) * time.Second
-		return sum, digits == len(s) && time.Duration(n) <= MaxDelay/time.Second
-	}
-	return sum, s != ""
-}
-
 // acceptableStep refuses what is meant for a run that is not there or has
 // ended: clients take exactly this refusal as "the run is over".
 func (a *Account) acceptableStep(c *accepted) (err error) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/duration"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
@@ -83,7 +84,7 @@ type waitStep struct {
 func (a *Account) parseWaitStep(r WaitRequest) (w waitStep, err error) {
 	w = waitStep{WaitRequest: r, limit: DefaultWait}
 	if r.Timeout != "" {
-		if w.limit, err = ParseDuration(r.Timeout); err != nil {
+		if w.limit, err = duration.Parse(r.Timeout); err != nil {
 			return w, refusal.At(fmt.Sprintf("wait for %q: timeout", r.EventID), err)
 		}
 	}

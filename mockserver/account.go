@@ -77,7 +77,7 @@ func (s *Server) newTenant(a Account) *tenant {
 		Clock:           s.newClock(s.cfg.Clock),
 		Auto:            s.cfg.Clock == "auto",
 		Wire:            wire.Format{},
-		Deliver:         engine.DelivererFunc(s.delivery.to(w)),
+		Deliver:         s.delivery.to(w),
 		Seed:            s.seed(a.ID),
 		Parallel:        s.cfg.Parallel,
 		MaxCreated:      s.cfg.MaxMessages,
@@ -111,7 +111,7 @@ func (s *Server) seed(id string) uint64 {
 	return max(1, s.cfg.Seed^h.Sum64())
 }
 
-func (s *Server) newClock(mode string) engine.Clock {
+func (s *Server) newClock(mode string) clock.Clock {
 	if mode == "real" {
 		return clock.NewReal()
 	}

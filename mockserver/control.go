@@ -169,7 +169,7 @@ func (s *Server) controlSetClock(c *call) (response.Response, error) {
 	if body.Mode == "" && body.Now == nil {
 		return response.Response{}, response.Invalid("body: nothing to set: must have mode (real, manual, auto) or now (Unix ms)")
 	}
-	if body.Now != nil && !engine.ValidTime(time.UnixMilli(*body.Now)) { // before the mode is set
+	if body.Now != nil && !clock.Valid(time.UnixMilli(*body.Now)) { // before the mode is set
 		return response.Response{}, response.Invalid(fmt.Sprintf("body /now: invalid value %d: must be Unix ms within the years 1970 to 9999", *body.Now))
 	}
 	ctx, cancel := context.WithTimeout(c.request.Context(), advanceLimit)
@@ -197,7 +197,7 @@ func (s *Server) setMode(w *tenant, mode string) error {
 	if same {
 		return nil
 	}
-	var next engine.Clock = clock.NewReal()
+	var next clock.Clock = clock.NewReal()
 	if mode != "real" {
 		next = clock.NewManual(w.account.Now())
 	}

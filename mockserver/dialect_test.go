@@ -45,7 +45,7 @@ func TestEachRequestSpeaksItsDialect(t *testing.T) {
 	t.Run("options of both are honoured on one server", func(t *testing.T) {
 		first := u.Publish("https://app.test/a", nil, "Svc-Delay: 1h", "Svc-Retries: 7", "Svc-Label: one")
 		second := u.Publish("https://app.test/b", nil, d.HeaderPrefix+"Delay: 2h", d.HeaderPrefix+"Retries: 5", d.HeaderPrefix+"Flow-Control-Key: k", d.HeaderPrefix+"Flow-Control-Value: rate=1")
-		if m := u.Message(first); m.MaxRetries != 7 || m.NotBefore.Sub(m.CreatedAt) != time.Hour || m.Labels()[0] != "one" {
+		if m := u.Message(first); m.MaxRetries != 7 || m.NotBefore.Sub(m.CreatedAt) != time.Hour || m.Options.Labels[0] != "one" {
 			t.Errorf("neutral: %+v", m)
 		}
 		if m := u.Message(second); m.MaxRetries != 5 || m.NotBefore.Sub(m.CreatedAt) != 2*time.Hour || m.FlowKey() != "k" {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/fixture"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -347,20 +348,20 @@ func (r *fixtureReader) run(x *fixture.Run) engine.PastRun {
 // maxPoints bounds what one entry of the statistics may spread over.
 const maxPoints = 100_000
 
-func (r *fixtureReader) usage(u *fixture.Usage) []engine.Point {
-	counts := engine.Counts{Requests: u.Requests, Bytes: u.Bytes, Created: u.Created, Delivered: u.Delivered, Retried: u.Retried, Failed: u.Failed, Canceled: u.Canceled,
+func (r *fixtureReader) usage(u *fixture.Usage) []usage.Point {
+	counts := usage.Counts{Requests: u.Requests, Bytes: u.Bytes, Created: u.Created, Delivered: u.Delivered, Retried: u.Retried, Failed: u.Failed, Canceled: u.Canceled,
 		Steps: u.Steps, Started: u.Started, Succeeded: u.Succeeded, RunsFailed: u.RunsFailed, RunsEnded: u.RunsEnded}
 	at, until, every := r.time("at", u.At), r.time("until", u.Until), optionalDuration(u.Every)
 	if until.IsZero() {
-		return []engine.Point{{At: at, Counts: counts}}
+		return []usage.Point{{At: at, Counts: counts}}
 	}
 	if every < time.Minute || until.Sub(at)/every > maxPoints {
 		r.fail("/every", fmt.Errorf("%s: must be a duration of at least 1m, at most %d times between at and until", every, maxPoints))
 		return nil
 	}
-	var list []engine.Point
+	var list []usage.Point
 	for t := at; t.Before(until); t = t.Add(every) {
-		list = append(list, engine.Point{At: t, Counts: counts})
+		list = append(list, usage.Point{At: t, Counts: counts})
 	}
 	return list
 }

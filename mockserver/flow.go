@@ -96,8 +96,8 @@ func (s *Server) listFlowControlKeys(c *call) (response.Response, error) {
 }
 
 func (s *Server) getGlobalParallelism(c *call) (response.Response, error) {
-	limit, running := c.account.GlobalParallelism()
-	return response.Response{Body: api.GlobalParallelism{ParallelismMax: limit, ParallelismCount: running}}, nil
+	o, _ := c.account.Overview()
+	return response.Response{Body: api.GlobalParallelism{ParallelismMax: o.Parallel, ParallelismCount: o.InFlight}}, nil
 }
 
 func flowBody(k engine.FlowKey) api.FlowControlKey {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
@@ -156,7 +157,7 @@ func (m *Message) drop() {
 
 // journal keeps the latest entries, up to its bounds.
 type journal[T any, E entry[T]] struct {
-	memory  *engine.Memory // counts the bytes
+	memory  *memory.Ledger // counts the bytes
 	bytes   atomic.Int64
 	mu      sync.Mutex
 	entries []T // entries[first:] are kept
@@ -171,7 +172,7 @@ func (j *journal[T, E]) Observed() int64 { return j.bytes.Load() }
 
 func (j *journal[T, E]) count(bytes int64) {
 	j.bytes.Add(bytes)
-	j.memory.Observe(bytes)
+	j.memory.AddObserved(bytes)
 }
 
 // Forget drops at least the given bytes: headers and bodies from the oldest

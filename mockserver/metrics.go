@@ -22,8 +22,8 @@ var allGauges = []gauge{
 	{"understudy_attempts_in_flight", "Deliveries that are being attempted.", func(s *Server) float64 {
 		sum := 0
 		for _, w := range s.all() {
-			_, running := w.account.GlobalParallelism()
-			sum += running
+			o, _ := w.account.Overview()
+			sum += o.InFlight
 		}
 		return float64(sum)
 	}},

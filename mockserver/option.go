@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/duration"
 	"github.com/understudy-mock/understudy/engine/formula"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -111,7 +112,7 @@ func parseText(to *string, v string, most int) error {
 }
 
 func parseDuration(to *time.Duration, v string) error {
-	d, err := engine.ParseDuration(v)
+	d, err := duration.Parse(v)
 	if err != nil {
 		return err
 	}

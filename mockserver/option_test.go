@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/duration"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -169,7 +170,7 @@ func TestEveryOptionReachesTheMessage(t *testing.T) {
 		"callback flow":        *o.Callback.Options.Flow == engine.FlowControl{Key: "cb", Rate: 1},
 		"callback's failure":   o.Callback.Options.FailureCallback.URL == "https://cbf.test/",
 		"failure callback":     o.FailureCallback.URL == "https://fcb.test/" && o.FailureCallback.Options.Method == "PATCH",
-		"labels":               slices.Equal(m.Labels(), []string{"a", "b"}),
+		"labels":               slices.Equal(m.Options.Labels, []string{"a", "b"}),
 		"flow":                 *o.Flow == engine.FlowControl{Key: "k", Parallelism: 5, Rate: 10, Period: time.Minute},
 		"redaction":            o.Redact.Body && slices.Equal(o.Redact.Names, []string{"Authorization"}),
 		"forwarded credential": m.Forward.Get("Authorization") == "theirs",
@@ -398,7 +399,7 @@ func FuzzDuration(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if d, err := engine.ParseDuration(text); err == nil && (d < 0 || d > engine.MaxDelay || text == "") {
+		if d, err := duration.Parse(text); err == nil && (d < 0 || d > duration.Max || text == "") {
 			t.Errorf("%q is %s", text, d)
 		}
 	})

@@ -16,8 +16,8 @@ import (
 	"github.com/gorilla/mux"
 	"golang.org/x/sync/semaphore"
 
-	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/stub"
@@ -94,7 +94,7 @@ type Server struct {
 	delivery   *deliverer
 	page       *ui.Page
 	sinks      sinks
-	memory     *engine.Memory
+	memory     *memory.Ledger
 	relief     relief
 	kvCapacity *kv.Capacity        // of the embedded stores of all accounts
 	incoming   *semaphore.Weighted // bytes of request bodies that are being handled
@@ -141,7 +141,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.kvCapacity = kv.NewCapacity(ofKV(cfg.Memory))
 	s.turns = semaphore.NewWeighted(largeAnswers)
-	s.memory = &engine.Memory{MaxWork: cfg.MaxBacklogBytes, MaxMessages: cfg.MaxBacklog}
+	s.memory = &memory.Ledger{MaxWork: cfg.MaxBacklogBytes, MaxMessages: cfg.MaxBacklog}
 	s.incoming, s.answers = semaphore.NewWeighted(max(inTransit(cfg.Memory), 2*cfg.MaxBody)), semaphore.NewWeighted(inTransit(cfg.Memory))
 	s.started = s.wall.Now()
 	s.hostNames = hostNames(&cfg)
@@ -196,7 +196,7 @@ func (c *Config) complete() error {
 		}
 		names[x.Name] = true
 	}
-	if !c.Start.IsZero() && !engine.ValidTime(c.Start) {
+	if !c.Start.IsZero() && !clock.Valid(c.Start) {
 		return fmt.Errorf("start %s: must be within the years 1970 to 9999", c.Start.UTC())
 	}
 	if c.VectorLag < 0 || c.PricePerMessage < 0 {

@@ -3,8 +3,8 @@ package mockserver
 import (
 	"time"
 
-	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -26,15 +26,15 @@ func (s *Server) getUsageStatistics(c *call) (response.Response, error) {
 }
 
 // usageBody is the table "Usage statistics".
-func usageBody(u *engine.Usage) api.UsageStatistics {
+func usageBody(u *usage.Statistics) api.UsageStatistics {
 	out := api.UsageStatistics{
 		Days:                  make([]string, len(u.Days)),
 		DailyRequests:         make([]api.DailyRequest, len(u.Days)),
-		DailyBillings:         pointSeries(u.Days, func(p *engine.Point) float64 { return u.Bill(p) }),
-		DailyBandwidths:       pointSeries(u.Days, func(p *engine.Point) float64 { return float64(p.Bytes) }),
-		DailyUsed:             pointSeries(u.Points, func(p *engine.Point) float64 { return float64(p.Requests) }),
-		DailyUsedWorkflow:     pointSeries(u.Points, func(p *engine.Point) float64 { return float64(p.Steps) }),
-		DailyBandwidthUsed:    pointSeries(u.Points, func(p *engine.Point) float64 { return float64(p.Bytes) }),
+		DailyBillings:         pointSeries(u.Days, func(p *usage.Point) float64 { return u.Bill(p) }),
+		DailyBandwidths:       pointSeries(u.Days, func(p *usage.Point) float64 { return float64(p.Bytes) }),
+		DailyUsed:             pointSeries(u.Points, func(p *usage.Point) float64 { return float64(p.Requests) }),
+		DailyUsedWorkflow:     pointSeries(u.Points, func(p *usage.Point) float64 { return float64(p.Steps) }),
+		DailyBandwidthUsed:    pointSeries(u.Points, func(p *usage.Point) float64 { return float64(p.Bytes) }),
 		DailySvcMessages:      namedSeries(u.Points, messageMetrics),
 		DailyWorkflowMessages: namedSeries(u.Points, workflowMetrics),
 		DlqMessageCount:       u.DLQ,
@@ -52,7 +52,7 @@ func usageBody(u *engine.Usage) api.UsageStatistics {
 
 func statsStamp(t time.Time) string { return t.UTC().Format(statsTime) }
 
-func pointSeries(points []engine.Point, y func(*engine.Point) float64) []api.TimeSeriesPoint {
+func pointSeries(points []usage.Point, y func(*usage.Point) float64) []api.TimeSeriesPoint {
 	out := make([]api.TimeSeriesPoint, len(points))
 	for i := range points {
 		out[i] = api.TimeSeriesPoint{X: statsStamp(points[i].At), Y: float32(y(&points[i]))}
@@ -63,28 +63,28 @@ func pointSeries(points []engine.Point, y func(*engine.Point) float64) []api.Tim
 // metric is one series under its id (decided: 1).
 type metric struct {
 	id string
-	of func(*engine.Point) int64
+	of func(*usage.Point) int64
 }
 
 var messageMetrics = []metric{
-	{"created", func(p *engine.Point) int64 { return p.Created }},
-	{"delivered", func(p *engine.Point) int64 { return p.Delivered }},
-	{"retried", func(p *engine.Point) int64 { return p.Retried }},
-	{"failed", func(p *engine.Point) int64 { return p.Failed }},
-	{"canceled", func(p *engine.Point) int64 { return p.Canceled }},
+	{"created", func(p *usage.Point) int64 { return p.Created }},
+	{"delivered", func(p *usage.Point) int64 { return p.Delivered }},
+	{"retried", func(p *usage.Point) int64 { return p.Retried }},
+	{"failed", func(p *usage.Point) int64 { return p.Failed }},
+	{"canceled", func(p *usage.Point) int64 { return p.Canceled }},
 }
 
 var workflowMetrics = []metric{
-	{"started", func(p *engine.Point) int64 { return p.Started }},
-	{"success", func(p *engine.Point) int64 { return p.Succeeded }},
-	{"failed", func(p *engine.Point) int64 { return p.RunsFailed }},
-	{"canceled", func(p *engine.Point) int64 { return p.RunsEnded }},
+	{"started", func(p *usage.Point) int64 { return p.Started }},
+	{"success", func(p *usage.Point) int64 { return p.Succeeded }},
+	{"failed", func(p *usage.Point) int64 { return p.RunsFailed }},
+	{"canceled", func(p *usage.Point) int64 { return p.RunsEnded }},
 }
 
-func namedSeries(points []engine.Point, metrics []metric) []api.TimeSeriesWithId {
+func namedSeries(points []usage.Point, metrics []metric) []api.TimeSeriesWithId {
 	out := make([]api.TimeSeriesWithId, len(metrics))
 	for i, m := range metrics {
-		out[i] = api.TimeSeriesWithId{Id: m.id, DataPoints: pointSeries(points, func(p *engine.Point) float64 { return float64(m.of(p)) })}
+		out[i] = api.TimeSeriesWithId{Id: m.id, DataPoints: pointSeries(points, func(p *usage.Point) float64 { return float64(m.of(p)) })}
 	}
 	return out
 }

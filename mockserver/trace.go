@@ -52,8 +52,8 @@ type messageRow struct {
 func rowOf(m *engine.Message) messageRow {
 	row := messageRow{
 		ID: m.ID, Role: m.Role, State: m.State, Method: m.Method, URL: m.URL, CreatedAt: m.CreatedAt.UnixMilli(), Attempts: m.Attempts(),
-		Retried: m.Retried, MaxRetries: m.MaxRetries, Bytes: len(m.Body) + m.Dropped, Dropped: m.Dropped > 0, Labels: m.Labels(), FlowKey: m.FlowKey(),
-		Group: m.Group, Queue: m.Queue(), Schedule: m.ScheduleID, RunID: m.RunID, Source: m.SourceID,
+		Retried: m.Retried, MaxRetries: m.MaxRetries, Bytes: len(m.Body) + m.Dropped, Dropped: m.Dropped > 0, Labels: m.Options.Labels, FlowKey: m.FlowKey(),
+		Group: m.Group, Queue: m.Options.Queue, Schedule: m.ScheduleID, RunID: m.RunID, Source: m.SourceID,
 		Asleep: m.Asleep(), Cause: m.Cause(),
 	}
 	if m.State == engine.Created || m.State == engine.Retry {
@@ -301,7 +301,7 @@ func dlqRowOf(e *engine.DLQEntry) dlqRow {
 	m := &e.Message
 	row := dlqRow{
 		ID: e.ID, At: e.At.UnixMilli(), Message: m.ID, RunID: m.RunID, URL: m.URL, Retried: m.Retried, Status: e.Last.Status,
-		Labels: m.Labels(), FlowKey: m.FlowKey(), Cause: e.Cause(),
+		Labels: m.Options.Labels, FlowKey: m.FlowKey(), Cause: e.Cause(),
 	}
 	row.Answer = cmp.Or(e.Last.Err, string(e.Last.Body[:min(len(e.Last.Body), answerShown)])) // JSON makes bytes that are no text harmless
 	if e.Callback != nil {

@@ -14,6 +14,19 @@ import (
 	"time"
 )
 
+// A Clock tells the time and rings at most one alarm; the zero time disarms it.
+type Clock interface {
+	Now() time.Time
+	Alarm(at time.Time, ring func())
+}
+
+// LastTime is the end of the year 9999, in Unix ms.
+const LastTime = 253_402_300_799_999
+
+// Valid reports whether a clock may show t: a time in the years 1970 to 9999,
+// which every format of a time can hold.
+func Valid(t time.Time) bool { return t.UnixMilli() >= 0 && t.UnixMilli() <= LastTime }
+
 // Real is wall time, or a time ahead of it that passes as fast, where an account
 // comes from a clock that was moved.
 type Real struct {

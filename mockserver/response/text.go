@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/duration"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
@@ -30,7 +30,7 @@ func ByteSize(n int64) string {
 
 // Duration reads a duration of the interface (1d12h) or of Go (1h30m, 250ms).
 func Duration(s string) (time.Duration, error) {
-	if d, err := engine.ParseDuration(s); err == nil {
+	if d, err := duration.Parse(s); err == nil {
 		return d, nil
 	}
 	return time.ParseDuration(s)

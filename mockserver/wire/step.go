@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/duration"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
@@ -51,7 +52,7 @@ func (Format) ParseStep(body []byte) (engine.Step, error) {
 		CallURL: w.CallURL, CallMethod: w.CallMethod, WaitEventID: w.WaitEventID, WaitTimedOut: w.WaitTimeout,
 	}
 	if len(w.SleepFor) > 0 {
-		s.SleepFor, _ = engine.ParseDuration(textOf(w.SleepFor)) // only shown
+		s.SleepFor, _ = duration.Parse(textOf(w.SleepFor)) // only shown
 	}
 	if w.SleepUntil > 0 {
 		s.SleepUntil = time.UnixMilli(int64(math.Round(w.SleepUntil * 1000)))
