@@ -97,9 +97,6 @@ func (m *Message) attemptedStep(o *Outcome) string {
 	return ""
 }
 
-// Cause says why the message of an entry was given up.
-func (e *DLQEntry) Cause() string { return e.Message.cause(&e.Last) }
-
 // Asleep reports whether a message carries a sleep of its run that is not over.
 func (m *Message) Asleep() bool {
 	return m.Role.does().carriesSteps && m.State == Created && !m.NextAt.IsZero() && m.step != nil &&

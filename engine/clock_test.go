@@ -88,7 +88,7 @@ func TestTimeNeverRunsBackwards(t *testing.T) {
 		t.Parallel()
 		wall := &settable{now: epoch}
 		w := setup(t, func(c *engine.Config) { c.Clock = wall })
-		w.must(w.PauseFlow("k"))
+		w.must(w.SetFlowPaused("k", true))
 		wall.set(epoch.Add(-time.Hour))
 		if now := w.Now(); now.Before(epoch) {
 			t.Errorf("time is %s, and was %s", now, epoch)

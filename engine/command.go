@@ -47,6 +47,14 @@ func do[R any, C change[R]](a *Account, c C) (R, error) {
 	return durably(a, func() (R, error) { return step(a, c) })
 }
 
+// doEither does the first of two commands, or the second.
+func doEither[R any, C, D change[R]](a *Account, first bool, c C, d D) (R, error) {
+	if first {
+		return do(a, c)
+	}
+	return do(a, d)
+}
+
 // durably runs steps under the lock and waits, without it, until their records are
 // durable. While records of earlier commands are not, it runs nothing.
 func durably[R any](a *Account, steps func() (R, error)) (R, error) {

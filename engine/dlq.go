@@ -75,6 +75,7 @@ func (a *Account) CountDLQ(f Filter) (n int) {
 func (a *Account) viewEntry(e *DLQEntry) DLQEntry {
 	v := *e
 	v.Message = a.redacted(&e.Message)
+	v.Message.last = &v.Last
 	if r := e.Message.Options.Redact; r != nil && r.Body {
 		v.Payload = redactedValue(e.Payload)
 	}

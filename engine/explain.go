@@ -68,7 +68,7 @@ func explainEntry(e *DLQEntry) []Reason {
 		what = "run " + e.Run.ID
 	}
 	return []Reason{
-		{Kind: Broken, Text: e.Cause()},
+		{Kind: Broken, Text: e.Message.cause(&e.Last)},
 		{Text: fmt.Sprintf("it keeps %s since %s", what, e.At.UTC().Format(time.RFC3339))},
 	}
 }

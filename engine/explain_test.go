@@ -31,16 +31,16 @@ func TestExplain(t *testing.T) {
 	delayed := w.publish(engine.Options{Delay: time.Hour})
 	retried := w.publish(engine.Options{})
 	w.settle()
-	_, err := w.UpsertQueue("q", engine.QueueSettings{})
+	_, err := w.UpsertQueue("q", nil, nil)
 	w.must(err)
-	w.must(w.PauseQueue("q"))
+	w.must(w.SetQueuePaused("q", true))
 	queued := w.publish(engine.Options{Queue: "q"})
 	w.publish(engine.Options{Flow: &key, Retries: new(0)})
 	held := w.publish(engine.Options{Flow: &key})
 	failed := w.publish(engine.Options{Retries: new(0)})
 	w.settle()
 	paused := func() string {
-		w.must(w.PauseFlow("k"))
+		w.must(w.SetFlowPaused("k", true))
 		return w.why(held)
 	}
 	for _, c := range []struct{ got, want string }{

@@ -223,9 +223,12 @@ func (a *Account) knownKey(key string) (*flowKey, error) {
 	return nil, refusal.Of(ErrNotFound, "flow-control key", key, "not found: no message and no setting has named it")
 }
 
-// PauseFlow keeps the key's messages back; attempts in flight end normally.
-// A key may be paused before its first message (decided: 6).
-func (a *Account) PauseFlow(key string) error { return done(do(a, pauseFlow{key})) }
+// SetFlowPaused keeps the key's messages back, or delivers them again in order of
+// arrival, within its limits ("Resume a flow-control key"). Attempts in flight end
+// normally. A key may be paused before its first message (decided: 6).
+func (a *Account) SetFlowPaused(key string, paused bool) error {
+	return done(doEither(a, paused, pauseFlow{key}, resumeFlow{key}))
+}
 
 type pauseFlow struct{ Key string }
 
@@ -237,10 +240,6 @@ func (c pauseFlow) apply(a *Account) (nothing, error) {
 	}
 	return nothing{}, nil
 }
-
-// ResumeFlow delivers the key's messages again, in order of arrival, within
-// its limits ("Resume a flow-control key").
-func (a *Account) ResumeFlow(key string) error { return done(do(a, resumeFlow{key})) }
 
 type resumeFlow struct{ Key string }
 

@@ -110,9 +110,9 @@ func (l *life) setKey(key string) {
 	l.paused[key] = paused
 	l.mu.Unlock()
 	if paused {
-		l.must(l.PauseFlow(key))
+		l.must(l.SetFlowPaused(key, true))
 	} else {
-		l.must(l.ResumeFlow(key))
+		l.must(l.SetFlowPaused(key, false))
 	}
 }
 
@@ -121,9 +121,9 @@ func (l *life) toggleQueue(t *rapid.T) {
 	switch {
 	case err != nil: // nobody has used it
 	case q.Paused:
-		l.must(l.ResumeQueue(q.Name))
+		l.must(l.SetQueuePaused(q.Name, false))
 	default:
-		l.must(l.PauseQueue(q.Name))
+		l.must(l.SetQueuePaused(q.Name, true))
 	}
 }
 
@@ -161,7 +161,7 @@ func (l *life) finish() {
 		}
 	}
 	for _, q := range l.Queues() {
-		l.must(l.ResumeQueue(q.Name))
+		l.must(l.SetQueuePaused(q.Name, false))
 	}
 	l.advance(60 * 24 * time.Hour)
 }

@@ -68,7 +68,7 @@ func TestAJournalThatFails(t *testing.T) {
 		t.Parallel()
 		w, j, _ := lost(t)
 		before, records := w.document(), len(j.records)
-		if err := w.PauseFlow("k"); !errors.Is(err, engine.ErrNotDurable) {
+		if err := w.SetFlowPaused("k", true); !errors.Is(err, engine.ErrNotDurable) {
 			t.Errorf("pause: %v", err)
 		}
 		if _, err := w.Advance(t.Context(), epoch.Add(time.Hour)); !errors.Is(err, engine.ErrNotDurable) {

@@ -195,7 +195,7 @@ func TestSettingsAreBounded(t *testing.T) {
 			return err
 		},
 		"queues": func(w *world, i int) error {
-			_, err := w.UpsertQueue(fmt.Sprint("q", i, long), engine.QueueSettings{})
+			_, err := w.UpsertQueue(fmt.Sprint("q", i, long), nil, nil)
 			return err
 		},
 		"deduplication ids": func(w *world, i int) error {

@@ -84,20 +84,20 @@ func (a *Account) leave(m *Message) {
 	}
 }
 
-// QueueSettings are what can be set of a queue; nil leaves it as it is.
-type QueueSettings struct {
-	Parallelism *int // 1 or more; of a new queue 1
-	Paused      *bool
-}
-
-// UpsertQueue creates a queue or changes its settings.
-func (a *Account) UpsertQueue(name string, set QueueSettings) (Queue, error) {
-	return do(a, upsertQueue{name, set})
+// UpsertQueue creates a queue or changes its settings; nil leaves one as it is.
+// Parallelism must be 1 or more, and is 1 of a new queue.
+func (a *Account) UpsertQueue(name string, parallelism *int, paused *bool) (Queue, error) {
+	return do(a, upsertQueue{name, queueSettings{parallelism, paused}})
 }
 
 type upsertQueue struct {
 	Name string
-	Set  QueueSettings
+	Set  queueSettings
+}
+
+type queueSettings struct {
+	Parallelism *int
+	Paused      *bool
 }
 
 func (c upsertQueue) apply(a *Account) (Queue, error) {
@@ -172,17 +172,16 @@ func (c deleteQueue) apply(a *Account) (nothing, error) {
 	return nothing{}, nil
 }
 
-// PauseQueue keeps the queue's messages back.
-func (a *Account) PauseQueue(name string) error { return done(do(a, pauseQueue{name})) }
+// SetQueuePaused keeps the queue's messages back, or lets them continue.
+func (a *Account) SetQueuePaused(name string, paused bool) error {
+	return done(doEither(a, paused, pauseQueue{name}, resumeQueue{name}))
+}
 
 type pauseQueue struct{ Name string }
 
 func (c pauseQueue) apply(a *Account) (nothing, error) {
 	return nothing{}, a.setPaused(c.Name, true)
 }
-
-// ResumeQueue goes on with the queue's messages.
-func (a *Account) ResumeQueue(name string) error { return done(do(a, resumeQueue{name})) }
 
 type resumeQueue struct{ Name string }
 

@@ -24,7 +24,6 @@ import (
 // other one. A new method must be in one of them. Errors do not matter: what
 // cannot be found must not be made either.
 var reading = map[string]func(*world){
-	"AllWaiters":   func(w *world) { w.AllWaiters() },
 	"CheckFixture": func(w *world) { _ = w.CheckFixture(engine.Fixture{Messages: []engine.PublishRequest{unreadable}}) },
 	"CountDLQ":     func(w *world) { w.CountDLQ(engine.Filter{}) },
 	"DLQ":          func(w *world) { _, _ = w.DLQ(engine.Filter{}) },
@@ -103,14 +102,13 @@ var reading = map[string]func(*world){
 		}
 	},
 	"Usage":         func(w *world) { _, _ = w.Usage("") },
-	"Waiters":       func(w *world) { w.Waiters("e0") },
+	"Waiters":       func(w *world) { w.Waiters("e0"); w.Waiters("") },
 	"WriteSnapshot": func(w *world) { w.must(w.WriteSnapshot(io.Discard)) },
 }
 
 var writing = strings.Fields(`AddEndpoints AddFixture Advance AdvanceUntil Cancel CancelCallback CancelMessages CancelRun CancelRuns Close DeleteDLQ
-	DeleteDLQs DeleteGroup DeleteQueue DeleteSchedule FinishRun Forget DeliverNow Notify NotifyRun PauseFlow PauseQueue
-	PauseSchedule PinFlow Publish PublishBatch PutSchedule RemoveEndpoints RepeatCallback Reset ResetClock ResetFlow
-	Restart RestartAll Restore Resume ResumeFlow ResumeQueue ResumeSchedule RetryDLQ RetryDLQs RotateKeys SetClock
+	DeleteDLQs DeleteGroup DeleteQueue DeleteSchedule FinishRun Forget DeliverNow Notify PinFlow Publish PublishBatch PutSchedule RemoveEndpoints RepeatCallback Reset ResetClock ResetFlow
+	Restart RestartAll Restore RetryDLQ RetryDLQs RotateKeys SetClock SetFlowPaused SetQueuePaused SetSchedulePaused
 	UnpinFlow UpdateGroup UpsertQueue Wait`)
 
 var someRuns = []string{"run0", "run1", "run2", "run3", "none"}

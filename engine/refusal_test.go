@@ -56,11 +56,11 @@ var refusals = map[string]func(*world) error{
 		return w.Wait(engine.WaitRequest{RunID: "run0", EventID: "e", Step: []byte("no step")})
 	},
 	"a queue without places": func(w *world) error {
-		_, err := w.UpsertQueue("new", engine.QueueSettings{Parallelism: new(0)})
+		_, err := w.UpsertQueue("new", new(0), nil)
 		return err
 	},
-	"an unknown key":         func(w *world) error { return w.ResumeFlow("new") },
-	"a restart of nothing":   func(w *world) error { _, err := w.Restart("none", engine.Options{}); return err },
+	"an unknown key":         func(w *world) error { return w.SetFlowPaused("new", false) },
+	"a restart of nothing":   func(w *world) error { _, err := w.Restart("none", engine.Options{}, false); return err },
 	"an advance to the past": func(w *world) error { _, err := w.Advance(context.Background(), epoch.Add(-time.Hour)); return err },
 }
 

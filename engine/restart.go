@@ -13,14 +13,11 @@ import (
 // one, with over on top, and removes the DLQ entry ("Restart a failed workflow
 // run"; decided: 15). Earlier step results are discarded.
 // over.Workflow.RunID is the id of the new run, "" for a fresh one.
-func (a *Account) Restart(dlqID string, over Options) (RunRef, error) {
-	return do(a, restartRun{dlqID, over, false})
-}
-
-// Resume does the same, but keeps the finished steps and goes on at the one
+//
+// With resume set, the new run keeps the finished steps and continues at the one
 // that failed (extension).
-func (a *Account) Resume(dlqID string, over Options) (RunRef, error) {
-	return do(a, restartRun{dlqID, over, true})
+func (a *Account) Restart(dlqID string, over Options, resume bool) (RunRef, error) {
+	return do(a, restartRun{dlqID, over, resume})
 }
 
 type restartRun struct {

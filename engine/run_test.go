@@ -330,7 +330,7 @@ func TestRandomWorkflowsFollowTheStateTable(t *testing.T) {
 			}
 		}
 		e.mu.Unlock()
-		ref, err := e.account.Restart(dlq.Items[0].ID, engine.Options{})
+		ref, err := e.account.Restart(dlq.Items[0].ID, engine.Options{}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -411,7 +411,7 @@ func TestAResumedRunGoesOnWhereAnAnswerFailed(t *testing.T) {
 	if len(entries) != 1 {
 		t.Fatalf("%d DLQ entries, want 1", len(entries))
 	}
-	ref, err := w.Resume(entries[0].ID, engine.Options{})
+	ref, err := w.Restart(entries[0].ID, engine.Options{}, true)
 	w.must(err)
 	w.settle()
 	made := w.made()

@@ -19,7 +19,7 @@ const (
 type RunView struct {
 	Run
 	Groups  []StepGroup
-	Failure *FailureView // nil without a failure callback
+	Failure *DLQEntry // with a failure callback, nil without one
 }
 
 // StepGroup is one step, the steps of a parallel branch, or the next call.
@@ -39,14 +39,6 @@ type StepView struct {
 	Errors     []StepError
 }
 
-// FailureView is the failure callback of a run.
-type FailureView struct {
-	CallbackInfo
-	URL    string
-	DLQID  string
-	Failed Outcome // of the attempt that failed the run
-}
-
 // RunViews lists runs, newest first.
 func (a *Account) RunViews(f Filter) (Page[RunView], error) {
 	a.lock()
@@ -60,7 +52,8 @@ const maxRunViews = 10
 func (a *Account) viewRun(run *Run) RunView {
 	v := RunView{Run: *run}
 	if e := a.dlq.get(run.DLQID); e != nil && e.Callback != nil {
-		v.Failure = &FailureView{CallbackInfo: *e.Callback, URL: e.Message.Options.FailureCallback.URL, DLQID: e.ID, Failed: e.Last}
+		failure := *e
+		v.Failure = &failure
 	}
 	g := grouping{account: a, run: run, header: mergeHeader(a.runHeader(run), run.Forward), slots: map[int]*StepView{}, done: map[int]bool{}}
 	var before *item

@@ -216,17 +216,17 @@ func (c deleteSchedule) apply(a *Account) (nothing, error) {
 	return nothing{}, nil
 }
 
-// PauseSchedule keeps a schedule from publishing; times that pass are lost.
-func (a *Account) PauseSchedule(id string) error { return done(do(a, pauseSchedule{id})) }
+// SetSchedulePaused keeps a schedule from publishing, or lets it publish again from
+// its next time on. Times that pass meanwhile are lost.
+func (a *Account) SetSchedulePaused(id string, paused bool) error {
+	return done(doEither(a, paused, pauseSchedule{id}, resumeSchedule{id}))
+}
 
 type pauseSchedule struct{ ID string }
 
 func (c pauseSchedule) apply(a *Account) (nothing, error) {
 	return nothing{}, a.pauseSchedule(c.ID, true)
 }
-
-// ResumeSchedule lets a schedule publish again, from its next time on.
-func (a *Account) ResumeSchedule(id string) error { return done(do(a, resumeSchedule{id})) }
 
 type resumeSchedule struct{ ID string }
 

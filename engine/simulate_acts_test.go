@@ -183,11 +183,11 @@ var acts = map[string]func(*simulation) error{
 	"nextResumable": func(s *simulation) error {
 		return changed(engine.ChangeVectors(s.Account, "v", vector.NextCommand{ID: pick(s, s.queries), Count: 1}))
 	},
-	"notify":        func(s *simulation) error { _, err := s.Notify(s.name("e", 2), []byte("data\x80")); return err },
-	"notifyRun":     func(s *simulation) error { _, err := s.NotifyRun(s.run(), s.name("e", 2), []byte("kept")); return err },
-	"pauseFlow":     func(s *simulation) error { return s.PauseFlow(pick(s, simulatedKeys)) },
-	"pauseQueue":    func(s *simulation) error { return s.PauseQueue(pick(s, queueNames)) },
-	"pauseSchedule": func(s *simulation) error { return s.PauseSchedule(s.name("s", 2)) },
+	"notify":        func(s *simulation) error { _, err := s.Notify("", s.name("e", 2), []byte("data\x80")); return err },
+	"notifyRun":     func(s *simulation) error { _, err := s.Notify(s.run(), s.name("e", 2), []byte("kept")); return err },
+	"pauseFlow":     func(s *simulation) error { return s.SetFlowPaused(pick(s, simulatedKeys), true) },
+	"pauseQueue":    func(s *simulation) error { return s.SetQueuePaused(pick(s, queueNames), true) },
+	"pauseSchedule": func(s *simulation) error { return s.SetSchedulePaused(s.name("s", 2), true) },
 	"pinFlow": func(s *simulation) error {
 		return s.PinFlow(pick(s, simulatedKeys), engine.FlowControl{Parallelism: s.IntN(3), Rate: s.IntN(3), Period: time.Duration(s.IntN(9)) * time.Second})
 	},
@@ -225,16 +225,16 @@ var acts = map[string]func(*simulation) error{
 	},
 	"restartRun": func(s *simulation) error {
 		if s.IntN(2) == 0 {
-			_, err := s.Restart(s.entry(), engine.Options{Retries: new(1)})
+			_, err := s.Restart(s.entry(), engine.Options{Retries: new(1)}, false)
 			return err
 		}
-		_, err := s.Resume(s.entry(), engine.Options{})
+		_, err := s.Restart(s.entry(), engine.Options{}, true)
 		return err
 	},
 	"restore":        (*simulation).goBack,
-	"resumeFlow":     func(s *simulation) error { return s.ResumeFlow(pick(s, simulatedKeys)) },
-	"resumeQueue":    func(s *simulation) error { return s.ResumeQueue(pick(s, queueNames)) },
-	"resumeSchedule": func(s *simulation) error { return s.ResumeSchedule(s.name("s", 2)) },
+	"resumeFlow":     func(s *simulation) error { return s.SetFlowPaused(pick(s, simulatedKeys), false) },
+	"resumeQueue":    func(s *simulation) error { return s.SetQueuePaused(pick(s, queueNames), false) },
+	"resumeSchedule": func(s *simulation) error { return s.SetSchedulePaused(s.name("s", 2), false) },
 	"retryDLQ": func(s *simulation) error {
 		_, err := s.RetryDLQ(s.entry(), engine.Options{Retries: new(1)})
 		return err
@@ -257,7 +257,7 @@ var acts = map[string]func(*simulation) error{
 		return changed(engine.ChangeVectors(s.Account, "v", vector.UpdateCommand{Vector: s.vectors()[0], Patch: s.IntN(2) == 0}))
 	},
 	"upsertQueue": func(s *simulation) error {
-		_, err := s.UpsertQueue(pick(s, queueNames), engine.QueueSettings{Parallelism: new(s.IntN(3)), Paused: new(s.IntN(4) == 0)})
+		_, err := s.UpsertQueue(pick(s, queueNames), new(s.IntN(3)), new(s.IntN(4) == 0))
 		return err
 	},
 	"upsertVectors": func(s *simulation) error {

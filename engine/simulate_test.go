@@ -258,10 +258,10 @@ func (s *simulation) continued(n, parallel int) error {
 		later.must(a.DeleteSchedule(one.ID))
 	}
 	for _, k := range a.FlowKeys() {
-		later.must(a.ResumeFlow(k.Key))
+		later.must(a.SetFlowPaused(k.Key, false))
 	}
 	for _, q := range a.Queues() {
-		later.must(a.ResumeQueue(q.Name))
+		later.must(a.SetQueuePaused(q.Name, false))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

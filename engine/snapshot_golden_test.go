@@ -43,7 +43,7 @@ func TestSnapshotsOfEveryVersionLoad(t *testing.T) {
 			if got, want := overview.Runs[engine.RunStarted], 4; got != want {
 				t.Errorf("runs in state RUN_STARTED: got %d, want %d", got, want)
 			}
-			if got, want := len(w.AllWaiters()), 12; got != want {
+			if got, want := len(w.Waiters("")), 12; got != want {
 				t.Errorf("waiters: got %d, want %d", got, want)
 			}
 			if got, want := w.Now().UnixMilli(), int64(1800000619000); got != want {

@@ -70,18 +70,18 @@ func (w *world) play(c command) error {
 			Step: json.RawMessage(fmt.Sprintf(`{ "stepId": %d, "stepName":"w", "stepType":"Wait" }`, c.C%5+1))})
 	case 7:
 		if c.A%2 == 0 {
-			w.Notify(fmt.Sprint("e", c.B%2), []byte("data\x80"))
+			w.Notify("", fmt.Sprint("e", c.B%2), []byte("data\x80"))
 		} else {
-			w.NotifyRun(fmt.Sprint("run", c.A%4), fmt.Sprint("e", c.B%2), []byte("kept"))
+			w.Notify(fmt.Sprint("run", c.A%4), fmt.Sprint("e", c.B%2), []byte("kept"))
 		}
 		return nil
 	case 8:
 		return w.later(c)
 	case 9:
 		if c.A%2 == 0 {
-			return w.PauseFlow(limits[c.B%3].Key)
+			return w.SetFlowPaused(limits[c.B%3].Key, true)
 		}
-		return w.ResumeFlow(limits[c.B%3].Key)
+		return w.SetFlowPaused(limits[c.B%3].Key, false)
 	}
 	_, err := w.Advance(context.Background(), w.Now().Add(time.Duration(c.A*c.A*c.B+c.C)*time.Second))
 	return err
@@ -94,7 +94,7 @@ func (w *world) later(c command) error {
 		if list := w.dlq(); len(list) > 0 {
 			e := list[c.B%len(list)]
 			if e.Run != nil {
-				_, err := w.Resume(e.ID, engine.Options{})
+				_, err := w.Restart(e.ID, engine.Options{}, true)
 				return err
 			}
 			_, err := w.RetryDLQ(e.ID, engine.Options{})
@@ -118,12 +118,12 @@ func (w *world) later(c command) error {
 			Workflow: &engine.Workflow{Init: &init, RunID: fmt.Sprint("run", c.C%4), CallType: "toCallback"}}})
 		return err
 	case 6:
-		return w.PauseQueue(queueNames[c.B%2])
+		return w.SetQueuePaused(queueNames[c.B%2], true)
 	case 7:
 		if c.C%3 == 0 {
 			return w.DeleteQueue(queueNames[c.B%2])
 		}
-		return w.ResumeQueue(queueNames[c.B%2])
+		return w.SetQueuePaused(queueNames[c.B%2], false)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ var abandoned = map[string]func(*world){
 		w.publish(engine.Options{Flow: once})
 		w.publish(engine.Options{Flow: once})
 		w.settle()
-		w.must(w.PauseFlow("k"))
+		w.must(w.SetFlowPaused("k", true))
 	},
 	"a run that waited and was cancelled": func(w *world) {
 		w.startRun()
@@ -67,7 +67,7 @@ var abandoned = map[string]func(*world){
 		w.startRun()
 		w.settle()
 		w.must(w.Wait(engine.WaitRequest{RunID: "run", EventID: "e", Step: []byte(`{"stepId":1,"stepName":"w","stepType":"Wait"}`)}))
-		w.Notify("e", nil)
+		w.Notify("", "e", nil)
 		w.settle()
 	},
 }

@@ -171,7 +171,7 @@ func TestDeliverNow(t *testing.T) {
 	if n := len(w.made()); n != 2 {
 		t.Errorf("its old timers made %d attempts more", n-2)
 	}
-	w.must(w.PauseFlow("k"))
+	w.must(w.SetFlowPaused("k", true))
 	held := w.publish(engine.Options{Flow: &engine.FlowControl{Key: "k", Parallelism: 1}})
 	w.settle()
 	for _, id := range []string{id, held, "msg_none"} {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/duration"
@@ -158,9 +157,10 @@ type Notification struct {
 // maxWaited is how many events a Notification names.
 const maxWaited = 10
 
-// Notify wakes every run that waits for the event; it is lost when none does.
-func (a *Account) Notify(eventID string, data []byte) (Notification, error) {
-	return do(a, notify{eventID, data})
+// Notify wakes one run, or keeps the event for its later wait. With runID "" it
+// wakes every run that waits for the event, which is lost when none does.
+func (a *Account) Notify(runID, eventID string, data []byte) (Notification, error) {
+	return doEither(a, runID == "", notify{eventID, data}, notifyRun{runID, eventID, data})
 }
 
 type notify struct {
@@ -177,11 +177,6 @@ func (c notify) apply(a *Account) (Notification, error) {
 		n.Waited = a.waited()
 	}
 	return n, nil
-}
-
-// NotifyRun wakes one run, or keeps the event for its later wait.
-func (a *Account) NotifyRun(runID, eventID string, data []byte) (Notification, error) {
-	return do(a, notifyRun{runID, eventID, data})
 }
 
 type notifyRun struct {
@@ -222,28 +217,20 @@ func (a *Account) waited() []string {
 	return list[:min(len(list), maxWaited)]
 }
 
-// Waiters lists the runs that wait for an event, the longest waiting first.
+// Waiters lists the runs that wait for an event, "" for any, the longest waiting first.
 func (a *Account) Waiters(eventID string) []Waiter {
 	a.lock()
 	defer a.unlock()
-	list := []Waiter{}
-	for _, w := range a.waitersOf(eventID) {
-		list = append(list, w.Waiter)
-	}
-	return list
-}
-
-// AllWaiters lists the runs that wait for whatever event, the next to time out first.
-func (a *Account) AllWaiters() []Waiter {
-	a.lock()
-	defer a.unlock()
-	list := []Waiter{}
+	list, of := []Waiter{}, []*waiter{}
 	for _, w := range a.waiters {
+		if eventID == "" || w.EventID == eventID {
+			of = append(of, w)
+		}
+	}
+	a.inOrder(of)
+	for _, w := range of {
 		list = append(list, w.Waiter)
 	}
-	slices.SortFunc(list, func(x, y Waiter) int {
-		return cmp.Or(x.Deadline.Compare(y.Deadline), strings.Compare(x.ID, y.ID), strings.Compare(x.EventID, y.EventID))
-	})
 	return list
 }
 

@@ -23,7 +23,7 @@ var _ = registerHandlers(map[string]handler{
 })
 
 func (s *Server) resumeFlowControlKey(c *call) (response.Response, error) {
-	return emptyObject, c.account.ResumeFlow(c.vars["flowControlKey"])
+	return emptyObject, c.account.SetFlowPaused(c.vars["flowControlKey"], false)
 }
 
 func (s *Server) pauseFlowControlKey(c *call) (response.Response, error) {
@@ -31,7 +31,7 @@ func (s *Server) pauseFlowControlKey(c *call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	return emptyObject, c.account.PauseFlow(key)
+	return emptyObject, c.account.SetFlowPaused(key, true)
 }
 
 func (s *Server) pinFlowControlKey(c *call) (response.Response, error) {

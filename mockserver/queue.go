@@ -22,7 +22,7 @@ func (s *Server) upsertQueue(c *call) (response.Response, error) {
 	if err := json.Unmarshal(c.body, &body); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
-	q, err := c.account.UpsertQueue(body.QueueName, engine.QueueSettings{Parallelism: body.Parallelism, Paused: body.Paused})
+	q, err := c.account.UpsertQueue(body.QueueName, body.Parallelism, body.Paused)
 	return response.Response{Body: queueBody(q)}, err
 }
 
@@ -45,11 +45,11 @@ func (s *Server) deleteQueue(c *call) (response.Response, error) {
 }
 
 func (s *Server) pauseQueue(c *call) (response.Response, error) {
-	return emptyObject, c.account.PauseQueue(c.vars["queueName"])
+	return emptyObject, c.account.SetQueuePaused(c.vars["queueName"], true)
 }
 
 func (s *Server) resumeQueue(c *call) (response.Response, error) {
-	return emptyObject, c.account.ResumeQueue(c.vars["queueName"])
+	return emptyObject, c.account.SetQueuePaused(c.vars["queueName"], false)
 }
 
 func queueBody(q engine.Queue) api.Queue {

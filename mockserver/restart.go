@@ -18,20 +18,17 @@ var _ = registerHandlers(map[string]handler{
 })
 
 func (s *Server) restartWorkflowRun(c *call) (response.Response, error) {
-	over, err := s.overrides(c)
-	if err != nil {
-		return response.Response{}, err
-	}
-	run, err := c.account.Restart(c.vars["dlqId"], over)
-	return response.Response{Body: runCreatedBody(run)}, err
+	return s.restart(c, false)
 }
 
-func (s *Server) resumeWorkflowRun(c *call) (response.Response, error) {
+func (s *Server) resumeWorkflowRun(c *call) (response.Response, error) { return s.restart(c, true) }
+
+func (s *Server) restart(c *call, resume bool) (response.Response, error) {
 	over, err := s.overrides(c)
 	if err != nil {
 		return response.Response{}, err
 	}
-	run, err := c.account.Resume(c.vars["dlqId"], over)
+	run, err := c.account.Restart(c.vars["dlqId"], over, resume)
 	return response.Response{Body: runCreatedBody(run)}, err
 }
 

@@ -166,14 +166,15 @@ func runBody(v *engine.RunView) api.WorkflowRun {
 			out.Steps[i].Steps[k] = runStepBody(&g.Steps[k])
 		}
 	}
-	if f := v.Failure; f != nil {
+	if e := v.Failure; e != nil {
+		cb := e.Callback
 		out.FailureFunction = &api.FailureFunction{
-			MessageId: response.Optional(f.MessageID), Url: response.Optional(f.URL), State: response.Optional(f.State), DlqId: response.Optional(f.DLQID),
-			FailStatus: response.Optional(f.Failed.Status), FailHeaders: response.HeaderMap(f.Failed.Header),
-			ResponseStatus: response.Optional(f.Status), ResponseHeaders: response.HeaderMap(f.Header),
+			MessageId: response.Optional(cb.MessageID), Url: response.Optional(e.Message.Options.FailureCallback.URL), State: response.Optional(cb.State), DlqId: response.Optional(e.ID),
+			FailStatus: response.Optional(e.Last.Status), FailHeaders: response.HeaderMap(e.Last.Header),
+			ResponseStatus: response.Optional(cb.Status), ResponseHeaders: response.HeaderMap(cb.Header),
 		}
-		out.FailureFunction.FailResponse, _ = response.BodyText(f.Failed.Body)
-		out.FailureFunction.ResponseBody, _ = response.BodyText(f.Body)
+		out.FailureFunction.FailResponse, _ = response.BodyText(e.Last.Body)
+		out.FailureFunction.ResponseBody, _ = response.BodyText(cb.Body)
 	}
 	return out
 }
@@ -249,11 +250,11 @@ func canonicalHeader(m map[string][]string) engine.Header {
 }
 
 func (s *Server) notifyEvent(c *call) (response.Response, error) {
-	return c.notified(c.account.Notify(c.vars["eventId"], c.body))
+	return c.notified(c.account.Notify("", c.vars["eventId"], c.body))
 }
 
 func (s *Server) notifyRun(c *call) (response.Response, error) {
-	return c.notified(c.account.NotifyRun(c.vars["workflowRunId"], c.vars["eventId"], c.body))
+	return c.notified(c.account.Notify(c.vars["workflowRunId"], c.vars["eventId"], c.body))
 }
 
 // notified answers with the runs that were woken. If there are none, a warning
@@ -328,6 +329,6 @@ func (s *Server) callHook(c *call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	_, err = w.account.NotifyRun(c.vars["workflowRunId"], c.vars["eventId"], event)
+	_, err = w.account.Notify(c.vars["workflowRunId"], c.vars["eventId"], event)
 	return emptyObject, err
 }

@@ -62,11 +62,11 @@ func (s *Server) deleteSchedule(c *call) (response.Response, error) {
 }
 
 func (s *Server) pauseSchedule(c *call) (response.Response, error) {
-	return emptyObject, c.account.PauseSchedule(c.vars["scheduleId"])
+	return emptyObject, c.account.SetSchedulePaused(c.vars["scheduleId"], true)
 }
 
 func (s *Server) resumeSchedule(c *call) (response.Response, error) {
-	return emptyObject, c.account.ResumeSchedule(c.vars["scheduleId"])
+	return emptyObject, c.account.SetSchedulePaused(c.vars["scheduleId"], false)
 }
 
 func scheduleBody(s engine.Schedule) api.Schedule {

@@ -273,9 +273,13 @@ type waitBody struct {
 
 func waitOf(w *engine.Waiter) waitBody { return waitBody{w.EventID, w.ID, w.Deadline.UnixMilli()} }
 
-// controlWaiters lists what waits for whatever event.
+// controlWaiters lists what waits for any event, the next to time out first.
 func (s *Server) controlWaiters(c *call) (response.Response, error) {
-	return pageOfRows(engine.Page[engine.Waiter]{Items: c.account.AllWaiters()}, "waiters", waitOf), nil
+	list := c.account.Waiters("")
+	slices.SortFunc(list, func(x, y engine.Waiter) int {
+		return cmp.Or(x.Deadline.Compare(y.Deadline), strings.Compare(x.ID, y.ID), strings.Compare(x.EventID, y.EventID))
+	})
+	return pageOfRows(engine.Page[engine.Waiter]{Items: list}, "waiters", waitOf), nil
 }
 
 // dlqRow is a DLQ entry in a list.
@@ -301,7 +305,7 @@ func dlqRowOf(e *engine.DLQEntry) dlqRow {
 	m := &e.Message
 	row := dlqRow{
 		ID: e.ID, At: e.At.UnixMilli(), Message: m.ID, RunID: m.RunID, URL: m.URL, Retried: m.Retried, Status: e.Last.Status,
-		Labels: m.Options.Labels, FlowKey: m.FlowKey(), Cause: e.Cause(),
+		Labels: m.Options.Labels, FlowKey: m.FlowKey(), Cause: m.Cause(),
 	}
 	row.Answer = cmp.Or(e.Last.Err, string(e.Last.Body[:min(len(e.Last.Body), answerShown)])) // JSON makes bytes that are no text harmless
 	if e.Callback != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"path"
+	"slices"
 )
 
 // lockExceptions are exported methods of *Account that neither begin with lock
@@ -14,6 +15,9 @@ var lockExceptions = map[string]string{
 	"WriteSnapshot":   "has the lock for a few records at a time",
 	"Observed":        "reads one atomic value, for whoever looks for the largest account",
 }
+
+// exportedDoors lock for an exported method, and run its command.
+var exportedDoors = []string{"do", "doEither", "durably"}
 
 // lockers are unexported methods of *Account that do lock.
 var lockers = map[string]string{
@@ -106,7 +110,7 @@ func locksFirst(body *ast.BlockStmt) bool {
 	return locks == "lock" && unlocks == "unlock"
 }
 
-// throughDoor reports whether a body is one return of do, or of durably.
+// throughDoor reports whether a body is one return of a door.
 func throughDoor(body *ast.BlockStmt) bool {
 	if len(body.List) != 1 {
 		return false
@@ -119,7 +123,7 @@ func throughDoor(body *ast.BlockStmt) bool {
 	ast.Inspect(back.Results[0], func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
 			name, ok := call.Fun.(*ast.Ident)
-			through = through || ok && (name.Name == "do" || name.Name == "durably")
+			through = through || ok && slices.Contains(exportedDoors, name.Name)
 		}
 		return !through
 	})
