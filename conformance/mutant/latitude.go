@@ -231,7 +231,12 @@ func keptEntry(hit func()) Parts {
 			run, _ := e["workflowRunId"].(string)
 			entries[run] = item
 		}
-		if run := r.URL.Query().Get("workflowRunId"); len(items) == 0 && entries[run] != nil && !r.URL.Query().Has("label") {
+		asked := r.URL.Query()
+		run := asked.Get("workflowRunId")
+		for _, name := range []string{"workflowRunId", "count", "cursor"} {
+			asked.Del(name)
+		}
+		if len(items) == 0 && entries[run] != nil && len(asked) == 0 { // another filter may leave it out
 			v["messages"] = []any{entries[run]}
 		}
 	})
