@@ -108,6 +108,7 @@ func step[R any, C change[R]](a *Account, c C) (R, error) {
 // kind is one kind of command.
 type kind struct {
 	name  string
+	brief bool // about something that no snapshot has: it may be gone in replay
 	body  reflect.Type
 	form  *form
 	apply func(a *Account, body []byte) error
@@ -126,6 +127,12 @@ func command[C change[R], R any](name string) kind {
 		}
 		return nil
 	}
+	return k
+}
+
+// ofBrief is a kind of commands on what lives only as long as the process.
+func ofBrief(k kind) kind {
+	k.brief = true
 	return k
 }
 
@@ -184,11 +191,11 @@ var commands = []kind{
 	command[changeVectors[int, vector.DeleteCommand]]("deleteVectors"),
 	command[changeVectors[int, vector.DeleteWhereCommand]]("deleteVectorsWhere"),
 	command[deliverNow]("deliverNow"),
-	command[changeVectors[vector.Nothing, vector.EndCommand]]("endResumable"),
+	ofBrief(command[changeVectors[vector.Nothing, vector.EndCommand]]("endResumable")),
 	command[finishRun]("finishRun"),
 	command[Fixture]("fixture"),
 	command[forget]("forget"),
-	command[changeVectors[vector.Further, vector.NextCommand]]("nextResumable"),
+	ofBrief(command[changeVectors[vector.Further, vector.NextCommand]]("nextResumable")),
 	command[notify]("notify"),
 	command[notifyRun]("notifyRun"),
 	command[outcome]("outcome"),

@@ -407,6 +407,7 @@ func (a *Account) strip(run *Run) {
 		return
 	}
 	a.touch(run)
+	carried := run.size() // not its weight, which may lag behind: what is shown follows from the state alone
 	run.Payload, run.Result, run.calls, run.kept = nil, nil, nil, nil
 	run.Header, run.Forward, run.Options = nil, nil, run.Options.bare()
 	for _, it := range run.items {
@@ -419,10 +420,10 @@ func (a *Account) strip(run *Run) {
 			it.errors[i].Body, it.errors[i].Header = "", nil
 		}
 	}
-	was := run.weight
-	run.weight = run.size()
-	run.Dropped = int(was - run.weight)
-	a.addObserved(run.weight - was)
+	left := run.size()
+	run.Dropped = int(carried - left)
+	a.addObserved(left - run.weight)
+	run.weight = left
 }
 
 // forget lets go of the oldest n events.

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"iter"
@@ -159,7 +160,8 @@ func (a *Account) cutOff(m *Message) {
 }
 
 // Open continues the account of a journal: the state of a snapshot, nil for none,
-// then that of the records which follow it. It makes the attempts again that were
+// then that of the records which follow it. Records behind a snapshot that begin
+// without a header are replayed with what cfg says. It makes the attempts again that were
 // in flight, and appends further records to cfg.Journal. The configuration may be
 // another one than that of the records: it holds from now on.
 func Open(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Account, error) {
@@ -172,14 +174,8 @@ func Open(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Accoun
 	a.replaying = false
 	a.stamp()
 	c := begin{Rules: journalRules, Clock: modeOf(cfg.Clock, cfg.Auto),
-		Parallel: cfg.Parallel, MaxCreated: cmp.Or(cfg.MaxCreated, DefaultMaxCreated), Seed: cfg.Seed, CurrentKey: cfg.CurrentKey, NextKey: cfg.NextKey,
+		Parallel: parallelOf(cfg), MaxCreated: cmp.Or(cfg.MaxCreated, DefaultMaxCreated), Seed: cfg.Seed, CurrentKey: cfg.CurrentKey, NextKey: cfg.NextKey,
 		PricePerMessage: cfg.PricePerMessage, VectorLag: cfg.VectorLag, VectorIndexes: cfg.VectorIndexes}
-	if c.Parallel == 0 {
-		c.Parallel = DefaultParallel
-		if c.Seed != 0 {
-			c.Parallel = 1
-		}
-	}
 	if c.Seed == 0 {
 		c.Seed, c.Random = rand.Uint64(), true
 	}
@@ -204,11 +200,9 @@ func replayed(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Ac
 	a := newAccount(cfg)
 	a.replaying = true
 	if from != nil {
-		restored, err := from.take()
-		if err != nil {
+		if err := a.standAt(from); err != nil {
 			return nil, err
 		}
-		a.replace(restored)
 	}
 	if records == nil {
 		return a, nil
@@ -227,6 +221,43 @@ func replayed(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Ac
 	return a, nil
 }
 
+// standAt puts the account where it was when a snapshot was written: what was in
+// flight then is so again, until the record of its outcome.
+func (a *Account) standAt(from *Snapshot) error {
+	restored, err := from.take()
+	if err != nil {
+		return err
+	}
+	a.cfg.Parallel = parallelOf(a.cfg)
+	takeDefault(&a.cfg.MaxCreated, DefaultMaxCreated)
+	takeDefault(&a.cfg.CurrentKey, restored.current)
+	takeDefault(&a.cfg.NextKey, restored.next)
+	restored.readAnswers(a.cfg.Wire)
+	a.replace(restored)
+	a.mode, a.lsn = from.Clock, from.lsn
+	for range from.inFlight {
+		a.ready.pop()
+	}
+	for _, m := range slices.Concat(from.inFlight, from.canceling) {
+		m.cancel = func() {}
+		a.running++
+		a.shares.count(a.shares.of(m), 1)
+	}
+	a.launch()
+	return nil
+}
+
+// parallelOf is how many attempts are made at once.
+func parallelOf(cfg Config) int {
+	switch {
+	case cfg.Parallel > 0:
+		return cfg.Parallel
+	case cfg.Seed != 0:
+		return 1
+	}
+	return DefaultParallel
+}
+
 // replay applies one record. What it starts is in flight until the record of its
 // outcome.
 func (a *Account) replay(r Record) error {
@@ -240,7 +271,7 @@ func (a *Account) replay(r Record) error {
 		return refusal.Of(ErrInvalid, "journal", "", fmt.Sprintf("begins with record %d, a %s: must be its header or a snapshot", r.LSN, r.Kind))
 	}
 	a.now, a.lsn = r.At, r.LSN
-	if err := k.apply(a, r.Body); err != nil {
+	if err := k.apply(a, r.Body); err != nil && !(k.brief && errors.Is(err, ErrNotFound)) {
 		return refusal.At(fmt.Sprintf("journal: record %d, %s", r.LSN, r.Kind), err)
 	}
 	a.turned = false

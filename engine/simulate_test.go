@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -50,6 +51,24 @@ func (t *tape) all(n int) func(func(engine.Record, error) bool) {
 			}
 		}
 	}
+}
+
+// after gives the records behind the first n.
+func (t *tape) after(n int) iter.Seq2[engine.Record, error] {
+	return func(yield func(engine.Record, error) bool) {
+		for _, r := range t.records[n:] {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// length is how many records there are.
+func (t *tape) length() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.records)
 }
 
 // write saves the records as lines.
@@ -99,12 +118,21 @@ func (s *simulation) config(seed uint64, parallel int) engine.Config {
 		VectorIndexes: []vector.Config{{Name: "v", Type: vector.Dense, Similarity: vector.Cosine}}}
 }
 
-// live issues n commands and closes the account, with attempts in flight or without.
+// live issues n commands and ends.
 func (s *simulation) live(n int) {
+	s.some(n)
+	s.end()
+}
+
+func (s *simulation) some(n int) {
 	for range n {
 		s.pass(s.IntN(4))
 		_ = acts[s.names[s.IntN(len(s.names))]](s) // refusals are part of the life
 	}
+}
+
+// end closes the account, with attempts in flight or without.
+func (s *simulation) end() {
 	s.must(s.SetClock(clock.NewManual(s.Now()), false)) // reading the state stamps it with the time
 	if s.IntN(2) == 0 {
 		s.settleAll()
@@ -228,6 +256,27 @@ func (s *simulation) replayed(parallel int) error {
 	if err != nil {
 		return err
 	}
+	return s.same(again)
+}
+
+// replayedFrom compares the life with a snapshot of it and the records behind.
+// The keys are those of its beginning, which a reset restores.
+func (s *simulation) replayedFrom(saved []byte, lsn int, current, next string) error {
+	from, err := engine.ReadSnapshot(bytes.NewReader(saved))
+	if err != nil {
+		return err
+	}
+	cfg := s.config(s.seed, parallels[s.seed%3])
+	cfg.CurrentKey, cfg.NextKey = current, next
+	again, err := engine.Replay(cfg, from, s.journal.after(lsn))
+	if err != nil {
+		return err
+	}
+	return s.same(again)
+}
+
+// same compares the life with an account that was replayed, and closes it.
+func (s *simulation) same(again *engine.Account) error {
 	defer again.Close()
 	copied := world{Account: again, t: s.t}
 	if want, got := s.state(), copied.document(); !bytes.Equal(want, got) {

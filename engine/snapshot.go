@@ -23,7 +23,9 @@ type Snapshot struct {
 
 	state     *state // nil once an account has it
 	canceling []*Message
-	text      []byte // for a journal
+	inFlight  []*Message // the first of what is ready
+	lsn       uint64     // of the last record of the journal
+	text      []byte     // for a journal
 }
 
 // VectorIndexes are the names of the vector indexes in the snapshot.

@@ -35,6 +35,7 @@ type loader struct {
 	waiting   map[uint64]sleeper // version 1: by the sequence of their timer
 	bookings  []savedBooking     // version 1: all timers
 	canceling []*Message
+	inFlight  []*Message // ready in the document
 	err       error
 }
 
@@ -50,6 +51,8 @@ type header struct {
 	source, secret      string // of ids: the state of the source in base64, and the mark of cursors
 	sequence            uint64 // of DLQ entries and runs
 	timers, events      uint64 // issued so far
+	stripped            uint64 // events below this sequence have lost their bodies
+	lsn                 uint64 // of the last record of the journal, 0 without one
 }
 
 func (h *header) members(c *codec.Codec) {
@@ -66,6 +69,8 @@ func (h *header) members(c *codec.Codec) {
 	codec.Int(c, "sequence", &h.sequence)
 	codec.Int(c, "timersIssued", &h.timers)
 	codec.Int(c, "eventsIssued", &h.events)
+	codec.Int(c, "strippedBelow", &h.stripped)
+	codec.Int(c, "lsn", &h.lsn)
 }
 
 func (h *header) generatorMembers(c *codec.Codec) {
@@ -221,7 +226,7 @@ func (l *loader) snapshot(c *codec.Codec) (*Snapshot, error) {
 	if l.err != nil {
 		return nil, damaged(l.err)
 	}
-	return &Snapshot{Account: h.account, Clock: h.clock, Now: h.now, state: &l.state, canceling: l.canceling}, nil
+	return &Snapshot{Account: h.account, Clock: h.clock, Now: h.now, state: &l.state, canceling: l.canceling, inFlight: l.inFlight, lsn: h.lsn}, nil
 }
 
 // loadSource puts the source of ids back. Its decoder panics at some texts.
@@ -294,7 +299,11 @@ func (l *loader) finish() {
 		k := l.flows[t.flowKey]
 		switch {
 		case t.flowKey == "":
-			l.state.ready.push(turn{message: must(l, &l.messages, t.message, "ready", "message")})
+			m := must(l, &l.messages, t.message, "ready", "message")
+			l.state.ready.push(turn{message: m})
+			if t.inFlight && l.want(m.State == Active, "message %q: in flight, with state %q", m.ID, m.State) {
+				l.inFlight = append(l.inFlight, m)
+			}
 		case l.want(k != nil, "ready key %q: not found", t.flowKey):
 			l.state.ready.push(turn{key: k})
 		}
@@ -339,7 +348,8 @@ func (l *loader) finishLog() {
 	if !l.want(uint64(len(l.events)) <= issued, "log: %d events, %d issued", len(l.events), issued) {
 		return
 	}
-	l.log = eventLog{events: l.events, issued: issued}
+	l.want(l.head.stripped <= issued+1, "strippedBelow: %d, %d events issued", l.head.stripped, issued)
+	l.log = eventLog{events: l.events, issued: issued, bare: l.head.stripped}
 	for i, e := range l.events {
 		e.seq = issued - uint64(len(l.events)-1-i)
 		if e.msg == nil {

@@ -127,13 +127,15 @@ func (s *savedSchedule) members(c *codec.Codec) {
 }
 
 type savedTurn struct {
-	message int
-	flowKey string
+	message  int
+	flowKey  string
+	inFlight bool // the message has an attempt in flight, which is made again
 }
 
 func (t *savedTurn) members(c *codec.Codec) {
 	codec.Int(c, "message", &t.message)
 	codec.Text(c, "flowKey", &t.flowKey)
+	codec.Bool(c, "inFlight", &t.inFlight)
 }
 
 type savedMark struct{ mark }

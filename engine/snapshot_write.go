@@ -73,7 +73,7 @@ func (w *saver) begin() {
 	source, _ := a.ids.source.MarshalBinary() // never fails
 	w.head = header{version: SnapshotVersion, account: a.cfg.ID, clock: a.mode, now: a.now, currentKey: a.current, nextKey: a.next,
 		source: base64.StdEncoding.EncodeToString(source), secret: strconv.FormatUint(a.ids.secret, 10),
-		sequence: a.seq, timers: a.timers.issued, events: a.log.issued}
+		sequence: a.seq, timers: a.timers.issued, events: a.log.issued, stripped: a.log.bare, lsn: a.lsn}
 	w.events, w.live = a.log.events, a.messages // the log is only added to
 	w.entries, w.runList = slices.Clone(a.dlq.items), slices.Clone(a.runList.items)
 	w.turns = make([]turn, 0, a.waitingTurns())
@@ -327,7 +327,7 @@ func (w *saver) message(m *Message, s *savedMessage) {
 		s.slotPlace = w.slots.place(w.epoch, s.Message.queue)
 	}
 	if s.inFlight {
-		w.inFlight = append(w.inFlight, savedTurn{message: int(m.saved.place)})
+		w.inFlight = append(w.inFlight, savedTurn{message: int(m.saved.place), inFlight: true})
 	}
 }
 

@@ -1,0 +1,56 @@
+package engine_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/understudy-mock/understudy/engine"
+)
+
+// TestASnapshotAndTheRecordsBehindItAreTheJournal takes a snapshot in the middle of
+// random lives, with attempts in flight, and replays what was recorded after it.
+func TestASnapshotAndTheRecordsBehindItAreTheJournal(t *testing.T) {
+	t.Parallel()
+	lives := 600
+	if testing.Short() {
+		lives = 60
+	}
+	tried := 0
+	for seed := range uint64(lives) {
+		parallel := parallels[seed%3]
+		s := begun(t, seed, parallel)
+		current, next := s.Keys()
+		s.some(10 + s.IntN(40))
+		before := s.journal.length()
+		saved := s.document()
+		quiet := s.journal.length() == before // no outcome came meanwhile
+		s.some(s.IntN(40))
+		s.end()
+		if !quiet {
+			continue
+		}
+		tried++
+		if err := s.replayedFrom(saved, before, current, next); err != nil {
+			t.Errorf("seed %d, parallelism %d, snapshot after record %d of %d: %v", seed, parallel, before, s.journal.length(), err)
+		}
+	}
+	if tried < lives/2 {
+		t.Errorf("only %d of %d lives had a quiet moment", tried, lives)
+	}
+}
+
+func TestARecordThatDoesNotFollowASnapshotIsRefused(t *testing.T) {
+	t.Parallel()
+	s := begun(t, 3, 1)
+	s.some(20)
+	saved := s.document()
+	s.some(20)
+	s.end()
+	from, err := engine.ReadSnapshot(bytes.NewReader(saved))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.Replay(s.config(3, 1), from, s.journal.all(s.journal.length())); err == nil {
+		t.Error("records from the first one on were replayed behind a snapshot")
+	}
+}
