@@ -110,7 +110,7 @@ func (s *scenario) do(q ask) (*answer, error) {
 	}
 	a, err := s.send(request, q.body, op)
 	if err == nil && !q.aside {
-		s.latest = a.exchange
+		s.latest.Store(int64(a.exchange))
 	}
 	return a, err
 }

@@ -186,7 +186,7 @@ func (s *scenario) probe(ctx context.Context, op *spec.Operation) (*answer, erro
 		if i := (*inconclusive)(nil); errors.As(err, &i) && i.reason == report.CredentialMissing {
 			return nil, err
 		}
-		if why := spec.WrongSchemeOf(ctx, host, err); why != "" {
+		if why := spec.WrongSchemeOf(context.WithoutCancel(ctx), host, err); why != "" {
 			return nil, errors.New(why)
 		}
 		return nil, fmt.Errorf("%s does not answer: %w", host, plainDetail(err))

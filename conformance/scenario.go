@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cucumber/godog"
@@ -40,7 +41,7 @@ type scenario struct {
 	named     map[string]*receiver.Endpoint
 	asked     *answer      // the last request that a When step made
 	unlooked  map[int]bool // exchanges that no step has judged
-	latest    int          // the last exchange that a step made
+	latest    atomic.Int64 // the last exchange that a step made; some make several at once
 	before    int          // the last exchange before the step that runs
 
 	publish  publishing
@@ -157,8 +158,9 @@ func (st *suite) begin(ctx context.Context, p *picked) (*scenario, error) {
 	t := &st.cfg.Target
 	s := &scenario{
 		suite: st, key: fmt.Sprintf("%s%d", st.id, st.number.Add(1)), limit: cancel, auth: t.Target.Auth, urls: t.Target.URLs.Filled(),
-		user: string(t.Fixtures.StatsUserID), latest: -1, before: -1, named: map[string]*receiver.Endpoint{}, unlooked: map[int]bool{}, arrived: make(chan struct{}),
+		user: string(t.Fixtures.StatsUserID), before: -1, named: map[string]*receiver.Endpoint{}, unlooked: map[int]bool{}, arrived: make(chan struct{}),
 	}
+	s.latest.Store(-1)
 	s.result = p.result
 	s.result.Started = now()
 	s.ctx = context.WithValue(ctx, scenarioKey{}, s)
@@ -294,9 +296,9 @@ func (s *scenario) last() int {
 // judged is the exchange that a failure is about: the last that the step itself
 // made, else the last request that the scenario is about.
 func (s *scenario) judged() int {
-	switch {
-	case s.latest > s.before:
-		return s.latest
+	switch latest := int(s.latest.Load()); {
+	case latest > s.before:
+		return latest
 	case s.asked != nil:
 		return s.asked.exchange
 	}
