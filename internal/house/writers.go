@@ -24,8 +24,8 @@ var writers = map[string]string{
 	"advance":      "takes the time of the tick that follows",
 	"checkFixture": "puts the groups of a fixture in place while it checks, and takes them back",
 	"init":         "makes the table of options",
-	"replayed":     "puts a snapshot into an account that nobody else knows",
 	"stamp":        "takes the time of the command that follows",
+	"standAt":      "puts a snapshot into an account that nobody else knows",
 	"sum":          "adds to the points of a view",
 	"tallied":      "counts what a snapshot holds before an account has it",
 }
