@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/report"
@@ -26,6 +27,43 @@ type clock struct {
 	offset  time.Duration          // of the target's clock, as its answers say; 0 below what the target file allows
 	arrived func() <-chan struct{} // closed when a delivery comes
 	waited  func() time.Duration   // how long the target has made requests wait; nil: never
+	idle    *stopwatch             // of the run; nil: nobody measures
+}
+
+// stopwatch measures how long at least one of many is waiting.
+type stopwatch struct {
+	mu      sync.Mutex
+	waiting int
+	begun   time.Time // while somebody waits
+	total   time.Duration
+}
+
+// start begins a wait, and gives what ends it.
+func (w *stopwatch) start() (stop func()) {
+	if w == nil {
+		return func() {}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.waiting++; w.waiting == 1 {
+		w.begun = now()
+	}
+	return w.stop
+}
+
+func (w *stopwatch) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.waiting--; w.waiting == 0 {
+		w.total += since(w.begun)
+	}
+}
+
+// measured is the time of all waits that have ended; those that overlap count once.
+func (w *stopwatch) measured() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.total
 }
 
 // now is the time of the world.
@@ -91,14 +129,17 @@ func (c *clock) eventually(ctx context.Context, budget time.Duration, check func
 		if err == nil || final(err) || left <= 0 {
 			return err
 		}
-		timer := time.NewTimer(min(wait, left))
+		timer, stop := time.NewTimer(min(wait, left)), c.idle.start()
 		select {
 		case <-ctx.Done():
+			stop()
 			timer.Stop()
 			return fmt.Errorf("%w (%w)", err, context.Cause(ctx))
 		case <-arrived:
+			stop()
 			timer.Stop()
 		case <-timer.C:
+			stop()
 			wait = min(time.Duration(float64(wait)*c.timing.Poll.Factor), c.timing.Poll.Max)
 		}
 	}
@@ -136,6 +177,7 @@ func (c *clock) pass(ctx context.Context, d time.Duration) error {
 
 // wait lets d of the world's time go by: what a driver's clock does not move.
 func (c *clock) wait(ctx context.Context, d time.Duration) error {
+	defer c.idle.start()()
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

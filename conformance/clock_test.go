@@ -57,3 +57,17 @@ func TestWithin(t *testing.T) {
 		cancel()
 	}
 }
+
+func TestWaitsThatOverlapCountOnce(t *testing.T) {
+	t.Parallel()
+	var w stopwatch
+	first, second := w.start(), w.start()
+	first()
+	if got := w.measured(); got != 0 {
+		t.Errorf("while one still waits: got %s, want 0", got)
+	}
+	second()
+	if got := w.measured(); got <= 0 {
+		t.Errorf("after the last: got %s, want more than 0", got)
+	}
+}

@@ -164,7 +164,7 @@ func (st *suite) begin(ctx context.Context, p *picked) (*scenario, error) {
 	s.result = p.result
 	s.result.Started = now()
 	s.ctx = context.WithValue(ctx, scenarioKey{}, s)
-	s.clock = clock{http: st.http, timing: t.Timing, arrived: s.arrivals, offset: st.offset, waited: st.pace.waited}
+	s.clock = clock{http: st.http, timing: t.Timing, arrived: s.arrivals, offset: st.offset, waited: st.pace.waited, idle: &st.idle}
 	if driver, ok := t.Drivers["clock"]; ok && driver.Kind == "control" {
 		var err error
 		if s.clock.control, err = s.expand(driver.URL, nil, nil); err == nil {

@@ -76,6 +76,7 @@ type suite struct {
 	requests  atomic.Int64
 	messages  atomic.Int64
 	pace      pace
+	idle      stopwatch // of all scenarios
 
 	measuring sync.Mutex    // held while the wait before a retry is measured
 	measured  bool          // it was
@@ -172,7 +173,7 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 	}
 	st.cut(selection)
 	report := st.report(ctx, selection)
-	report.Started, report.Duration = started, since(started)
+	report.Started, report.Duration, report.Waited = started, since(started), st.idle.measured()
 	report.Apply(expected, started)
 	report.Apply(flaky, started)
 	return report, nil

@@ -12,6 +12,12 @@ import (
 // fact is a line about a run: every report carries all of them.
 type fact struct{ Name, Value string }
 
+// took is how long the run took, and how much of that were waits: for time that
+// the interface document demands, and for the target.
+func (r *Report) took() string {
+	return fmt.Sprintf("%s: %s of waits, %s of the suite's own", r.Duration.Round(time.Millisecond), r.Waited.Round(time.Millisecond), (r.Duration - r.Waited).Round(time.Millisecond))
+}
+
 // facts say what was judged, how much of the suite was asked for, and by which
 // versions, so that a report can be read without the command that made it.
 func (r *Report) facts() []fact {
@@ -36,7 +42,7 @@ func (r *Report) facts() []fact {
 		{"requirements", fmt.Sprintf("%s, document sha256 %s", r.Revision, cmp.Or(r.Document, "unknown"))},
 		{"run", fmt.Sprintf("%s, %s, receiver %s", r.Run, r.Target.Mode, r.Target.Receiver)},
 		{"started", r.Started.UTC().Format(time.RFC3339)},
-		{"duration", r.Duration.Round(time.Millisecond).String()},
+		{"duration", r.took()},
 		{"target file", cmp.Or(r.TargetFile, "none")},
 	}
 }

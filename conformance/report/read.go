@@ -35,7 +35,7 @@ func Merge(reports ...*Report) (*Report, error) {
 	}
 	merged := *reports[0]
 	merged.Results, merged.Observations, merged.Profiles, merged.Requirements = nil, map[string][]string{}, nil, nil
-	merged.Duration, merged.Stale, merged.Leftovers, merged.Selection, merged.Flags, merged.Absent = 0, nil, nil, nil, nil, nil
+	merged.Duration, merged.Waited, merged.Stale, merged.Leftovers, merged.Selection, merged.Flags, merged.Absent = 0, 0, nil, nil, nil, nil, nil
 	results := map[string]*Result{}
 	whole := false
 	var runs, exhausted []string
@@ -47,6 +47,7 @@ func Merge(reports ...*Report) (*Report, error) {
 			merged.Started = r.Started
 		}
 		merged.Duration += r.Duration
+		merged.Waited += r.Waited
 		merged.Interrupted = merged.Interrupted || r.Interrupted
 		merged.Strict = merged.Strict || r.Strict
 		merged.AcceptPartial = merged.AcceptPartial && r.AcceptPartial

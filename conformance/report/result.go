@@ -143,6 +143,7 @@ type Report struct {
 	Seed         int64               `json:"seed" yaml:"seed"` // of the order
 	Started      time.Time           `json:"started" yaml:"started"`
 	Duration     time.Duration       `json:"duration" yaml:"duration"` // ns
+	Waited       time.Duration       `json:"waited" yaml:"waited"`     // of it: while a scenario let time pass or waited for the target; ns
 	Profiles     []Profile           `json:"profiles" yaml:"profiles"`
 	Results      []Result            `json:"results" yaml:"results"` // in the order of the features
 	Requirements []Covered           `json:"requirements" yaml:"requirements"`

@@ -54,7 +54,7 @@ func writeTerminal(w io.Writer, r *Report) error {
 		_, _ = fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\n", p.Name, p.Verdict, p.Passed, p.Failed, p.Warned, p.Inconclusive, p.Errors)
 	}
 	_ = t.Flush()
-	fmt.Fprintf(&b, "\n%s in %s\n", r.verdictLine(), r.Duration.Round(time.Millisecond))
+	fmt.Fprintf(&b, "\n%s in %s\n", r.verdictLine(), r.took())
 	_, err := io.WriteString(w, xmlText(b.String())) // no answer of a target gives orders to a terminal
 	return err
 }
