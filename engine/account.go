@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
@@ -38,7 +39,7 @@ type Config struct {
 	NextKey    string
 	Log        *slog.Logger
 	Failed     func(FailedAttempt) // sees each failure, in their order; calls no method of the account; nil: nobody
-	Journal    Journal             // keeps the commands; nil: nothing does
+	Journal    journal.Journal     // keeps the commands; nil: nothing does
 
 	HeaderName func(dialect, name string) string        // the header with this neutral name as clients of the dialect know it, for texts; nil: as it is
 	InDialect  func(dialect string, json []byte) []byte // the body of a callback with the dialect's names; nil: as it is
@@ -192,9 +193,12 @@ func (rotateKeys) apply(a *Account) (pair[string, string], error) {
 	return pair[string, string]{a.current, a.next}, nil
 }
 
-// Reset forgets everything but configuration and signing keys; attempts in
-// flight are cut off, and their outcomes ignored.
-func (a *Account) Reset() error { return done(do(a, reset{a.freshSeed()})) }
+// Reset forgets everything but configuration and signing keys; attempts in flight
+// are cut off, and their outcomes ignored. It begins with another clock, whose time
+// may be behind: nothing is left that remembers it. Without one, the clock stays.
+func (a *Account) Reset(c clock.Clock, auto bool) error {
+	return done(doEither(a, c == nil, reset{a.freshSeed()}, resetTo(a.freshSeed(), c, auto)))
+}
 
 type reset struct{ Seed uint64 }
 
@@ -203,17 +207,18 @@ func (c reset) apply(a *Account) (nothing, error) {
 	return nothing{}, nil
 }
 
-// ResetClock does what Reset does, and begins with another clock. Time may go
-// back: nothing is left that remembers it.
-func (a *Account) ResetClock(c clock.Clock, auto bool) error {
-	return done(do(a, resetClock{a.freshSeed(), modeOf(c, auto), c.Now().Truncate(time.Millisecond), c}))
-}
-
 type resetClock struct {
 	Seed  uint64
 	Mode  string
 	Now   time.Time
 	clock clock.Clock
+}
+
+func resetTo(seed uint64, c clock.Clock, auto bool) resetClock {
+	if c == nil {
+		return resetClock{}
+	}
+	return resetClock{seed, modeOf(c, auto), c.Now().Truncate(time.Millisecond), c}
 }
 
 func (c resetClock) apply(a *Account) (nothing, error) {

@@ -27,7 +27,7 @@ func (o *Outcome) Cause() string {
 		return "got no answer: " + headlineWithin([]byte(o.Err), reasonLength)
 	case o.Err != "":
 		return "failed: " + headlineWithin([]byte(o.Err), reasonLength)
-	case o.OK():
+	case o.ok():
 		return ""
 	}
 	text := fmt.Sprintf("was answered %d", o.Status)

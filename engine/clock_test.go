@@ -97,7 +97,7 @@ func TestTimeNeverRunsBackwards(t *testing.T) {
 	t.Run("but a reset brings it back", func(t *testing.T) {
 		t.Parallel()
 		w, before := ahead(t)
-		w.ResetClock(clock.NewReal(), false)
+		w.Reset(clock.NewReal(), false)
 		if now := w.Now(); !now.Before(before) {
 			t.Errorf("time is %s, and was %s", now, before)
 		}

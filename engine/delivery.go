@@ -153,7 +153,7 @@ func (a *Account) settle(m *Message, o Outcome) {
 	m.answered(&o, a.now)
 	run := a.runs[m.RunID]
 	switch verdict, help := a.disproved(run, m, &o); {
-	case o.OK() && verdict == "":
+	case o.ok() && verdict == "":
 		a.move(m, Delivered, event{detail: &detail{out: &o}})
 		a.report(m, &o)
 		a.end(m)

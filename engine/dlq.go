@@ -55,20 +55,15 @@ func (a *Account) deadLetterAs(id string, m *Message, o *Outcome) *DLQEntry {
 func (a *Account) DLQ(f Filter) (Page[DLQEntry], error) {
 	a.lock()
 	defer a.unlock()
-	return listPage(a, "dlq", f, maxDLQPage, a.dlq.newest, f.entry,
-		a.viewEntry)
-}
-
-// CountDLQ is how many entries match.
-func (a *Account) CountDLQ(f Filter) (n int) {
-	a.lock()
-	defer a.unlock()
-	for e := range a.dlq.newest(newestPosition) {
-		if f.entry(e) {
-			n++
+	p, err := listPage(a, "dlq", f, maxDLQPage, a.dlq.newest, f.entry, a.viewEntry)
+	if f.CountAll {
+		for e := range a.dlq.newest(newestPosition) {
+			if f.entry(e) {
+				p.All++
+			}
 		}
 	}
-	return n
+	return p, err
 }
 
 // viewEntry is the entry as lists show it.

@@ -1,5 +1,11 @@
 package engine
 
+import (
+	"iter"
+
+	"github.com/understudy-mock/understudy/engine/journal"
+)
+
 // Headline is the line of an answer that says what went wrong.
 func Headline(body []byte) string { return headline(body) }
 
@@ -9,4 +15,12 @@ func CommandKinds() (names []string) {
 		names = append(names, k.name)
 	}
 	return names
+}
+
+// Document is a snapshot as a document.
+func Document(s *Snapshot) []byte { return s.document() }
+
+// Replay is the account of a journal as it was after the last record.
+func Replay(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) (*Account, error) {
+	return replayOnly(cfg, from, records)
 }

@@ -354,7 +354,7 @@ func (a *Account) attempted(m *Message, o *Outcome, retried int) {
 	for ; ; m.Retried++ {
 		a.move(m, Active, event{})
 		m.last = o
-		if o.OK() {
+		if o.ok() {
 			a.move(m, Delivered, event{detail: &detail{out: o}})
 			return
 		}

@@ -222,7 +222,7 @@ func checkOne(t tester, log []engine.Event, buried int) {
 		if state == "ACTIVE" {
 			attempts++
 		}
-		if o := e.Outcome; o != nil && o.OK() != (state == "DELIVERED") {
+		if o := e.Outcome; o != nil && (o.Cause() == "") != (state == "DELIVERED") {
 			t.Fatalf("message %s is %s after status %d", e.Message.ID, state, o.Status)
 		}
 	}

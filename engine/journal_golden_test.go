@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/journal"
 )
 
 // The golden journal has commands of every kind. A journal that this version cannot
@@ -35,7 +36,7 @@ func TestTheGoldenJournalReplaysToTheGoldenSnapshot(t *testing.T) {
 	}
 	s := begun(t, 4, 3)
 	defer s.Close()
-	a, err := engine.Replay(s.config(4, 3), nil, engine.ReadRecords(bytes.NewReader(text)))
+	a, err := engine.Replay(s.config(4, 3), nil, journal.Read(bytes.NewReader(text)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func TestTheGoldenJournalReplaysToTheGoldenSnapshot(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	kinds := map[string]bool{}
-	for r, err := range engine.ReadRecords(bytes.NewReader(text)) {
+	for r, err := range journal.Read(bytes.NewReader(text)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +73,7 @@ func writeGolden(t *testing.T) {
 	}
 	var lines bytes.Buffer
 	for _, r := range best.journal.records {
-		best.must(engine.WriteRecord(&lines, r))
+		best.must(journal.Write(&lines, r))
 	}
 	best.must(os.WriteFile(goldenJournal, lines.Bytes(), 0o600))
 	best.must(os.WriteFile(goldenSnapshot, append(best.document(), '\n'), 0o600))
@@ -82,7 +83,7 @@ func writeGolden(t *testing.T) {
 func complete(t *testing.T, seed uint64) *simulation {
 	s := begun(t, seed, 3)
 	missing := func(name string) bool {
-		return !slices.ContainsFunc(s.journal.records, func(r engine.Record) bool { return r.Kind == name })
+		return !slices.ContainsFunc(s.journal.records, func(r journal.Record) bool { return r.Kind == name })
 	}
 	for tries := range 1200 {
 		names := slices.DeleteFunc(slices.Sorted(maps.Keys(acts)), func(name string) bool { return !missing(name) })

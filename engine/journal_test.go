@@ -13,6 +13,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
@@ -147,7 +148,7 @@ func TestARefusedCommandIsNotRecorded(t *testing.T) {
 }
 
 // header is the first record of a journal with a part of its text replaced.
-func header(t *testing.T, old, now string) engine.Record {
+func header(t *testing.T, old, now string) journal.Record {
 	t.Helper()
 	_, j := journaled(t)
 	r := j.records[0]
@@ -161,24 +162,24 @@ func header(t *testing.T, old, now string) engine.Record {
 
 func TestAJournalThatCannotBeReplayed(t *testing.T) {
 	t.Parallel()
-	publish := engine.Record{LSN: 2, At: epoch, Kind: "publish", Body: []byte(`{"URL":"https://app.test/"}`)}
-	begin := func(t *testing.T) engine.Record { _, j := journaled(t); return j.records[0] }
+	publish := journal.Record{LSN: 2, At: epoch, Kind: "publish", Body: []byte(`{"URL":"https://app.test/"}`)}
+	begin := func(t *testing.T) journal.Record { _, j := journaled(t); return j.records[0] }
 	for name, c := range map[string]struct {
-		records func(t *testing.T) []engine.Record
+		records func(t *testing.T) []journal.Record
 		want    string
 	}{
-		"other rules":                         {func(t *testing.T) []engine.Record { return []engine.Record{header(t, `"Rules":1`, `"Rules":2`)} }, "rules 2; this version has rules 1"},
-		"another version of cron expressions": {func(t *testing.T) []engine.Record { return []engine.Record{header(t, `gronx `, `gronx v0.`)} }, "computes cron expressions by github.com/adhocore/gronx v0."},
-		"no header":                           {func(*testing.T) []engine.Record { return []engine.Record{publish} }, "must be its header or a snapshot"},
-		"a gap":                               {func(t *testing.T) []engine.Record { r := publish; r.LSN = 3; return []engine.Record{begin(t), r} }, "record 3 follows record 1"},
-		"an unknown kind":                     {func(t *testing.T) []engine.Record { r := publish; r.Kind = "x"; return []engine.Record{begin(t), r} }, `unknown kind "x"`},
-		"a damaged body": {func(t *testing.T) []engine.Record {
+		"other rules":                         {func(t *testing.T) []journal.Record { return []journal.Record{header(t, `"Rules":1`, `"Rules":2`)} }, "rules 2; this version has rules 1"},
+		"another version of cron expressions": {func(t *testing.T) []journal.Record { return []journal.Record{header(t, `gronx `, `gronx v0.`)} }, "computes cron expressions by github.com/adhocore/gronx v0."},
+		"no header":                           {func(*testing.T) []journal.Record { return []journal.Record{publish} }, "must be its header or a snapshot"},
+		"a gap":                               {func(t *testing.T) []journal.Record { r := publish; r.LSN = 3; return []journal.Record{begin(t), r} }, "record 3 follows record 1"},
+		"an unknown kind":                     {func(t *testing.T) []journal.Record { r := publish; r.Kind = "x"; return []journal.Record{begin(t), r} }, `unknown kind "x"`},
+		"a damaged body": {func(t *testing.T) []journal.Record {
 			r := publish
 			r.Body = []byte(`{"URL":`)
-			return []engine.Record{begin(t), r}
+			return []journal.Record{begin(t), r}
 		}, "record 2, publish: damaged"},
-		"a command that was never accepted": {func(t *testing.T) []engine.Record {
-			return []engine.Record{begin(t), {LSN: 2, At: epoch, Kind: "resumeFlow", Body: []byte(`{"Key":"k"}`)}}
+		"a command that was never accepted": {func(t *testing.T) []journal.Record {
+			return []journal.Record{begin(t), {LSN: 2, At: epoch, Kind: "resumeFlow", Body: []byte(`{"Key":"k"}`)}}
 		}, "record 2, resumeFlow"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -262,17 +263,17 @@ func TestRecordsAreLines(t *testing.T) {
 	w.must(w.Close())
 	var text bytes.Buffer
 	for _, r := range j.records {
-		w.must(engine.WriteRecord(&text, r))
+		w.must(journal.Write(&text, r))
 	}
 	if lines := strings.Count(text.String(), "\n"); lines != len(j.records) {
 		t.Errorf("%d lines, want %d", lines, len(j.records))
 	}
-	var read []engine.Record
-	for r, err := range engine.ReadRecords(&text) {
+	var read []journal.Record
+	for r, err := range journal.Read(&text) {
 		w.must(err)
 		read = append(read, r)
 	}
-	if !slices.EqualFunc(read, j.records, func(x, y engine.Record) bool {
+	if !slices.EqualFunc(read, j.records, func(x, y journal.Record) bool {
 		return x.LSN == y.LSN && x.At.Equal(y.At) && x.Kind == y.Kind && bytes.Equal(x.Body, y.Body)
 	}) {
 		t.Errorf("read %v, want %v", read, j.records)
@@ -292,7 +293,7 @@ func FuzzJournal(f *testing.F) {
 		f.Add(bytes.Join(lines[:i], nil))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		a, err := engine.Replay(engine.Config{ID: "t", Clock: clock.NewManual(epoch), Wire: wire.Format{}}, nil, engine.ReadRecords(bytes.NewReader(text)))
+		a, err := engine.Replay(engine.Config{ID: "t", Clock: clock.NewManual(epoch), Wire: wire.Format{}}, nil, journal.Read(bytes.NewReader(text)))
 		if err != nil {
 			if strings.Contains(err.Error(), "\n") {
 				t.Errorf("more than one line: %v", err)

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/vector"
 
@@ -164,7 +165,7 @@ func (a *Account) cutOff(m *Message) {
 // without a header are replayed with what cfg says. It makes the attempts again that were
 // in flight, and appends further records to cfg.Journal. The configuration may be
 // another one than that of the records: it holds from now on.
-func Open(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Account, error) {
+func Open(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) (*Account, error) {
 	a, err := replayed(cfg, from, records)
 	if err != nil {
 		return nil, err
@@ -186,9 +187,9 @@ func Open(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Accoun
 	return a, err
 }
 
-// Replay is the account of a journal as it was after the last record. It stands
+// replayOnly is the account of a journal as it was after the last record. It stands
 // still: it can be read and closed, and no command changes it.
-func Replay(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Account, error) {
+func replayOnly(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) (*Account, error) {
 	a, err := replayed(cfg, from, records)
 	if err == nil && a.ids.source == nil {
 		return nil, refusal.Of(ErrInvalid, "journal", "", "empty: must begin with its header")
@@ -196,7 +197,7 @@ func Replay(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Acco
 	return a, err
 }
 
-func replayed(cfg Config, from *Snapshot, records iter.Seq2[Record, error]) (*Account, error) {
+func replayed(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) (*Account, error) {
 	a := newAccount(cfg)
 	a.replaying = true
 	if from != nil {
@@ -260,7 +261,7 @@ func parallelOf(cfg Config) int {
 
 // replay applies one record. What it starts is in flight until the record of its
 // outcome.
-func (a *Account) replay(r Record) error {
+func (a *Account) replay(r journal.Record) error {
 	k, ok := kindNamed(r.Kind)
 	switch {
 	case !ok:

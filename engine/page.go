@@ -43,12 +43,14 @@ type Filter struct {
 	WorkflowOnly   bool
 	MessagesOnly   bool
 	Nothing        bool // matches nothing, whatever else is said
+	CountAll       bool // the page of the DLQ says how many entries match, on all pages
 }
 
 // Page is a part of a list; an empty cursor means that it was the last.
 type Page[T any] struct {
 	Items  []T
 	Cursor string
+	All    int // of the DLQ, with CountAll
 }
 
 // check refuses a filter that makes no sense.

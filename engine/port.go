@@ -38,5 +38,5 @@ type Outcome struct {
 	answer Answer // what Wire reads in Status and Header; a snapshot leaves it out
 }
 
-// OK reports whether the destination accepted the message.
-func (o Outcome) OK() bool { return o.Status >= 200 && o.Status < 300 }
+// ok reports whether the destination accepted the message.
+func (o Outcome) ok() bool { return o.Status >= 200 && o.Status < 300 }

@@ -25,8 +25,7 @@ import (
 // cannot be found must not be made either.
 var reading = map[string]func(*world){
 	"CheckFixture": func(w *world) { _ = w.CheckFixture(engine.Fixture{Messages: []engine.PublishRequest{unreadable}}) },
-	"CountDLQ":     func(w *world) { w.CountDLQ(engine.Filter{}) },
-	"DLQ":          func(w *world) { _, _ = w.DLQ(engine.Filter{}) },
+	"DLQ":          func(w *world) { _, _ = w.DLQ(engine.Filter{CountAll: true}) },
 	"DLQEntry": func(w *world) {
 		for _, e := range w.dlq() {
 			_, _ = w.DLQEntry(e.ID)
@@ -107,7 +106,7 @@ var reading = map[string]func(*world){
 }
 
 var writing = strings.Fields(`AddEndpoints AddFixture Advance AdvanceUntil Cancel CancelCallback CancelMessages CancelRun CancelRuns Close DeleteDLQ
-	DeleteDLQs DeleteGroup DeleteQueue DeleteSchedule FinishRun Forget DeliverNow Notify PinFlow Publish PublishBatch PutSchedule RemoveEndpoints RepeatCallback Reset ResetClock ResetFlow
+	DeleteDLQs DeleteGroup DeleteQueue DeleteSchedule FinishRun Forget DeliverNow Notify PinFlow Publish PublishBatch PutSchedule RemoveEndpoints RepeatCallback Reset ResetFlow
 	Restart RestartAll Restore RetryDLQ RetryDLQs RotateKeys SetClock SetFlowPaused SetQueuePaused SetSchedulePaused
 	UnpinFlow UpdateGroup UpsertQueue Wait`)
 

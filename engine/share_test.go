@@ -195,7 +195,7 @@ func TestWhatWaitsForAPlaceIsCounted(t *testing.T) {
 		want := w.sendAll("https://slow.test/", 20, engine.Options{})
 		p.wait("slow.test", 4)
 		saved := w.document()
-		w.Reset()
+		w.Reset(nil, false)
 		w.settle()
 		fresh := setup(t, func(c *engine.Config) { c.Parallel = 8 })
 		fresh.load(saved)

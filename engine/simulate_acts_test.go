@@ -210,7 +210,7 @@ var acts = map[string]func(*simulation) error{
 		return changed(engine.ChangeVectors(s.Account, "v", vector.RenameNamespaceCommand{From: s.name("ns", 2), To: s.name("ns", 3), Replace: true}))
 	},
 	"repeatCallback": func(s *simulation) error { _, err := s.RepeatCallback(s.entry()); return err },
-	"reset":          func(s *simulation) error { return s.Reset() },
+	"reset":          func(s *simulation) error { return s.Reset(nil, false) },
 	"resetClock":     (*simulation).restartClock,
 	"resetFlow":      func(s *simulation) error { return s.ResetFlow(pick(s, simulatedKeys)) },
 	"resetSearchIndexTokens": func(s *simulation) error {
@@ -272,7 +272,7 @@ var acts = map[string]func(*simulation) error{
 func (s *simulation) passTime() (err error) {
 	switch s.IntN(120) {
 	case 0:
-		return s.Reset()
+		return s.Reset(nil, false)
 	case 1:
 		return s.restartClock()
 	case 2, 3:
@@ -283,7 +283,7 @@ func (s *simulation) passTime() (err error) {
 }
 
 func (s *simulation) restartClock() error {
-	return s.ResetClock(clock.NewManual(epoch.Add(s.duration())), false)
+	return s.Reset(clock.NewManual(epoch.Add(s.duration())), false)
 }
 
 // goBack restores an earlier snapshot, or takes one.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/wire"
@@ -28,10 +29,10 @@ import (
 // tape is a journal in memory.
 type tape struct {
 	mu      sync.Mutex
-	records []engine.Record
+	records []journal.Record
 }
 
-func (t *tape) Append(r engine.Record) {
+func (t *tape) Append(r journal.Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.records = append(t.records, r)
@@ -40,11 +41,11 @@ func (t *tape) Append(r engine.Record) {
 func (t *tape) Commit(context.Context, uint64) error { return nil }
 
 // all gives the records so far, at most n.
-func (t *tape) all(n int) func(func(engine.Record, error) bool) {
+func (t *tape) all(n int) func(func(journal.Record, error) bool) {
 	t.mu.Lock()
 	records := t.records[:min(n, len(t.records))]
 	t.mu.Unlock()
-	return func(yield func(engine.Record, error) bool) {
+	return func(yield func(journal.Record, error) bool) {
 		for _, r := range records {
 			if !yield(r, nil) {
 				return
@@ -54,8 +55,8 @@ func (t *tape) all(n int) func(func(engine.Record, error) bool) {
 }
 
 // after gives the records behind the first n.
-func (t *tape) after(n int) iter.Seq2[engine.Record, error] {
-	return func(yield func(engine.Record, error) bool) {
+func (t *tape) after(n int) iter.Seq2[journal.Record, error] {
+	return func(yield func(journal.Record, error) bool) {
 		for _, r := range t.records[n:] {
 			if !yield(r, nil) {
 				return
@@ -75,7 +76,7 @@ func (t *tape) length() int {
 func (t *tape) write(n int) (name string) {
 	var lines bytes.Buffer
 	for r := range t.all(n) {
-		if err := engine.WriteRecord(&lines, r); err != nil {
+		if err := journal.Write(&lines, r); err != nil {
 			return err.Error()
 		}
 	}
@@ -195,7 +196,7 @@ func (s *simulation) Deliver(ctx context.Context, at engine.Attempt) engine.Outc
 	case o.Status == 0 && n>>4%2 == 0:
 		panic("a fault in the deliverer")
 	}
-	if at.Message.Role == engine.RoleStep && o.OK() {
+	if at.Message.Role == engine.RoleStep && o.Cause() == "" {
 		s.proceed(at, n>>12)
 	}
 	if n>>20%8 == 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/codec"
+	"github.com/understudy-mock/understudy/engine/journal"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
@@ -21,6 +22,8 @@ type Snapshot struct {
 	Clock   string    // real, manual or auto
 	Now     time.Time // where the clock is
 
+	VectorIndexes []string // their names, sorted
+
 	state     *state // nil once an account has it
 	canceling []*Message
 	inFlight  []*Message // the first of what is ready
@@ -28,26 +31,21 @@ type Snapshot struct {
 	text      []byte     // for a journal
 }
 
-// VectorIndexes are the names of the vector indexes in the snapshot.
-func (s *Snapshot) VectorIndexes() (names []string) {
-	for name := range s.state.vectors {
-		names = append(names, name)
-	}
-	return names
-}
-
 // Restore replaces the state by that of a snapshot, which can be used once; a
 // manual clock goes to its time, a real one that is behind continues from there.
 // Attempts in flight are cut off, their outcomes ignored; an Advance under way
 // ends with an error.
 func (a *Account) Restore(s *Snapshot) error {
-	return done(do(a, restore{s.keptFor(a.cfg.Journal)}))
+	return done(do(a, restore{(*recordedSnapshot)(s.keptFor(a.cfg.Journal))}))
 }
 
-type restore struct{ Snapshot *Snapshot }
+type restore struct{ Snapshot *recordedSnapshot }
+
+// recordedSnapshot is a snapshot as a journal has it: its document.
+type recordedSnapshot Snapshot
 
 func (c restore) apply(a *Account) (nothing, error) {
-	restored, err := c.Snapshot.take()
+	restored, err := (*Snapshot)(c.Snapshot).take()
 	if err != nil {
 		return nothing{}, err
 	}
@@ -67,7 +65,7 @@ func (c restore) apply(a *Account) (nothing, error) {
 
 // keptFor keeps the document for a journal, which records it once the state is
 // given away.
-func (s *Snapshot) keptFor(j Journal) *Snapshot {
+func (s *Snapshot) keptFor(j journal.Journal) *Snapshot {
 	if j != nil && s.state != nil {
 		s.text = s.document()
 	}
@@ -92,19 +90,19 @@ func (s *Snapshot) document() []byte {
 	return text.Bytes()
 }
 
-// MarshalJSON is for the journal, which records what was restored.
-func (s *Snapshot) MarshalJSON() ([]byte, error) {
+// MarshalJSON gives the document.
+func (s *recordedSnapshot) MarshalJSON() ([]byte, error) {
 	if s.text != nil {
 		return s.text, nil
 	}
-	return s.document(), nil
+	return (*Snapshot)(s).document(), nil
 }
 
 // UnmarshalJSON reads what MarshalJSON has written.
-func (s *Snapshot) UnmarshalJSON(text []byte) error {
+func (s *recordedSnapshot) UnmarshalJSON(text []byte) error {
 	read, err := ReadSnapshot(bytes.NewReader(text))
 	if err == nil {
-		*s = *read
+		*s = recordedSnapshot(*read)
 	}
 	return err
 }
@@ -135,20 +133,25 @@ func damaged(err error) error { return refusal.Of(ErrInvalid, "snapshot is damag
 // ReadSnapshot reads what WriteSnapshot has written, or an earlier version. An
 // error names the place at which the document is damaged.
 func ReadSnapshot(from io.Reader) (*Snapshot, error) {
-	c, r := codec.NewReader(from), NewSnapshotReader()
+	c, r := codec.NewReader(from), SnapshotReader{}
 	c.Document(r.Members)
 	_ = c.Close() // an error of the document is that of the snapshot
 	return r.Snapshot(c)
 }
 
-// SnapshotReader reads a snapshot that is part of a larger document.
+// SnapshotReader reads a snapshot that is part of a larger document. The zero
+// value begins with nothing.
 type SnapshotReader struct{ loader *loader }
 
-// NewSnapshotReader begins with nothing.
-func NewSnapshotReader() *SnapshotReader { return &SnapshotReader{newLoader()} }
-
 // Members reads the members of the snapshot.
-func (r *SnapshotReader) Members(c *codec.Codec) { r.loader.members(c) }
+func (r *SnapshotReader) Members(c *codec.Codec) { r.begun().members(c) }
 
 // Snapshot is what was read, once it is complete.
-func (r *SnapshotReader) Snapshot(c *codec.Codec) (*Snapshot, error) { return r.loader.snapshot(c) }
+func (r *SnapshotReader) Snapshot(c *codec.Codec) (*Snapshot, error) { return r.begun().snapshot(c) }
+
+func (r *SnapshotReader) begun() *loader {
+	if r.loader == nil {
+		r.loader = newLoader()
+	}
+	return r.loader
+}

@@ -105,7 +105,7 @@ func (w *world) playAll(c command) {
 			FailureCallback: &engine.Callback{URL: "https://fcb.test/", Options: engine.Options{Retries: new(0)}},
 			Workflow:        &engine.Workflow{Init: &init, RunID: fmt.Sprint("run", c.A%4), URL: "https://app.test/wf"}}})
 	case 19:
-		w.must(w.Reset())
+		w.must(w.Reset(nil, false))
 	default:
 		_ = w.play(c)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -226,7 +227,7 @@ func (l *loader) snapshot(c *codec.Codec) (*Snapshot, error) {
 	if l.err != nil {
 		return nil, damaged(l.err)
 	}
-	return &Snapshot{Account: h.account, Clock: h.clock, Now: h.now, state: &l.state, canceling: l.canceling, inFlight: l.inFlight, lsn: h.lsn}, nil
+	return &Snapshot{Account: h.account, Clock: h.clock, Now: h.now, VectorIndexes: slices.Sorted(maps.Keys(l.vectors)), state: &l.state, canceling: l.canceling, inFlight: l.inFlight, lsn: h.lsn}, nil
 }
 
 // loadSource puts the source of ids back. Its decoder panics at some texts.

@@ -253,7 +253,7 @@ func (m *Message) answered(o *Outcome, now time.Time) {
 		s := &m.step.step
 		s.CallStatus, s.CallResponseBody, s.CallResponseHeader = o.Status, string(o.Body), o.Header
 	}
-	if !o.OK() {
+	if !o.ok() {
 		m.step.failed(failureText(o), o, now)
 	}
 }
@@ -288,7 +288,7 @@ const (
 // disproved says why the first answer of an endpoint shows that it cannot
 // execute the run, and what to do about it; "" when it may.
 func (a *Account) disproved(r *Run, m *Message, o *Outcome) (verdict, help string) {
-	if r == nil || r.proven || !m.Role.does().carriesSteps || !o.OK() {
+	if r == nil || r.proven || !m.Role.does().carriesSteps || !o.ok() {
 		return "", ""
 	}
 	r.proven = true

@@ -134,7 +134,7 @@ func (s *Server) resetClock(w *tenant) error {
 	s.mu.Lock()
 	w.mode = s.cfg.Clock
 	s.mu.Unlock()
-	return w.account.ResetClock(s.newClock(s.cfg.Clock), s.cfg.Clock == "auto")
+	return w.account.Reset(s.newClock(s.cfg.Clock), s.cfg.Clock == "auto")
 }
 
 type clockBody struct {

@@ -288,7 +288,7 @@ func (r *fixtureReader) outcome(o *fixture.Outcome) engine.Outcome {
 	if out.Status == 0 && out.Err == "" {
 		out.Err = "connection refused"
 	}
-	if out.OK() {
+	if out.Cause() == "" {
 		r.fail("/response/status", fmt.Errorf("%d: not a failure: must be 0 for no answer, or a status below 200 or from 300 up", out.Status))
 	}
 	return out

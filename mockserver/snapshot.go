@@ -42,7 +42,7 @@ func (d *snapshot) members(c *codec.Codec) {
 	codec.Int(c, "savedAt", &d.savedAt)
 	codec.Stream(c, "accounts", len(d.accounts), func(i int, c *codec.Codec) {
 		if i == len(d.accounts) {
-			d.accounts = append(d.accounts, &savedAccount{reader: engine.NewSnapshotReader()})
+			d.accounts = append(d.accounts, &savedAccount{})
 		}
 		d.accounts[i].members(c)
 	})
@@ -70,10 +70,10 @@ type savedAccount struct {
 	id, token, password string
 	stubs               []stub.Saved
 	rewrites            map[string]string
-	faults              []Fault                // with what is left of their times
-	dialect             string                 // that its clients spoke first
-	account             *engine.Account        // whose state is written
-	reader              *engine.SnapshotReader // of a state
+	faults              []Fault               // with what is left of their times
+	dialect             string                // that its clients spoke first
+	account             *engine.Account       // whose state is written
+	reader              engine.SnapshotReader // of a state
 	hasState            bool
 	state               *engine.Snapshot // that was read
 }
@@ -225,7 +225,6 @@ func (s *Server) restore(in *snapshot) (Restored, error) {
 			return out, err // acceptable has tried
 		}
 		w.faults.set(faults, s.seed(w.ID))
-		indexes := a.state.VectorIndexes()
 		err = s.setMode(w, "manual") // so that no timer of the old state rings on a clock of the new one
 		if err == nil {
 			err = w.account.Restore(a.state)
@@ -236,7 +235,7 @@ func (s *Server) restore(in *snapshot) (Restored, error) {
 		if err != nil {
 			return out, refusal.At(fmt.Sprintf("account %q", a.id), err)
 		}
-		for _, name := range indexes {
+		for _, name := range a.state.VectorIndexes {
 			w.openIndex(name)
 		}
 		w.first.Store(s.dialects.Named(a.dialect))

@@ -317,10 +317,10 @@ func dlqRowOf(e *engine.DLQEntry) dlqRow {
 // controlDLQ lists the DLQ without bodies and headers.
 func (s *Server) controlDLQ(c *call) (response.Response, error) {
 	f := c.filter()
-	f.URLPrefix = true
+	f.URLPrefix, f.CountAll = true, true
 	p, err := c.account.DLQ(f)
 	out := pageOfRows(p, "entries", dlqRowOf)
-	out.Body.(map[string]any)["all"] = c.account.CountDLQ(f)
+	out.Body.(map[string]any)["all"] = p.All
 	return out, err
 }
 

@@ -18,16 +18,16 @@ var maxExported = map[string]int{
 }
 
 // maxSurface is how many functions, types and methods of exported types a package
-// may export. The number may only fall: engine is on its way to 150.
+// may export. The number may only fall.
 var maxSurface = map[string]int{
-	"engine": 162,
+	"engine": 150,
 }
 
 var surfaceRule = rule{"the surface of a package does not grow", surfaceProblems, []breach{
 	{
 		"functions, types and methods of exported types count",
 		"engine/account.go", "// Package engine.\npackage engine\n" + strings.Repeat("func F() {}\ntype T struct{}\nfunc (*T) M() {}\n", 65),
-		"engine: exports 195 functions, types and methods: must be at most 162",
+		"engine: exports 195 functions, types and methods: must be at most 150",
 	},
 }}
 
