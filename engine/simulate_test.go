@@ -96,6 +96,7 @@ type simulation struct {
 	journal    tape
 	names      []string // of the acts, each as often as it is likely
 	saved      []byte   // an earlier snapshot
+	saving     bool     // one is being written
 	queries    []string // resumable
 
 	gate   chan struct{} // lets one attempt pass
@@ -281,14 +282,19 @@ func (s *simulation) same(again *engine.Account) error {
 	defer again.Close()
 	copied := world{Account: again, t: s.t}
 	if want, got := s.state(), copied.document(); !bytes.Equal(want, got) {
-		at := 0
-		for at < len(want) && at < len(got) && want[at] == got[at] {
-			at++
-		}
-		part := func(text []byte) []byte { return text[max(0, min(at, len(text))-200):min(at+200, len(text))] }
-		return fmt.Errorf("the states differ, live:\n%s\nreplayed:\n%s", part(want), part(got))
+		return errors.New("the states differ: " + difference(want, got))
 	}
 	return nil
+}
+
+// difference shows where two texts begin to differ.
+func difference(want, got []byte) string {
+	at := 0
+	for at < len(want) && at < len(got) && want[at] == got[at] {
+		at++
+	}
+	part := func(text []byte) []byte { return text[max(0, min(at, len(text))-200):min(at+200, len(text))] }
+	return fmt.Sprintf("want\n%s\ngot\n%s", part(want), part(got))
 }
 
 // continued opens the journal after n records and lets everything end.

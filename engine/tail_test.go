@@ -2,9 +2,11 @@ package engine_test
 
 import (
 	"bytes"
+	"regexp"
 	"testing"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/clock"
 )
 
 // TestASnapshotAndTheRecordsBehindItAreTheJournal takes a snapshot in the middle of
@@ -54,3 +56,45 @@ func TestARecordThatDoesNotFollowASnapshotIsRefused(t *testing.T) {
 		t.Error("records from the first one on were replayed behind a snapshot")
 	}
 }
+
+// TestASnapshotOfABusyLifeIsTheStateOfItsRecord writes snapshots of random lives
+// record by record, with commands of every kind between the records.
+func TestASnapshotOfABusyLifeIsTheStateOfItsRecord(t *testing.T) {
+	t.Parallel()
+	lives := 400
+	if testing.Short() {
+		lives = 40
+	}
+	compared := 0
+	for seed := range uint64(lives) {
+		s := begun(t, seed, parallels[seed%3])
+		s.some(10 + s.IntN(40))
+		s.must(s.SetClock(clock.NewManual(s.Now()), false)) // a real one makes two snapshots of one state differ
+		want := s.document()
+		s.saving = true
+		var got bytes.Buffer
+		calls, every := 0, 1+s.IntN(5)
+		s.must(engine.WriteSnapshotInParts(s.Account, &got, 1, func() {
+			if calls++; calls%every == 0 && calls < 200 {
+				s.some(1)
+			}
+		}))
+		s.saving = false
+		s.end()
+		if recordOf(want) != recordOf(got.Bytes()) {
+			continue // the outcome of an attempt came between the two
+		}
+		compared++
+		if !bytes.Equal(want, got.Bytes()) {
+			t.Errorf("seed %d: %s", seed, difference(want, got.Bytes()))
+		}
+	}
+	if compared < lives/2 {
+		t.Errorf("only %d of %d lives had a quiet moment", compared, lives)
+	}
+}
+
+var recordMember = regexp.MustCompile(`"lsn":(\d+)`)
+
+// recordOf is the record whose state a snapshot is, as text.
+func recordOf(snapshot []byte) string { return string(recordMember.Find(snapshot)) }
