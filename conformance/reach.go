@@ -112,7 +112,9 @@ func (p *pace) wait(ctx context.Context, rps float64) error {
 
 // paced waits for the turn of a request to the target.
 func (s *scenario) paced() error {
+	stop := s.suite.idle.start()
 	err := s.suite.pace.wait(s.ctx, s.suite.cfg.Target.Limits.RPS)
+	stop()
 	if err != nil {
 		return skip(report.BudgetExhausted, "%v", err)
 	}
