@@ -64,7 +64,7 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 		switch {
 		case a == nil:
 			continue
-		case a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed || a.status == http.StatusNotImplemented:
+		case a.missing():
 			absent[probe.area] = fmt.Sprintf("%s %s answered %d: the target does not have it", op.Method, op.Path, a.status)
 		case op.Security != nil:
 			s.tried(refused, op, a)

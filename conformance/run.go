@@ -180,7 +180,7 @@ func (s *scenario) workflowParallel(names, before string) error {
 	return s.newWorkflow(steps...)
 }
 
-// calledByPut needs to know how a target is told which method to use.
+// calledByPut needs the header that sets the method of a run.
 func (s *scenario) calledByPut() error {
 	name := s.bound("headers", "method")
 	if name == "" {

@@ -68,7 +68,7 @@ type Account struct {
 	skipping   bool // the auto clock is under way
 	closed     bool
 	mode       string        // of the clock: real, manual or auto
-	replaying  bool          // it follows a journal: no attempt is made, nothing is told
+	replaying  bool          // it follows a journal: no attempt is made, nobody is notified
 	turned     bool          // a command has set the time: the clock follows
 	random     bool          // the seed was drawn: a Reset draws another one
 	otherZones bool          // a record was written with other time-zone data

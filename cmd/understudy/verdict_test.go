@@ -257,7 +257,7 @@ func TestConformShowsWhatWasJudged(t *testing.T) {
 		}
 	}
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("curl is not installed: the command is not run")
+		skipLoud(t, "curl is not installed: the command of a failure is not run")
 	}
 	c := exec.CommandContext(t.Context(), "sh", "-c", x.Curl)
 	c.Env = append(os.Environ(), "RECEIVER_URL=http://127.0.0.1:9", "TARGET_TOKEN=any", "no_proxy=*")

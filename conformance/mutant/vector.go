@@ -21,7 +21,7 @@ func namespaces(v map[string]any) map[string]any {
 
 // vector breaks the information about vector indexes. Sorted by id.
 var vector = []Mutant{
-	{ID: "VEC-001.1", Text: "the information stands at the top level", Build: replyAny(informing, func(_ *http.Request, v any) any {
+	{ID: "VEC-001.1", Text: "the information is at the top level", Build: replyAny(informing, func(_ *http.Request, v any) any {
 		object, _ := v.(map[string]any)
 		return object["result"]
 	})},

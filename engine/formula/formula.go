@@ -109,7 +109,7 @@ func (f *Formula) eval(retried int) (float64, error) {
 	return toFloat(v), nil
 }
 
-// Delay is the wait before the next retry when so many have been made, at most
+// Delay is the wait before the next retry after retried retries, at most
 // 24 h. A formula without a usable value there gives the longest wait.
 func (f *Formula) Delay(retried int) time.Duration {
 	ms, err := f.eval(retried)

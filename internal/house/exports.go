@@ -33,18 +33,24 @@ var surfaceRule = rule{"the surface of a package does not grow", surfaceProblems
 
 // surfaceProblems finds packages whose surface has grown.
 func surfaceProblems(tree []source) []string {
+	return overCount(tree, surface, maxSurface, "%s: exports %d functions, types and methods: must be at most %d")
+}
+
+// overCount finds packages whose declarations count for more than the package may
+// have.
+func overCount(tree []source, count func(ast.Decl) int, most map[string]int, form string) []string {
 	counted := map[string]int{}
 	for _, s := range tree {
 		if s.product() {
 			for _, d := range s.syntax.Decls {
-				counted[path.Dir(s.path)] += surface(d)
+				counted[path.Dir(s.path)] += count(d)
 			}
 		}
 	}
 	var problems []string
-	for _, pkg := range slices.Sorted(maps.Keys(maxSurface)) {
-		if n := counted[pkg]; n > maxSurface[pkg] {
-			problems = append(problems, fmt.Sprintf("%s: exports %d functions, types and methods: must be at most %d", pkg, n, maxSurface[pkg]))
+	for _, pkg := range slices.Sorted(maps.Keys(most)) {
+		if n := counted[pkg]; n > most[pkg] {
+			problems = append(problems, fmt.Sprintf(form, pkg, n, most[pkg]))
 		}
 	}
 	return problems
@@ -75,22 +81,7 @@ var exportRule = rule{"the surface of a package is small", exportProblems, []bre
 
 // exportProblems finds packages that export too much.
 func exportProblems(tree []source) []string {
-	counted := map[string]int{}
-	for _, s := range tree {
-		if !s.product() {
-			continue
-		}
-		for _, d := range s.syntax.Decls {
-			counted[path.Dir(s.path)] += exported(d)
-		}
-	}
-	var problems []string
-	for _, pkg := range slices.Sorted(maps.Keys(maxExported)) {
-		if n := counted[pkg]; n > maxExported[pkg] {
-			problems = append(problems, fmt.Sprintf("%s: %d exported names: must be at most %d", pkg, n, maxExported[pkg]))
-		}
-	}
-	return problems
+	return overCount(tree, exported, maxExported, "%s: %d exported names: must be at most %d")
 }
 
 // exported counts the names that a declaration exports.
