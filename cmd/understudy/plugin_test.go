@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +51,43 @@ func TestConformPluginOfAnotherLanguage(t *testing.T) {
 			}
 			if len(judged.Results) < 50 {
 				t.Errorf("%d scenarios were judged, want at least 50", len(judged.Results))
+			}
+		})
+	}
+}
+
+// A trial of the target file tells a plugin driver that works from one that does not.
+func TestCheckTargetTriesThePlugin(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		skipLoud(t, "python3 is not installed: a plugin in another language is NOT tested")
+		return
+	}
+	u := mockserver.RunT(t)
+	for _, c := range []struct {
+		name   string
+		driver target.Driver
+		works  bool
+	}{
+		{"a host that serves", target.Driver{Kind: "exec", Command: []string{python, pluginHost, "{{config}}", "{{upstream}}"}}, true},
+		{"a command that prints no address", target.Driver{Kind: "exec", Command: []string{python, "-c", "print('ready')"}}, false},
+		{"a command that refuses every configuration", target.Driver{Kind: "exec", Command: []string{python, "-c", "exit(3)"}}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			to := ownTarget(u.Env(), true)
+			to.Drivers = map[string]target.Driver{"clock": to.Drivers["clock"], "plugin": c.driver}
+			list, err := conformance.CheckTarget(t.Context(), conformance.Config{Target: to})
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := slices.IndexFunc(list, func(one conformance.Checked) bool { return one.Entry == "drivers.plugin" })
+			if at < 0 {
+				t.Fatal("drivers.plugin: not tried")
+			}
+			if got := list[at]; !got.Tried || got.Works != c.works {
+				t.Errorf("got %+v, want tried, and works %v", got, c.works)
 			}
 		})
 	}
