@@ -2,15 +2,21 @@ package main
 
 import (
 	"bufio"
+	"context"
+	"net/http/httputil"
+	"net/url"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
+	algorithm "github.com/understudy-mock/understudy/engine/ratelimit"
 	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/mockserver/ratelimit"
 )
 
 const pluginHost = "../../conformance/testdata/ratelimit/host.py"
@@ -54,6 +60,46 @@ func TestConformPluginOfAnotherLanguage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A window that ends between two requests of a scenario is no fault of the plugin.
+func TestConformWindowEndsWithinAScenario(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	judged := judge(t, conformance.Config{
+		Target: ownTarget(u.Env(), true), Basis: everything, Profiles: []string{"RATELIMIT"}, Plugin: endingWindow,
+	})
+	if len(judged.Results) < 50 {
+		t.Errorf("%d scenarios were judged, want at least 50", len(judged.Results))
+	}
+}
+
+// endingWindow hosts the plugin as if a long window ended just before the first
+// request that it would deny.
+func endingWindow(ctx context.Context, config []byte, upstream string) (string, func(), error) {
+	limited, stop, err := hostPlugin(ctx, config, upstream)
+	if err != nil {
+		return "", nil, err
+	}
+	cfg, err := ratelimit.Parse(config)
+	if err != nil {
+		return "", nil, err
+	}
+	var addresses [2]*url.URL
+	for i, text := range []string{limited, upstream} {
+		if addresses[i], err = url.Parse(text); err != nil {
+			return "", nil, err
+		}
+	}
+	limit := cfg.Strategy[0].Limiter
+	long := !strings.HasSuffix(limit.Window, "00ms") || limit.Window == "600000ms"
+	var requests atomic.Int64
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		past := requests.Add(1) == limit.Tokens+1 && long && limit.Algorithm != algorithm.Bucket
+		r.SetURL(addresses[map[bool]int{true: 1}[past]])
+	}}
+	address, stopProxy, err := serveOnLoopback(proxy)
+	return address, func() { stopProxy(); stop() }, err
 }
 
 // A trial of the target file tells a plugin driver that works from one that does not.
