@@ -17,6 +17,7 @@ import (
 )
 
 var _ = registerHandlers(map[string]handler{
+	"controlAddStub":         (*Server).controlAddStub,
 	"controlAdvance":         (*Server).controlAdvance,
 	"controlClearDeliveries": (*Server).controlClearDeliveries,
 	"controlClearRequests":   (*Server).controlClearRequests,
@@ -372,6 +373,21 @@ func (s *Server) controlSetStubs(c *call) (response.Response, error) {
 	}
 	for _, w := range s.chosen(c) {
 		w.stubs.Set(list)
+	}
+	return response.Response{Body: c.tenant.stubs.Get()}, nil
+}
+
+// controlAddStub puts one stub before the others, so that callers at the same
+// time do not undo each other's.
+func (s *Server) controlAddStub(c *call) (response.Response, error) {
+	var one stub.Stub
+	if err := json.Unmarshal(c.body, &one); err != nil {
+		return response.Response{}, response.Invalid("body: " + err.Error())
+	}
+	for _, w := range s.chosen(c) {
+		if err := w.stubs.Add(one); err != nil {
+			return response.Response{}, err
+		}
 	}
 	return response.Response{Body: c.tenant.stubs.Get()}, nil
 }

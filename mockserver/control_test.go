@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -85,6 +86,39 @@ func TestAnAutoClockSkipsTheWaiting(t *testing.T) {
 	if n := len(u.Deliveries()); n != 4 {
 		t.Errorf("%d attempts", n)
 	}
+}
+
+func TestAddingAStub(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t, mockserver.Config{Stubs: []mockserver.Stub{{URL: "https://a.test/*"}}})
+	c := newClient(t, u)
+	c.do("POST", "/_understudy/stubs", `{"url":"https://a.test/x","answers":[{"status":503}]}`).ok()
+	t.Run("answers before those that were there", func(t *testing.T) {
+		u.Publish("https://a.test/x", nil)
+		u.Advance(0)
+		if d := u.Deliveries(); len(d) == 0 || d[0].Response.Status != 503 {
+			t.Errorf("deliveries %+v", d)
+		}
+	})
+	t.Run("keeps the others", func(t *testing.T) {
+		if a := c.do("GET", "/_understudy/stubs", "").ok(); len(a.list()) != 2 {
+			t.Errorf("stubs %s", a.raw)
+		}
+	})
+	t.Run("loses none of those that are added at once", func(t *testing.T) {
+		var adding sync.WaitGroup
+		for range 20 {
+			adding.Go(func() { c.do("POST", "/_understudy/stubs", `{"url":"https://b.test/"}`).ok() })
+		}
+		adding.Wait()
+		if a := c.do("GET", "/_understudy/stubs", "").ok(); len(a.list()) != 22 {
+			t.Errorf("%d stubs", len(a.list()))
+		}
+	})
+	t.Run("refuses one that cannot be", func(t *testing.T) {
+		c.do("POST", "/_understudy/stubs", `{"url":"/(/"}`).refused(400, "regular expression")
+		c.do("POST", "/_understudy/stubs", `{}`).refused(400, "url")
+	})
 }
 
 func TestResetForgetsEverythingButConfiguration(t *testing.T) {

@@ -274,7 +274,7 @@ func (s *Server) write(w http.ResponseWriter, c *call, out response.Response, x 
 // answers. Those of journals hold none, see hide. Sorted.
 var unmaskedOperations = []string{
 	"asDelete", "asGet", "asPatch", "asPost", "asPut",
-	"controlAccount", "controlAwait", "controlDeliveries", "controlFaults", "controlPutAccount", "controlRequests", "controlRewrites",
+	"controlAccount", "controlAddStub", "controlAwait", "controlDeliveries", "controlFaults", "controlPutAccount", "controlRequests", "controlRewrites",
 	"controlSetFaults", "controlSetRewrites", "controlSetStubs", "controlStubs",
 }
 

@@ -21,6 +21,7 @@ const (
 	CancelWorkflowRuns          Route = "DELETE /v2/workflows/runs"
 	ControlAccount              Route = "GET /_understudy/accounts/{id}"
 	ControlAccounts             Route = "GET /_understudy/accounts"
+	ControlAddStub              Route = "POST /_understudy/stubs"
 	ControlAdvance              Route = "POST /_understudy/clock/advance"
 	ControlAwait                Route = "POST /_understudy/await"
 	ControlClearDeliveries      Route = "DELETE /_understudy/deliveries"
@@ -235,6 +236,7 @@ var byOperation = map[string]Route{
 	"cancelWorkflowRuns":          CancelWorkflowRuns,
 	"controlAccount":              ControlAccount,
 	"controlAccounts":             ControlAccounts,
+	"controlAddStub":              ControlAddStub,
 	"controlAdvance":              ControlAdvance,
 	"controlAwait":                ControlAwait,
 	"controlClearDeliveries":      ControlClearDeliveries,
