@@ -68,8 +68,12 @@ func plainAddress(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
 }
 
-// dial opens a connection for deliveries.
+// dial opens a connection for deliveries. The advertised address may be one that
+// this machine does not know, such as that of a mapped port.
 func (d *deliverer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if d.server.advertises(address) {
+		address = Reachable(d.server.own[0].Addr())
+	}
 	conn, err := d.dialer.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err

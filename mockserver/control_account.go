@@ -56,5 +56,6 @@ func (s *Server) controlAccount(c *call) (response.Response, error) {
 	}
 	body["vectorIndexes"] = w.indexNames()
 	body["env"], body["url"], body["headerPrefix"] = env, s.URL(), s.usual(w).HeaderPrefix
+	body["advertised"] = s.cfg.Advertise != nil
 	return response.Response{Body: body}, nil
 }

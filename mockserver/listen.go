@@ -113,34 +113,10 @@ func (s *Server) Warnings() []string {
 	return list
 }
 
-func (s *Server) url(i int) string {
-	if i >= len(s.listeners) {
-		return ""
-	}
-	return "http://" + Reachable(s.listeners[i].Addr())
-}
-
 // Duration reads a duration of the interface (1d12h) or of Go (1h30m, 250ms).
 func Duration(s string) (time.Duration, error) { return response.Duration(s) }
 
-// Reachable is an address that a client on this machine can use: a listener on
-// all interfaces has none of its own, but takes those of IPv4 loopback, since
-// Go's sockets for all interfaces serve both families.
-func Reachable(addr net.Addr) string {
-	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
-		return net.JoinHostPort("127.0.0.1", fmt.Sprint(tcp.Port))
-	}
-	return addr.String()
-}
-
-// EveryInterface reports whether other machines can reach the messaging API at
-// all addresses of this one, not only at that of URL.
-func (s *Server) EveryInterface() bool {
-	tcp, ok := s.listeners[0].Addr().(*net.TCPAddr)
-	return ok && tcp.IP.IsUnspecified()
-}
-
-// URL is where the messaging API listens.
+// URL is where clients reach the messaging API.
 func (s *Server) URL() string { return s.url(0) }
 
 // RegionURL, ManagementURL and VectorURL are the other hosts.
@@ -318,7 +294,7 @@ func (u *TestServer) Publish(destination string, body []byte, header ...string) 
 		name, value, _ := strings.Cut(line, ":")
 		h.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
-	id, err := postPublish(u.URL()+"/v2/publish/"+destination, h, body)
+	id, err := postPublish(u.ListensAt()+"/v2/publish/"+destination, h, body)
 	if err != nil {
 		u.t.Fatalf("understudy: publish to %s: %v", destination, err)
 	}

@@ -41,7 +41,8 @@ func localHost(host string) bool {
 }
 
 // hostNames are the names, beside those of loopback, under which clients on this
-// machine reach a server: that of the machine and those of its listeners.
+// machine reach a server: that of the machine, those of its listeners, and the
+// advertised one.
 func hostNames(cfg *Config) []string {
 	var names []string
 	if name, err := os.Hostname(); err == nil {
@@ -49,6 +50,9 @@ func hostNames(cfg *Config) []string {
 	}
 	for _, address := range []string{cfg.Addr, cfg.RegionAddr, cfg.ManagementAddr, cfg.VectorAddr} {
 		names = append(names, hostName(address))
+	}
+	if cfg.Advertise != nil {
+		names = append(names, hostName(cfg.Advertise.Host))
 	}
 	return names
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -40,6 +41,7 @@ type Config struct {
 	RegionAddr     string // own listeners of the other hosts; "": Addr
 	ManagementAddr string
 	VectorAddr     string
+	Advertise      *url.URL // how clients reach Addr, see ParseAdvertise; nil: the address of the listener
 
 	Dialect    *spec.Dialect     // nil: every built-in one, each request by its own names
 	Clock      string            // real (default), manual, auto

@@ -52,19 +52,23 @@ func (c *EnvCmd) Run(e *env) error {
 }
 
 // environment asks the server. Its addresses are written as --url reaches them,
-// such as through a mapped port.
+// such as through a mapped port, unless the server advertises others.
 func (c *EnvCmd) environment(e *env) ([]mockserver.EnvVar, error) {
 	id, err := c.accountID(e)
 	if err != nil {
 		return nil, err
 	}
 	var account struct {
-		URL string
-		Env []mockserver.EnvVar
+		URL        string
+		Advertised bool
+		Env        []mockserver.EnvVar
 	}
 	c.Account = "" // it is in the path
 	if err := c.call(e, http.MethodGet, "accounts/"+url.PathEscape(id), nil, nil, &account); err != nil {
 		return nil, err
+	}
+	if account.Advertised {
+		return account.Env, nil
 	}
 	own := c.URL.base()
 	for i, v := range account.Env {

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"runtime"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -17,7 +17,9 @@ import (
 const stopLimit = 10 * time.Second
 
 // RunCmd starts a stand-in, runs a command with its environment, and stops. Its
-// flags are those of serve.
+// flags are those of serve. With --until-eof, the end of standard input stops
+// the command as SIGTERM does, and then the stand-in; the command's own standard
+// input is empty.
 type RunCmd struct {
 	ServeCmd `embed:""`
 
@@ -38,8 +40,12 @@ func (c *RunCmd) Run(e *env) error {
 		return err
 	}
 	child := exec.CommandContext(e.ctx, command[0], command[1:]...)
-	child.Stdin, child.Stdout, child.Stderr = os.Stdin, e.out, e.err
-	child.Cancel = func() error { return child.Process.Signal(syscall.SIGTERM) }
+	child.Stdout, child.Stderr = e.out, e.err
+	if !c.UntilEOF { // which reads it
+		child.Stdin = os.Stdin
+	}
+	endWithParent(child)
+	child.Cancel = func() error { return askToEnd(child.Process) }
 	child.WaitDelay = stopLimit
 	child.Env = os.Environ()
 	for _, v := range s.Env() {
@@ -51,6 +57,8 @@ func (c *RunCmd) Run(e *env) error {
 	go func() {
 		defer waiting.Done()
 		defer end()
+		runtime.LockOSThread() // endWithParent takes the thread for the parent
+		defer runtime.UnlockOSThread()
 		err = child.Run()
 	}()
 	c.saveUntil(ended, s, cfg.Log)
@@ -65,14 +73,6 @@ func (c *RunCmd) Run(e *env) error {
 		return fmt.Errorf("stop: %w", closed)
 	}
 	return nil
-}
-
-// exitCode is that of a command, or 128 and the signal, as in shells.
-func exitCode(ended *os.ProcessState) int {
-	if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return 128 + int(status.Signal())
-	}
-	return ended.ExitCode()
 }
 
 // serveOnLoopback serves a handler on a free port until stop is called.

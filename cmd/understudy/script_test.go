@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"understudy": main})
+	testscript.Main(m, map[string]func(){"understudy": main, "runner": runner})
 }
 
 // TestScripts runs testdata/*.txtar: what the commands print, and how they end.

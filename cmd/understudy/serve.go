@@ -47,10 +47,12 @@ type ServeCmd struct {
 	ListenRegion      string            `placeholder:"ADDR" help:"Own address of the region host."`
 	ListenManagement  string            `placeholder:"ADDR" help:"Own address of the management host."`
 	ListenVector      string            `placeholder:"ADDR" help:"Own address of the vector host."`
+	Advertise         string            `placeholder:"URL" help:"How clients reach this server, such as http://understudy:8080: what the banner, the ready file, env and the page print. Default: the address it listens at."`
 	ReadyFile         string            `placeholder:"FILE" help:"Write one JSON line with addresses, credentials and environment when ready."`
 	Snapshot          string            `placeholder:"FILE" help:"Begin with the state in FILE, if it is there, and save it there at a clean stop."`
 	Fixture           []string          `placeholder:"FILE" help:"Load a fixture file when beginning without a snapshot; repeatable."`
 	SnapshotEvery     time.Duration     `placeholder:"DURATION" help:"Save it so often as well."`
+	UntilEOF          bool              `name:"until-eof" help:"Stop, as by SIGTERM, when standard input ends: a server whose parent process is killed ends as well."`
 	Quiet             bool              `help:"Log only errors of the stand-in itself, as with --log-level error."`
 	LogLevel          string            `default:"${loglevel}" help:"debug, info (attempts that are retried), warn (failed messages and runs, refused requests), error."`
 	LogFormat         string            `default:"text" enum:"text,json" help:"text or json."`
@@ -58,7 +60,7 @@ type ServeCmd struct {
 	lock *flock.Flock // on the snapshot file; nil: none
 }
 
-// Run serves until it receives a signal to stop.
+// Run serves until it receives a signal to stop, or its standard input ends.
 func (c *ServeCmd) Run(e *env) error {
 	s, cfg, err := c.start(e, "serve")
 	if err != nil {
@@ -80,6 +82,11 @@ func (c *ServeCmd) start(e *env, command string) (s *mockserver.Server, cfg mock
 	keepLean(&running)
 	if cfg, err = c.config(e); err != nil {
 		return nil, cfg, err
+	}
+	if c.UntilEOF {
+		if err := e.untilEOF(cfg.Log); err != nil {
+			return nil, cfg, err
+		}
 	}
 	saved, err := c.state(cfg.Log)
 	if err != nil {
@@ -142,6 +149,11 @@ func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
 		Dialect: dialect, Clock: c.Clock, Seed: c.Seed, AnyAccount: c.Accounts == "any", Rewrites: c.Rewrite,
 		SkipResponseCheck: !c.ValidateResponses, StrictOptions: c.StrictOptions, ControlToken: c.ControlToken,
 		PricePerMessage: c.PricePerMessage, Outbound: c.Outbound, KVURL: c.KVURL, Embed: c.Embed, VectorLag: c.VectorLag, Log: log,
+	}
+	if c.Advertise != "" {
+		if cfg.Advertise, err = mockserver.ParseAdvertise(c.Advertise); err != nil {
+			return cfg, usage("--advertise: %w", err)
+		}
 	}
 	if cfg.MaxMessages = c.MaxMessages; c.MaxMessages < 1 {
 		return cfg, usage("--max-messages %d: must be an integer from 1 up", c.MaxMessages)
@@ -230,8 +242,11 @@ func banner(w io.Writer, s *mockserver.Server, embedding string) {
 		fmt.Fprintf(&b, "  embedding   %s: vectors for tests, which know words and no meaning\n", embedding)
 	}
 	b.WriteString("\n")
-	if s.EveryInterface() {
-		b.WriteString("It listens on every interface: other machines use an address of this one in place of 127.0.0.1.\n\n")
+	switch at := s.ListensAt(); {
+	case at != s.URL():
+		fmt.Fprintf(&b, "It listens at %s, and these are the addresses of --advertise.\n\n", at)
+	case s.EveryInterface():
+		b.WriteString("It listens on every interface: other machines use an address of this one in place of 127.0.0.1; --advertise URL prints it.\n\n")
 	}
 	for _, v := range s.Env() {
 		fmt.Fprintf(&b, "export %s=%s\n", v.Name, quoted(v.Value))

@@ -7,6 +7,7 @@ import (
 
 // goFiles are the files that may start goroutines; each says who waits.
 var goFiles = []string{
+	"cmd/understudy/eof.go",
 	"cmd/understudy/logging.go",
 	"cmd/understudy/run.go",
 	"conformance/parallel.go",

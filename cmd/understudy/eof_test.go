@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// runner is a command of the tests: it starts a command, holds the other end of
+// its standard input open, and never ends by itself.
+func runner() {
+	child := exec.Command(os.Args[1], os.Args[2:]...)
+	child.Stdout, child.Stderr = os.Stdout, os.Stderr
+	held, err := child.StdinPipe()
+	if err == nil {
+		err = child.Start()
+	}
+	if err != nil {
+		panic(err)
+	}
+	_ = child.Wait()
+	_ = held.Close()
+	select {}
+}
+
+// A killed process leaves nothing behind: neither the server that it started nor
+// the command of `understudy run`.
+func TestNothingSurvivesItsParent(t *testing.T) {
+	t.Parallel()
+	const sleeper = `echo "running at $UNDERSTUDY_URL"; exec sleep 1000`
+	for name, test := range map[string]struct {
+		args []string
+		only string // where it is true
+	}{
+		"serve":          {args: []string{"runner", "understudy", "serve", "--addr", "127.0.0.1:0", "--until-eof"}},
+		"run":            {args: []string{"runner", "understudy", "run", "--until-eof", "--", "sh", "-c", sleeper}},
+		"run, killed":    {args: []string{"understudy", "run", "--", "sh", "-c", sleeper}, only: "linux"},
+		"a line of text": {args: []string{"sh", "-c", "(echo text; sleep 1) | understudy serve --addr 127.0.0.1:0 --until-eof"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if test.only != "" && test.only != runtime.GOOS {
+				t.Skip("only on " + test.only)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			parent := exec.CommandContext(ctx, test.args[0], test.args[1:]...)
+			read, write, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = read.Close() }()
+			parent.Stdout = write
+			if err := parent.Start(); err != nil {
+				t.Fatal(err)
+			}
+			_ = write.Close() // the rest of this test reads until nobody else can write
+			if deadline, ok := ctx.Deadline(); ok {
+				if err := read.SetReadDeadline(deadline); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out := bufio.NewReader(read)
+			line, err := out.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, address, _ := strings.Cut(strings.TrimSpace(line), "running at http://")
+			if name != "a line of text" {
+				if err := parent.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := io.Copy(io.Discard, out); err != nil {
+				t.Errorf("a process still has the standard output: %v", err)
+			}
+			_ = parent.Wait() // it was killed
+			if conn, err := net.Dial("tcp", address); err == nil {
+				_ = conn.Close()
+				t.Errorf("the server at %s still listens", address)
+			}
+		})
+	}
+}
+
+// The end of standard input is a clean stop: exit code 0, and the state is saved.
+func TestUntilEOFStopsCleanly(t *testing.T) {
+	t.Parallel()
+	state := filepath.Join(t.TempDir(), "state.json")
+	server := exec.CommandContext(t.Context(), "understudy", "serve", "--addr", "127.0.0.1:0", "--until-eof", "--snapshot", state)
+	held, err := server.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	server.Stderr = &log
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Wait(); err != nil {
+		t.Errorf("ended with %v: %s", err, log.String())
+	}
+	if !strings.Contains(log.String(), "standard input ended") {
+		t.Errorf("the log says %q", log.String())
+	}
+	if _, err := os.Stat(state); err != nil {
+		t.Errorf("the state is not saved: %v", err)
+	}
+}

@@ -1,0 +1,9 @@
+package main
+
+import "os"
+
+// askToEnd ends a process at once: Windows has no signal that asks for it.
+func askToEnd(p *os.Process) error { return p.Kill() }
+
+// exitCode is that of a command.
+func exitCode(ended *os.ProcessState) int { return ended.ExitCode() }

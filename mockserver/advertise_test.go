@@ -1,0 +1,88 @@
+package mockserver_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+func TestParseAdvertise(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"http://understudy:8080":     "http://understudy:8080",
+		"https://queue.example.com/": "https://queue.example.com",
+		"http://[2001:db8::1]:8080":  "http://[2001:db8::1]:8080",
+		"":                           "",
+		"understudy:8080":            "",
+		"//understudy:8080":          "",
+		"ftp://understudy":           "",
+		"http://":                    "",
+		"http://:8080":               "",
+		"http://a:":                  "",
+		"http://a:0":                 "",
+		"http://a:65536":             "",
+		"http://a:http":              "",
+		"http://a/b":                 "",
+		"http://a?b":                 "",
+		"http://a?":                  "",
+		"http://a#b":                 "",
+		"http://u:p@a":               "",
+		"http://0.0.0.0:8080":        "",
+		"http://[::]:8080":           "",
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			u, err := mockserver.ParseAdvertise(text)
+			if got := ""; (err != nil) != (want == "") || err == nil && u.String() != want {
+				if u != nil {
+					got = u.String()
+				}
+				t.Errorf("got %q, %v; want %q", got, err, want)
+			}
+		})
+	}
+}
+
+// A public token works under the advertised name, which no name server of
+// somebody else can have given to this machine.
+func TestAdvertisedHost(t *testing.T) {
+	t.Parallel()
+	at, err := mockserver.ParseAdvertise("http://understudy.test:8080")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, cfg := range map[string]mockserver.Config{
+		"advertised":     {Advertise: at},
+		"not advertised": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := mockserver.RunT(t, cfg)
+			local := u.ListensAt()
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, local+"/v2/queues", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Host = "understudy.test:8080"
+			r.Header.Set("Authorization", "Bearer "+u.Token())
+			answer, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = answer.Body.Close() }()
+			if want := map[bool]int{true: http.StatusOK, false: http.StatusForbidden}[cfg.Advertise != nil]; answer.StatusCode != want {
+				t.Errorf("status %d, want %d", answer.StatusCode, want)
+			}
+		})
+	}
+	t.Run("deliveries that stay on loopback reach it", func(t *testing.T) {
+		t.Parallel()
+		u := mockserver.RunT(t, mockserver.Config{Advertise: at, Outbound: "loopback-only"})
+		u.Publish("http://understudy.test:8080/_understudy/sink/status/200", nil)
+		u.Settle()
+		if got := u.Deliveries(); len(got) != 1 || got[0].Response.Status != http.StatusOK {
+			t.Errorf("deliveries %+v, want one with status 200", got)
+		}
+	})
+}
