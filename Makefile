@@ -8,6 +8,7 @@ MAKEFLAGS += --warn-undefined-variables --no-builtin-rules --no-print-directory
 
 GO ?= go
 ARGS ?=
+DIST ?= $(CURDIR)/dist
 TMP := $(CURDIR)/.tmp
 BIN := $(TMP)/bin
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
@@ -43,6 +44,15 @@ sbom: build ## bin/understudy.cdx.json: the modules in the binary (CycloneDX), a
 	@$(GO) version -m bin/understudy | awk -v release='$(VERSION)' -f .ci/sbom.awk >bin/understudy.cdx.json
 	@echo "bin/understudy.cdx.json: $$(grep -c '"purl"' bin/understudy.cdx.json) components"
 
+.PHONY: image
+image: ## Container images for amd64 and arm64 in dist/image, from the binaries in dist
+	cd packaging/oci && $(GO) run . --dist '$(DIST)' --version '$(VERSION:v%=%)' --out '$(DIST)/image'
+
+.PHONY: image-test
+image-test: ## The images: their layers, and their entrypoint in a container without an engine
+	@echo '== image'
+	cd packaging/oci && $(GO) vet . && $(GO) test -count=1 -v .
+
 .PHONY: run
 run: build ## Run the stand-in; ARGS='--clock manual' adds flags
 	exec bin/understudy serve $(ARGS)
@@ -59,6 +69,7 @@ test: ## Everything that must pass, fast checks first
 	@$(MAKE) memory TIMES=4
 	@$(MAKE) clients
 	@$(MAKE) contract
+	@$(MAKE) image-test
 
 # Without network nothing fails: one line says that nothing was checked.
 .PHONY: vuln

@@ -1,0 +1,321 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+)
+
+// containerVariable asks the test binary to be the first process of a container.
+const containerVariable = "OCI_TEST_CONTAINER"
+
+// limit is the time that anything in the container may take.
+const limit = 60 * time.Second
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(containerVariable); text != "" {
+		if err := inContainer(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// incompressible are bytes that no compression makes fewer, the same every time.
+func incompressible(n int) []byte {
+	content := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(content) // never fails
+	return content
+}
+
+// unpack writes the files of an image to a folder, and says who owns them.
+func unpack(t *testing.T, image v1.Image) (root string, owners map[string]int) {
+	t.Helper()
+	root, owners = t.TempDir(), map[string]int{}
+	files := mutate.Extract(image)
+	defer files.Close()
+	for r := tar.NewReader(files); ; {
+		header, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return root, owners
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		owners[header.Name] = header.Uid
+		path := filepath.Join(root, header.Name)
+		if header.Typeflag == tar.TypeDir {
+			if err := os.MkdirAll(path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			content, err := io.ReadAll(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(t, path, content)
+		}
+		if err := os.Chmod(path, header.FileInfo().Mode()); err != nil { // without the umask
+			t.Fatal(err)
+		}
+	}
+}
+
+// real is a folder with the binaries of this platform: DIST, or built here.
+// The other platform has files that only look like binaries.
+func real(t *testing.T) string {
+	t.Helper()
+	if dist := os.Getenv("DIST"); dist != "" {
+		return dist
+	}
+	dist := pretended(t)
+	for _, r := range recipes {
+		for _, binary := range r.binaries {
+			build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w -X main.version=0.0.1",
+				"-o", filepath.Join(dist, "linux-"+runtime.GOARCH, binary), "./cmd/"+binary)
+			build.Dir, build.Env = "../..", append(os.Environ(), "CGO_ENABLED=0")
+			if out, err := build.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		}
+	}
+	return dist
+}
+
+// isolated is how the first process of a container starts: as the user of the
+// image, in namespaces of its own, where it may do two things before it gives up
+// all rights: set up the network and change the root.
+func isolated() *syscall.SysProcAttr {
+	const netAdmin, sysChroot = 12, 18
+	return &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: nonroot, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: nonroot, HostID: os.Getgid(), Size: 1}},
+		AmbientCaps: []uintptr{netAdmin, sysChroot},
+		Pdeathsig:   syscall.SIGKILL,
+	}
+}
+
+// TestContainer unpacks the image and starts its entrypoint in it as an engine
+// does: own root, own network, the user of the image, no capabilities.
+func TestContainer(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("containers are Linux")
+	}
+	probe := exec.CommandContext(t.Context(), "true")
+	probe.SysProcAttr = isolated()
+	if err := probe.Run(); err != nil { // a kernel or an outer container that refuses this refuses it to every user
+		why := fmt.Sprintf("namespaces cannot be made here (%v): the image is NOT started", err)
+		fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
+		t.Skip(why)
+	}
+	image := images(t, made(t, real(t)))["0.0.1 linux/"+runtime.GOARCH]
+	root, _ := unpack(t, image)
+	config, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(container{Root: root, Config: config.Config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*limit)
+	defer cancel()
+	first := exec.CommandContext(ctx, self)
+	first.SysProcAttr = isolated()
+	first.Env = []string{containerVariable + "=" + string(text)}
+	if out, err := first.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	} else {
+		t.Logf("%s", out)
+	}
+	saved, err := os.ReadFile(filepath.Join(root, "data/state.json"))
+	if err != nil || !json.Valid(saved) || !bytes.Contains(saved, []byte("from inside")) {
+		t.Errorf("the state in /data: %v\n%.300s", err, saved)
+	}
+}
+
+// container is what the first process needs to know.
+type container struct {
+	Root   string
+	Config v1.Config
+
+	nothing *os.File // standard input of every process
+}
+
+// inContainer is the life of the first process.
+func inContainer(text string) error {
+	var c container
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return err
+	}
+	runtime.LockOSThread()                 // rights belong to a thread, and children get those of theirs
+	processes, err := os.OpenRoot("/proc") // the image has none
+	if err != nil {
+		return err
+	}
+	if c.nothing, err = os.Open(os.DevNull); err != nil { // nor this, which an engine adds
+		return err
+	}
+	if err := c.enter(); err != nil {
+		return err
+	}
+	server := c.command(c.Config.Cmd...)
+	server.Env = append(server.Env, "UNDERSTUDY_SNAPSHOT=state.json")
+	var log bytes.Buffer
+	server.Stdout, server.Stderr = &log, &log
+	if err := server.Start(); err != nil {
+		return err
+	}
+	if err = c.use(); err == nil {
+		err = powerless(processes, server.Process.Pid)
+	}
+	_ = server.Process.Signal(syscall.SIGTERM) // the StopSignal of the image
+	if stopped := server.Wait(); err == nil && stopped != nil {
+		err = fmt.Errorf("stop: %w", stopped)
+	}
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, log.String())
+	}
+	fmt.Println(log.String())
+	health := c.healthcheck()
+	if _, err := health.CombinedOutput(); health.ProcessState == nil || health.ProcessState.ExitCode() != 3 {
+		return fmt.Errorf("healthcheck of a stopped server: %v, want exit code 3", err)
+	}
+	return nil
+}
+
+// enter sets up the network, changes the root, and gives up all rights.
+func (c *container) enter() error {
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM, 0)
+	if err != nil {
+		return err
+	}
+	request := struct { // struct ifreq of the kernel
+		name  [16]byte
+		flags uint16
+		_     [22]byte
+	}{name: [16]byte{'l', 'o'}, flags: syscall.IFF_UP | syscall.IFF_RUNNING}
+	if _, _, err := syscall.Syscall(syscall.SYS_IOCTL, uintptr(socket), syscall.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request))); err != 0 {
+		return fmt.Errorf("loopback: %w", err)
+	}
+	if err := syscall.Chroot(c.Root); err != nil {
+		return fmt.Errorf("chroot: %w", err)
+	}
+	const ambient, clearAll = 47, 4 // PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL: children have no rights
+	if _, _, err := syscall.Syscall6(syscall.SYS_PRCTL, ambient, clearAll, 0, 0, 0, 0); err != 0 {
+		return fmt.Errorf("capabilities: %w", err)
+	}
+	return os.Chdir(c.Config.WorkingDir)
+}
+
+// command is the entrypoint of the image with arguments.
+func (c *container) command(args ...string) *exec.Cmd {
+	return c.process(append(slices.Clone(c.Config.Entrypoint), args...))
+}
+
+// healthcheck is the command by which an engine asks whether the server is well.
+func (c *container) healthcheck() *exec.Cmd { return c.process(c.Config.Healthcheck.Test[1:]) }
+
+func (c *container) process(words []string) *exec.Cmd {
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stdin = c.Config.WorkingDir, c.Config.Env, c.nothing
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return cmd
+}
+
+// use waits until the server is healthy, then publishes and waits for the delivery.
+func (c *container) use() error {
+	for end := time.Now().Add(limit); ; {
+		out, err := c.healthcheck().CombinedOutput()
+		if err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("healthcheck: %w: %s", err, out)
+		}
+	}
+	environment, err := c.command("env", "--json").Output()
+	if err != nil {
+		return fmt.Errorf("env: %w", err)
+	}
+	var vars map[string]string
+	if err := json.Unmarshal(environment, &vars); err != nil {
+		return err
+	}
+	base := vars["UNDERSTUDY_URL"]
+	if base != "http://127.0.0.1:8080" {
+		return fmt.Errorf("UNDERSTUDY_URL is %q", base)
+	}
+	if _, err := post(base+"/v2/publish/"+base+"/_understudy/sink/status/200", vars["UNDERSTUDY_TOKEN"], `"from inside"`); err != nil {
+		return err
+	}
+	answer, err := post(base+"/_understudy/await", "", `{"on": "deliveries", "status": 200, "count": 1, "timeout": "`+limit.String()+`"}`)
+	if err != nil {
+		return err
+	}
+	fmt.Println("delivered:", answer)
+	return nil
+}
+
+// powerless reports an error unless a process is the user of the image and has no capabilities.
+func powerless(processes *os.Root, pid int) error {
+	status, err := processes.ReadFile(strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return err
+	}
+	for _, want := range []string{"CapPrm:\t0000000000000000", "CapEff:\t0000000000000000", "CapAmb:\t0000000000000000", fmt.Sprintf("Uid:\t%d\t%[1]d", nonroot)} {
+		if !bytes.Contains(status, []byte(want)) {
+			return fmt.Errorf("the server: want %s in\n%s", want, status)
+		}
+	}
+	return nil
+}
+
+func post(url, token, body string) (string, error) {
+	request, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode/100 != 2 {
+		err = fmt.Errorf("POST %s: %s: %s", url, answer.Status, text)
+	}
+	return string(text), err
+}

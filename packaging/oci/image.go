@@ -1,0 +1,213 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"golang.org/x/crypto/x509roots/fallback/bundle"
+)
+
+const (
+	repository = "understudy-mock/understudy"
+	source     = "https://github.com/understudy-mock/understudy"
+	binaries   = "/usr/local/bin" // where they are in the image
+	nonroot    = 65532            // the user and group that the process has, as in distroless images
+)
+
+// architectures are those of the images. Sorted.
+var architectures = []string{"amd64", "arm64"}
+
+// recipe is one image: a tag, the binaries in it, and how it starts.
+type recipe struct {
+	suffix     string // of the tag
+	title      string
+	binaries   []string // the first is the entrypoint
+	command    []string // default arguments
+	env        []string
+	ports      []string
+	healthTest []string
+}
+
+// recipes are the images. The suite is one of its own: both binaries in one
+// image exceed maxImage.
+var recipes = []recipe{
+	{
+		title:    "Understudy: a stand-in for an HTTP messaging and workflow service",
+		binaries: []string{"understudy"},
+		command:  []string{"serve"},
+		// In a container, loopback is reachable by nobody else. As variables, both
+		// remain when the arguments are replaced.
+		env:        []string{"UNDERSTUDY_ADDR=:8080", "TMPDIR=/tmp"},
+		ports:      []string{"8080/tcp"},
+		healthTest: []string{"CMD", binaries + "/understudy", "healthcheck"},
+	},
+}
+
+// image is a recipe on one platform.
+func (r *recipe) image(dist, version, arch string) (v1.Image, error) {
+	files, err := baseFiles()
+	if err != nil {
+		return nil, err
+	}
+	base, err := newLayer(files)
+	if err != nil {
+		return nil, err
+	}
+	layers := []v1.Layer{base}
+	for _, binary := range r.binaries {
+		content, err := os.ReadFile(filepath.Join(dist, "linux-"+arch, binary))
+		if err != nil {
+			return nil, fmt.Errorf("%w: build the binaries first", err)
+		}
+		layer, err := newLayer([]file{{path: "usr/local/bin/" + binary, mode: 0o755, content: content}})
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, layer)
+	}
+	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	if image, err = mutate.AppendLayers(image, layers...); err != nil {
+		return nil, err
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	config = config.DeepCopy()
+	config.OS, config.Architecture, config.Created = "linux", arch, v1.Time{Time: created()}
+	config.Config = r.config(version)
+	return mutate.ConfigFile(image, config)
+}
+
+// config is what an engine reads to start a container.
+func (r *recipe) config(version string) v1.Config {
+	config := v1.Config{
+		User:       fmt.Sprintf("%d:%d", nonroot, nonroot),
+		WorkingDir: "/data",
+		Entrypoint: []string{binaries + "/" + r.binaries[0]},
+		Cmd:        r.command,
+		StopSignal: "SIGTERM",
+		Env:        append([]string{"PATH=" + binaries, "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"}, r.env...),
+		Labels: map[string]string{
+			"org.opencontainers.image.title":    r.title,
+			"org.opencontainers.image.version":  version,
+			"org.opencontainers.image.source":   source,
+			"org.opencontainers.image.url":      source,
+			"org.opencontainers.image.licenses": "Apache-2.0",
+		},
+	}
+	for _, port := range r.ports {
+		config.ExposedPorts = map[string]struct{}{port: {}}
+	}
+	if r.healthTest != nil { // Docker and Podman read it; the OCI specification has no such field
+		config.Healthcheck = &v1.HealthConfig{
+			Test: r.healthTest, Interval: 10 * time.Second, Timeout: 5 * time.Second, StartPeriod: 5 * time.Second, Retries: 3,
+		}
+	}
+	return config
+}
+
+// created is the time in the image: that of SOURCE_DATE_EPOCH, else 1970.
+func created() time.Time {
+	var seconds int64
+	if _, err := fmt.Sscan(os.Getenv("SOURCE_DATE_EPOCH"), &seconds); err != nil {
+		seconds = 0
+	}
+	return time.Unix(seconds, 0).UTC()
+}
+
+// file is an entry of a layer. A path that ends in a slash is a folder.
+type file struct {
+	path    string
+	mode    int64
+	owner   int
+	content []byte
+}
+
+// baseFiles are what a process needs beside its binary: names for its user, a
+// folder to keep things in, one for temporary files, and the certificates by
+// which deliveries to https destinations are verified.
+func baseFiles() ([]file, error) {
+	var roots bytes.Buffer
+	for root := range bundle.Roots() {
+		if root.Constraint != nil {
+			continue // a constraint is code, which a file of certificates cannot say
+		}
+		if err := pem.Encode(&roots, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}); err != nil {
+			return nil, err
+		}
+	}
+	return []file{
+		{path: "data/", mode: 0o755, owner: nonroot},
+		{path: "etc/group", mode: 0o644, content: fmt.Appendf(nil, "root:x:0:\nnonroot:x:%d:\n", nonroot)},
+		{path: "etc/passwd", mode: 0o644, content: fmt.Appendf(nil, "root:x:0:0:root:/:/sbin/nologin\nnonroot:x:%d:%d:nonroot:/data:/sbin/nologin\n", nonroot, nonroot)},
+		{path: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, content: roots.Bytes()},
+		{path: "tmp/", mode: 0o1777},
+	}, nil
+}
+
+// newLayer packs files, and the folders that lead to them, in the same way every time.
+func newLayer(files []file) (v1.Layer, error) {
+	var packed bytes.Buffer
+	w := tar.NewWriter(&packed)
+	written := map[string]bool{}
+	for _, f := range files {
+		for _, entry := range append(leading(f.path), f) {
+			if written[entry.path] {
+				continue
+			}
+			written[entry.path] = true
+			header := &tar.Header{
+				Name: entry.path, Mode: entry.mode, Uid: entry.owner, Gid: entry.owner,
+				Size: int64(len(entry.content)), ModTime: created(), Format: tar.FormatUSTAR, Typeflag: tar.TypeReg,
+			}
+			if strings.HasSuffix(entry.path, "/") {
+				header.Typeflag = tar.TypeDir
+			}
+			if err := w.WriteHeader(header); err != nil {
+				return nil, err
+			}
+			if _, err := w.Write(entry.content); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed.Bytes())), nil }
+	return tarball.LayerFromOpener(open, tarball.WithCompressedCaching, tarball.WithCompressionLevel(gzip.BestCompression), tarball.WithMediaType(types.OCILayer))
+}
+
+// leading are the folders above a path, the outermost first.
+func leading(path string) (folders []file) {
+	for i, c := range strings.TrimSuffix(path, "/") {
+		if c == '/' {
+			folders = append(folders, file{path: path[:i+1], mode: 0o755})
+		}
+	}
+	return folders
+}
+
+// writeDocker writes the file that `docker load` reads.
+func writeDocker(path, tag string, image v1.Image) error {
+	reference, err := name.NewTag(tag)
+	if err != nil {
+		return fmt.Errorf("version: %w", err)
+	}
+	return tarball.WriteToFile(path, reference, image)
+}
