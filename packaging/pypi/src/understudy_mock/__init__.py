@@ -1,0 +1,30 @@
+"""Understudy in tests: a stand-in server for an HTTP messaging and workflow service.
+
+    from understudy_mock import Understudy
+
+    with Understudy() as u:
+        u.stub("https://payments.test/*", 503, 503, 200)
+        ...  # publish with a client that uses u.url and u.token
+        u.advance("1h")
+        assert [d["response"]["status"] for d in u.deliveries()] == [503, 503, 200]
+
+In pytest, the fixtures `understudy`, `understudy_module` and `understudy_function`
+start and reset servers.
+"""
+
+from ._binary import binary
+from ._server import Understudy, UnderstudyError, start_understudy
+from .control_types import Delivery, Event, Explanation, Progress, Request, Stub
+
+__all__ = [
+    "Delivery",
+    "Event",
+    "Explanation",
+    "Progress",
+    "Request",
+    "Stub",
+    "Understudy",
+    "UnderstudyError",
+    "binary",
+    "start_understudy",
+]

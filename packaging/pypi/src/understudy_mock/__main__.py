@@ -1,0 +1,5 @@
+"""python -m understudy_mock ARGUMENTS: the command `understudy`."""
+
+from ._binary import main
+
+main()

@@ -1,0 +1,443 @@
+"""A server process of one's own, and its control API."""
+
+from __future__ import annotations
+
+import collections
+import datetime
+import json
+import math
+import os
+import subprocess
+import tempfile
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+import weakref
+from types import TracebackType
+from typing import IO, Any, Deque, Dict, List, Literal, Mapping, NoReturn, Optional, Sequence, Type, Union, cast, overload
+
+from ._binary import binary
+from .control_types import Answer, Clock, Delivery, Event, Explanation, Progress, Request, Stub
+
+Duration = Union[str, datetime.timedelta]
+"""A duration as the server writes it, such as "90s", "24h" or "7d", or a timedelta."""
+
+Flag = Union[None, bool, int, float, str, datetime.timedelta, Sequence[str], Mapping[str, str]]
+"""The value of a flag of `understudy serve`. None leaves the flag out, a list repeats it."""
+
+_START_LIMIT = 30.0  # seconds
+_STOP_LIMIT = 10.0  # seconds, then the process is killed
+_LOG_LINES = 200  # of the server's output that are kept
+_CALL_MARGIN = 10.0  # seconds that a call may take beyond the time that the server allows it
+
+_UNITS = (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86400.0))
+
+
+class UnderstudyError(Exception):
+    """The server did not start, has ended, or refused a call.
+
+    `status` is that of the refusal, None otherwise.
+    """
+
+    def __init__(self, message: str, status: Optional[int] = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Understudy:
+    """A stand-in server in a process of its own, on a free port, with a manual clock.
+
+    Keyword arguments are flags of `understudy serve`: `Understudy(clock="auto",
+    vector_index=["docs=DENSE:3:COSINE"], rewrite={"https://app.test": app_url})`.
+    The server stops when `stop` is called, when the `with` block or this process
+    ends, and also when this process is killed.
+    """
+
+    url: str
+    """Where clients send requests."""
+    token: str
+    """What clients authenticate with."""
+    env: Dict[str, str]
+    """The environment for clients: addresses, tokens and signing keys."""
+
+    def __init__(self, *, clock: str = "manual", control_token: Optional[str] = None, **flags: Flag) -> None:
+        self._control_token = control_token
+        self._process = _Process({"addr": "127.0.0.1:0", "clock": clock, **flags}, control_token)
+        ready = self._process.ready
+        self.url = str(ready["url"])
+        self.token = str(ready["token"])
+        self.env = {str(k): str(v) for k, v in ready["env"].items()}
+        self.region_url = str(ready["regionUrl"])
+        self.management_url = str(ready["managementUrl"])
+        self.vector_url = str(ready["vectorUrl"])
+        self.kv_url = str(ready["kvUrl"])
+        self.control_url = str(ready["controlUrl"])
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # never through a proxy
+
+    def __enter__(self) -> Understudy:
+        return self
+
+    def __exit__(
+        self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<Understudy {self.url} pid={self.pid}>"
+
+    @property
+    def pid(self) -> int:
+        """The process id of the server."""
+        return self._process.pid
+
+    @property
+    def log(self) -> List[str]:
+        """The last lines of the server's log, since the last reset."""
+        return self._process.lines()
+
+    def advance(
+        self,
+        by: Optional[Duration] = None,
+        *,
+        to: Union[None, int, datetime.datetime] = None,
+        until: Optional[Literal["next", "idle"]] = None,
+        timeout: Optional[Duration] = None,
+    ) -> Progress:
+        """Move the clock, and return when all deliveries that this caused have settled.
+
+        Give one of: a duration (`advance("24h")`), a time (`to`, Unix ms or a datetime
+        with a time zone), or `until`: the next timer, or until nothing but schedules is left.
+        `timeout` is the real time that it may take, 60s by default.
+        """
+        if isinstance(to, datetime.datetime):
+            if to.tzinfo is None:
+                raise ValueError(f"to: invalid value {to!r}: must have a time zone")
+            to = round(to.timestamp() * 1000)
+        body = {"by": _duration(by), "to": to, "until": until, "timeout": _duration(timeout)}
+        return cast(Progress, self.call("POST", "clock/advance", _given(body), timeout=timeout))
+
+    def clock(self) -> Clock:
+        """Return the mode and the time (Unix ms) of the clock."""
+        return cast(Clock, self.call("GET", "clock"))
+
+    def settle(self, timeout: Optional[Duration] = None) -> Clock:
+        """Wait until no delivery is ready or in flight; 5s of real time by default."""
+        return cast(Clock, self.call("POST", "settle", _given({"timeout": _duration(timeout)}), timeout=timeout))
+
+    def stub(
+        self,
+        url: str,
+        *answers: Union[int, Answer],
+        method: Optional[str] = None,
+        header: Optional[Mapping[str, str]] = None,
+        per_message: bool = False,
+    ) -> List[Stub]:
+        """Answer deliveries to a URL without network, before the stubs that exist.
+
+        In the URL, * matches any text. The answers are given in turn and the last one
+        repeats; none means 200. An answer is a status or an `Answer`, such as
+        `{"status": 503, "delay": "3s"}`. Return all stubs.
+        """
+        stub = _given(
+            {
+                "url": url,
+                "method": method,
+                "header": None if header is None else dict(header),
+                "perMessage": per_message or None,
+                "answers": [{"status": a} if isinstance(a, int) else a for a in answers] or None,
+            }
+        )
+        return cast(List[Stub], self.call("POST", "stubs", stub))
+
+    def deliveries(
+        self,
+        *,
+        url: Optional[str] = None,
+        message_id: Optional[str] = None,
+        status: Optional[int] = None,
+        limit: Optional[int] = None,
+    ) -> List[Delivery]:
+        """Return the attempts to deliver, oldest first; `url` is a prefix."""
+        query = {"url": url, "messageId": message_id, "status": status, "limit": limit}
+        return cast(List[Delivery], self.call("GET", "deliveries", query=query)["entries"])
+
+    def requests(
+        self,
+        *,
+        operation: Optional[str] = None,
+        path: Optional[str] = None,
+        status: Optional[int] = None,
+        refused: Optional[bool] = None,
+        limit: Optional[int] = None,
+    ) -> List[Request]:
+        """Return the requests of clients, oldest first; `path` is a prefix."""
+        query = {"operationId": operation, "path": path, "status": status, "refused": refused, "limit": limit}
+        return cast(List[Request], self.call("GET", "requests", query=query)["entries"])
+
+    @overload
+    def wait(
+        self,
+        on: Literal["deliveries"] = "deliveries",
+        *,
+        count: int = 1,
+        url: Optional[str] = None,
+        message_id: Optional[str] = None,
+        status: Optional[int] = None,
+        timeout: Optional[Duration] = None,
+        advance: Optional[Duration] = None,
+    ) -> List[Delivery]: ...
+
+    @overload
+    def wait(
+        self,
+        on: Literal["requests"],
+        *,
+        count: int = 1,
+        operation: Optional[str] = None,
+        status: Optional[int] = None,
+        timeout: Optional[Duration] = None,
+        advance: Optional[Duration] = None,
+    ) -> List[Request]: ...
+
+    @overload
+    def wait(
+        self,
+        on: Literal["events"],
+        *,
+        count: int = 1,
+        url: Optional[str] = None,
+        message_id: Optional[str] = None,
+        state: Optional[str] = None,
+        run_id: Optional[str] = None,
+        timeout: Optional[Duration] = None,
+        advance: Optional[Duration] = None,
+    ) -> List[Event]: ...
+
+    def wait(
+        self,
+        on: str = "deliveries",
+        *,
+        count: int = 1,
+        url: Optional[str] = None,
+        message_id: Optional[str] = None,
+        status: Optional[int] = None,
+        operation: Optional[str] = None,
+        state: Optional[str] = None,
+        run_id: Optional[str] = None,
+        timeout: Optional[Duration] = None,
+        advance: Optional[Duration] = None,
+    ) -> Any:
+        """Wait until `count` deliveries, requests or events match, and return those that do.
+
+        Entries from before the call count as well. `url` is a prefix. `timeout` is real
+        time, 5s by default; then an UnderstudyError says how many matched. With `advance`, a
+        manual clock moves up to that far meanwhile.
+        """
+        condition = {
+            "on": on,
+            "count": count,
+            "url": url,
+            "messageId": message_id,
+            "status": status,
+            "operation": operation,
+            "state": state,
+            "workflowRunId": run_id,
+            "timeout": _duration(timeout),
+            "advance": _duration(advance),
+        }
+        return self.call("POST", "await", _given(condition), timeout=timeout)["entries"]
+
+    def explain(self, id: str) -> Explanation:
+        """Return why a message, a workflow run, a DLQ entry or a flow-control key is as it is."""
+        return cast(Explanation, self.call("GET", "explain/" + urllib.parse.quote(id, safe="")))
+
+    def reset(self) -> None:
+        """Forget all but the configuration: messages, stubs, journals, log and time, of all accounts."""
+        self.call("POST", "reset", query={"account": "*"})
+        self._process.forget()
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Optional[Mapping[str, Any]] = None,
+        timeout: Optional[Duration] = None,
+    ) -> Any:
+        """Make any call of the control API, such as `call("PUT", "clock", {"mode": "auto"})`."""
+        url = self.control_url + "/" + path
+        if query:
+            url += "?" + urllib.parse.urlencode({k: _text(v) for k, v in query.items() if v is not None})
+        request = urllib.request.Request(url, method=method)
+        if body is not None:
+            request.data = json.dumps(body).encode()
+            request.add_header("Content-Type", "application/json")
+        if self._control_token:
+            request.add_header("Authorization", "Bearer " + self._control_token)
+        try:
+            with self._opener.open(request, timeout=_seconds(timeout, 60.0) + _CALL_MARGIN) as response:
+                return json.load(response)
+        except urllib.error.HTTPError as refused:
+            with refused:
+                raise UnderstudyError(_reason(refused), refused.code) from None
+        except OSError as failed:
+            self._unreachable(f"{method} {url}: {getattr(failed, 'reason', failed)}")
+
+    def stop(self) -> None:
+        """Stop the server and wait for its end. Stopping twice does nothing."""
+        self._process.stop()
+
+    def _unreachable(self, failure: str) -> NoReturn:
+        code = self._process.poll()
+        if not self._process.stop.alive:
+            raise UnderstudyError(failure + "; the server was stopped") from None
+        if code is not None:
+            failure += f"; the server has ended with exit code {code}"
+        raise UnderstudyError(failure + self._process.tail()) from None
+
+
+def start_understudy(*, clock: str = "manual", control_token: Optional[str] = None, **flags: Flag) -> Understudy:
+    """Start a server: the same as `Understudy(...)`."""
+    return Understudy(clock=clock, control_token=control_token, **flags)
+
+
+class _Process:
+    """The server process. Its standard input is a pipe from this process, whose end stops it."""
+
+    def __init__(self, options: Mapping[str, Flag], control_token: Optional[str]) -> None:
+        self._lines: Deque[str] = collections.deque(maxlen=_LOG_LINES)
+        started = threading.Event()
+        environment = dict(os.environ)
+        if control_token is not None:  # not as a flag, which every user of the machine can read
+            environment["UNDERSTUDY_CONTROL_TOKEN"] = control_token
+        with tempfile.TemporaryDirectory(prefix="understudy-") as folder:
+            ready_file = os.path.join(folder, "ready.json")
+            self._popen = subprocess.Popen(
+                [binary(), "serve", "--until-eof", *_arguments({**options, "ready_file": ready_file})],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+            )
+            self.pid = self._popen.pid
+            self._reader = threading.Thread(target=_read_log, args=(self._popen.stderr, self._lines), daemon=True)
+            self._reader.start()
+            threading.Thread(target=_read_banner, args=(self._popen.stdout, started), daemon=True).start()
+            self.stop = weakref.finalize(self, _end, self._popen, self._reader)
+            in_time = started.wait(_START_LIMIT)
+            try:
+                with open(ready_file, encoding="utf-8") as file:
+                    self.ready: Dict[str, Any] = json.load(file)
+            except FileNotFoundError:
+                self.stop()
+                failure = f"exit code {self._popen.returncode}" if in_time else f"not ready after {_START_LIMIT:.0f}s"
+                raise UnderstudyError(f"understudy serve did not start: {failure}{self.tail()}") from None
+
+    def poll(self) -> Optional[int]:
+        """Return the exit code, None while the process runs."""
+        if self._popen.poll() is not None:
+            self._reader.join(1.0)  # its last lines
+        return self._popen.returncode
+
+    def lines(self) -> List[str]:
+        return list(self._lines)
+
+    def forget(self) -> None:
+        self._lines.clear()
+
+    def tail(self) -> str:
+        lines = self.lines()[-20:]
+        return "; its last log lines:\n  " + "\n  ".join(lines) if lines else ""
+
+
+def _read_log(output: IO[bytes], lines: Deque[str]) -> None:
+    with output:
+        lines.extend(line.decode("utf-8", "replace").rstrip() for line in output)
+
+
+def _read_banner(output: IO[bytes], started: threading.Event) -> None:
+    """Set `started` at the first line, which comes after the ready file, or at the end of the output."""
+    with output:
+        output.readline()
+        started.set()
+        output.read()  # the rest of the banner, so that the pipe never fills
+
+
+def _end(process: subprocess.Popen[bytes], reader: threading.Thread) -> None:
+    """Stop a process: on Windows by the end of its standard input, elsewhere by SIGTERM, since a
+    forked process may hold the other end of that pipe as well."""
+    stdin = cast("IO[bytes]", process.stdin)
+    if os.name == "nt":
+        stdin.close()
+    else:
+        process.terminate()
+    try:
+        process.wait(_STOP_LIMIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    stdin.close()
+    reader.join(1.0)
+
+
+def _arguments(options: Mapping[str, Flag]) -> List[str]:
+    """Write keyword arguments as flags: `max_backlog=7` is --max-backlog=7."""
+    arguments: List[str] = []
+    for name, value in options.items():
+        flag = "--" + name.replace("_", "-")
+        values: Sequence[Any]
+        if value is None:
+            continue
+        elif isinstance(value, Mapping):
+            values = [f"{k}={v}" for k, v in value.items()]
+        elif isinstance(value, (str, int, float, datetime.timedelta)):
+            values = [value]
+        else:
+            values = value
+        arguments.extend(f"{flag}={_text(v)}" for v in values)
+    return arguments
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime.timedelta):
+        return _duration(value)
+    return str(value)
+
+
+def _given(body: Mapping[str, Any]) -> Dict[str, Any]:
+    return {key: value for key, value in body.items() if value is not None}
+
+
+@overload
+def _duration(value: Duration) -> str: ...
+@overload
+def _duration(value: Optional[Duration]) -> Optional[str]: ...
+def _duration(value: Optional[Duration]) -> Optional[str]:
+    if isinstance(value, datetime.timedelta):
+        return f"{math.ceil(value / datetime.timedelta(milliseconds=1))}ms"
+    return value
+
+
+def _seconds(value: Optional[Duration], default: float) -> float:
+    """Seconds of a duration of one unit; a generous time for any other, which the server reads."""
+    if value is None:
+        return default
+    if isinstance(value, datetime.timedelta):
+        return value.total_seconds()
+    for unit, seconds in _UNITS:
+        number = value[: -len(unit)]
+        if value.endswith(unit) and number.replace(".", "", 1).isdigit():
+            return float(number) * seconds
+    return 3600.0
+
+
+def _reason(refused: urllib.error.HTTPError) -> str:
+    text = refused.read().decode("utf-8", "replace")
+    try:
+        return str(json.loads(text)["error"])
+    except (ValueError, KeyError, TypeError):
+        return f"status {refused.code}: {text}"
