@@ -1,10 +1,8 @@
-package engine_test
+package engine
 
 import (
 	"strings"
 	"testing"
-
-	"github.com/understudy-mock/understudy/engine"
 )
 
 func TestHeadline(t *testing.T) {
@@ -33,7 +31,7 @@ func TestHeadline(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := engine.Headline([]byte(c.body)); got != c.want {
+			if got := headline([]byte(c.body)); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

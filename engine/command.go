@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-faster/jx"
+	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
 
@@ -110,13 +110,13 @@ type kind struct {
 	name  string
 	brief bool // about something that no snapshot has: it may be gone in replay
 	body  reflect.Type
-	form  *form
+	form  *journal.Form
 	apply func(a *Account, body []byte) error
 }
 
 // command is the kind of commands of type C; R follows from C.
 func command[C change[R], R any](name string) kind {
-	k := kind{name: name, body: reflect.TypeFor[C](), form: formOf(reflect.TypeFor[C]())}
+	k := kind{name: name, body: reflect.TypeFor[C](), form: journal.FormOf(reflect.TypeFor[C]())}
 	k.apply = func(a *Account, body []byte) error {
 		var c C
 		if err := k.decode(body, &c); err != nil {
@@ -137,17 +137,11 @@ func ofBrief(k kind) kind {
 }
 
 // encode is a command as JSON.
-func (k *kind) encode(c any) []byte {
-	var e jx.Encoder
-	k.form.write(&e, reflect.ValueOf(c))
-	return e.Bytes()
-}
+func (k *kind) encode(c any) []byte { return k.form.Encode(c) }
 
 // decode reads what encode has written; c points at a command.
 func (k *kind) decode(body []byte, c any) error {
-	d := jx.DecodeBytes(body)
-	err := k.form.read(d, reflect.ValueOf(c).Elem())
-	if err != nil {
+	if err := k.form.Decode(body, c); err != nil {
 		return refusal.Of(ErrInvalid, "damaged", "", err.Error())
 	}
 	return nil
@@ -203,7 +197,7 @@ var commands = []kind{
 	command[pauseQueue]("pauseQueue"),
 	command[pauseSchedule]("pauseSchedule"),
 	command[pinFlow]("pinFlow"),
-	command[PublishRequest]("publish"),
+	command[publishOne]("publish"),
 	command[publishBatch]("publishBatch"),
 	command[putSchedule]("putSchedule"),
 	command[removeEndpoints]("removeEndpoints"),

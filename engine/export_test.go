@@ -6,9 +6,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/journal"
 )
 
-// Headline is the line of an answer that says what went wrong.
-func Headline(body []byte) string { return headline(body) }
-
 // CommandKinds are the names of all commands.
 func CommandKinds() (names []string) {
 	for _, k := range commands {

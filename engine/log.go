@@ -249,7 +249,7 @@ func (a *Account) viewEvent(e *event) Event {
 		}
 	}
 	if e.run != nil {
-		e.viewRun(&v)
+		viewEventRun(e, &v)
 	}
 	return v
 }

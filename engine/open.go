@@ -60,8 +60,8 @@ func (c begin) apply(a *Account) (nothing, error) {
 		a.cfg.CurrentKey, a.cfg.NextKey = c.CurrentKey, c.NextKey
 		a.begun(c.Seed)
 	}
-	takeDefault(&a.cfg.CurrentKey, a.current) // these outlive a Reset
-	takeDefault(&a.cfg.NextKey, a.next)
+	a.cfg.CurrentKey = cmp.Or(a.cfg.CurrentKey, a.current) // these outlive a Reset
+	a.cfg.NextKey = cmp.Or(a.cfg.NextKey, a.next)
 	a.follow(c.Clock, nil)
 	a.putBack()
 	return nothing{}, nil
@@ -119,9 +119,8 @@ var zoneVersion = sync.OnceValue(func() string {
 
 // begun puts in place what an account begins with; time stays.
 func (a *Account) begun(seed uint64) {
-	cfg, now := a.cfg, a.now
-	cfg.Seed = seed
-	a.replace(newState(cfg))
+	now := a.now
+	a.replace(newState(seed, a.cfg.CurrentKey, a.cfg.NextKey))
 	a.now = now
 }
 
@@ -230,10 +229,10 @@ func (a *Account) standAt(from *Snapshot) error {
 		return err
 	}
 	a.cfg.Parallel = parallelOf(a.cfg)
-	takeDefault(&a.cfg.MaxCreated, DefaultMaxCreated)
-	takeDefault(&a.cfg.CurrentKey, restored.current)
-	takeDefault(&a.cfg.NextKey, restored.next)
-	restored.readAnswers(a.cfg.Wire)
+	a.cfg.MaxCreated = cmp.Or(a.cfg.MaxCreated, DefaultMaxCreated)
+	a.cfg.CurrentKey = cmp.Or(a.cfg.CurrentKey, restored.current)
+	a.cfg.NextKey = cmp.Or(a.cfg.NextKey, restored.next)
+	restored.readAnswers(a.cfg.Wire.ReadAnswer)
 	a.replace(restored)
 	a.mode, a.lsn = from.Clock, from.lsn
 	for range from.inFlight {

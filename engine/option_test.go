@@ -1,13 +1,10 @@
 package engine
 
 import (
-	"bytes"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/understudy-mock/understudy/engine/codec"
 )
 
 // fullOptions sets every field.
@@ -101,35 +98,5 @@ func TestFollowersInheritByTheTable(t *testing.T) {
 				t.Errorf("follower %d with its own: %v is wrong", f, d)
 			}
 		}
-	}
-}
-
-// TestSavedOptionsKeepEveryField: a snapshot has names of its own, and would
-// lose a field that they forget.
-func TestSavedOptionsKeepEveryField(t *testing.T) {
-	t.Parallel()
-	for _, path := range fieldPaths(reflect.TypeFor[Options](), nil) {
-		t.Run(path.name, func(t *testing.T) {
-			t.Parallel()
-			var saved, loaded Options
-			path.set(t, reflect.ValueOf(&saved).Elem(), 1)
-			members := func(o *Options) func(*codec.Codec) {
-				return func(c *codec.Codec) { codec.Object(c, "options", o, optionsMembers) }
-			}
-			var document bytes.Buffer
-			w := codec.NewWriter(&document)
-			w.Document(members(&saved))
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
-			r := codec.NewReader(&document)
-			r.Document(members(&loaded))
-			if err := r.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if want, got := appendCanonical(nil, reflect.ValueOf(&saved).Elem()), appendCanonical(nil, reflect.ValueOf(&loaded).Elem()); !bytes.Equal(got, want) {
-				t.Errorf("got %+v, want %+v", loaded, saved)
-			}
-		})
 	}
 }

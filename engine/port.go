@@ -35,7 +35,7 @@ type Outcome struct {
 	BytesIn int           // response size, headers included
 	Dropped int           // bytes of body and headers that were dropped to make room
 
-	answer Answer // what Wire reads in Status and Header; a snapshot leaves it out
+	answer Answer `journal:"-" saved:"no"` // what Wire reads in Status and Header; a snapshot leaves it out
 }
 
 // ok reports whether the destination accepted the message.

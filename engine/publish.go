@@ -20,7 +20,7 @@ type PublishRequest struct {
 	CallerIP string
 	Trigger  bool // starts a run without the help of a client library
 
-	schedule string // the schedule that publishes
+	schedule string `journal:"-" saved:"no"` // the schedule that publishes
 }
 
 // Receipt names a created message, or the one that stands for it.
@@ -39,9 +39,13 @@ type Receipts struct {
 }
 
 // Publish accepts a message and returns at once; delivery follows.
-func (a *Account) Publish(r PublishRequest) (Receipts, error) { return do(a, r) }
+func (a *Account) Publish(r PublishRequest) (Receipts, error) { return do(a, publishOne(r)) }
 
-func (r PublishRequest) apply(a *Account) (Receipts, error) {
+// publishOne is a request as a command: its record has the same members.
+type publishOne PublishRequest
+
+func (o publishOne) apply(a *Account) (Receipts, error) {
+	r := PublishRequest(o)
 	c, err := a.acceptable(r)
 	if err == nil {
 		err = a.roomFor(r)

@@ -24,14 +24,14 @@ func (a *Account) redacted(m *Message) Message {
 	if r.Body && len(m.Body) > 0 {
 		v.Body = redactedValue(m.Body)
 	}
-	names := r.headers(a.cfg.Wire)
-	v.Header, v.Forward = r.header(m.Header, names), r.header(m.Forward, names)
+	names := redactedNames(r, a.cfg.Wire)
+	v.Header, v.Forward = redactedHeader(r, m.Header, names), redactedHeader(r, m.Forward, names)
 	return v
 }
 
-// headers are the names of the redacted headers, for the destination and as the
+// redactedNames are the names of the redacted headers, for the destination and as the
 // publisher sends them.
-func (r *Redaction) headers(w Wire) []string {
+func redactedNames(r *Redaction, w Wire) []string {
 	names := slices.Clone(r.Names)
 	for _, name := range r.Names {
 		names = append(names, w.PublishedName(name))
@@ -39,7 +39,7 @@ func (r *Redaction) headers(w Wire) []string {
 	return names
 }
 
-func (r *Redaction) header(h Header, names []string) Header {
+func redactedHeader(r *Redaction, h Header, names []string) Header {
 	if !r.Headers && len(names) == 0 {
 		return h
 	}

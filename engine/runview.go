@@ -227,8 +227,8 @@ func (it *item) view(r *Redaction) Step {
 	return s
 }
 
-// viewRun fills in what an event says of its run.
-func (e *event) viewRun(v *Event) {
+// viewEventRun fills in what an event says of its run.
+func viewEventRun(e *event, v *Event) {
 	v.Run = &e.run.RunRef
 	it := (*item)(nil)
 	switch {

@@ -106,7 +106,7 @@ func parseCron(cron string) (c cronLine, err error) {
 func (c cronLine) next(after time.Time) (time.Time, error) {
 	next, err := gronx.NextTickAfter(c.expression, after.In(c.zone), false)
 	if err != nil {
-		return time.Time{}, refusal.Of(ErrInvalid, "cron", c.expression, "no next time")
+		return time.Time{}, refusal.Of(refusal.Invalid, "cron", c.expression, "no next time")
 	}
 	return next, nil
 }

@@ -50,7 +50,7 @@ func (c restore) apply(a *Account) (nothing, error) {
 		return nothing{}, err
 	}
 	now := a.now
-	restored.readAnswers(a.cfg.Wire)
+	restored.readAnswers(a.cfg.Wire.ReadAnswer)
 	a.replace(restored)
 	a.restored++
 	if a.mode == "real" && now.After(a.now) {

@@ -129,7 +129,7 @@ func (p *places[T]) missing() int {
 }
 
 func newLoader() *loader {
-	return &loader{state: newState(Config{CurrentKey: "-", NextKey: "-"})}
+	return &loader{state: newState(0, "-", "-")}
 }
 
 // members reads the document. Lists that others point at come in any order.

@@ -43,9 +43,10 @@ type state struct {
 	current, next string // signing keys
 }
 
-func newState(cfg Config) state {
+// newState is the state of an account that has seen nothing. Keys that are "" are drawn.
+func newState(seed uint64, currentKey, nextKey string) state {
 	s := state{
-		ids:       newIDs(cfg.Seed),
+		ids:       newIDs(seed),
 		messages:  map[string]*Message{},
 		groups:    map[string]*Group{},
 		flows:     map[string]*flowKey{},
@@ -57,8 +58,8 @@ func newState(cfg Config) state {
 		search:    search.Indexes{},
 		vectors:   map[string]*vector.Index{},
 		tally:     newTally(),
-		current:   cfg.CurrentKey,
-		next:      cfg.NextKey,
+		current:   currentKey,
+		next:      nextKey,
 	}
 	if s.current == "" {
 		s.current = s.ids.key()
@@ -101,4 +102,27 @@ func (g *ids) key() string {
 	var b [16]byte
 	_, _ = g.source.Read(b[:]) // never fails
 	return "sig_" + hex.EncodeToString(b[:])
+}
+
+// readAnswers finds in a state that was loaded what answers say: a snapshot has
+// their headers.
+func (s *state) readAnswers(of func(*Outcome) Answer) {
+	read := func(o *Outcome) {
+		if o != nil {
+			o.answer = of(o)
+		}
+	}
+	for _, m := range s.messages {
+		read(m.last)
+	}
+	for _, e := range s.log.events {
+		if e.detail != nil {
+			read(e.detail.out)
+		}
+	}
+	for _, e := range s.dlq.items {
+		if e != nil {
+			read(&e.Last)
+		}
+	}
 }

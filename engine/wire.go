@@ -67,26 +67,3 @@ type Invocation struct {
 	Step     Step   // of the run that asks
 	StepBody []byte // as it was submitted
 }
-
-// readAnswers finds in a state that was loaded what answers say: a snapshot has
-// their headers.
-func (s *state) readAnswers(w Wire) {
-	read := func(o *Outcome) {
-		if o != nil {
-			o.answer = w.ReadAnswer(o)
-		}
-	}
-	for _, m := range s.messages {
-		read(m.last)
-	}
-	for _, e := range s.log.events {
-		if e.detail != nil {
-			read(e.detail.out)
-		}
-	}
-	for _, e := range s.dlq.items {
-		if e != nil {
-			read(&e.Last)
-		}
-	}
-}

@@ -1,4 +1,4 @@
-package engine
+package journal
 
 import (
 	"cmp"
@@ -16,68 +16,82 @@ import (
 	"github.com/go-faster/jx"
 )
 
-// form is how values of a type are written in a record and read again: objects
-// with the names of the exported fields, zero values left out; times are Unix ms,
-// durations Go's text; texts and bytes that are not UTF-8 are {"base64": "..."},
-// so that nothing is lost. An unknown field is an error.
-type form struct {
+// Form is how values of a type are written in the body of a record and read again:
+// objects with the names of the exported fields, zero values left out; times are
+// Unix ms, durations Go's text; texts and bytes that are not UTF-8 are
+// {"base64": "..."}, so that nothing is lost. An unknown field is an error. A field
+// with the tag `journal:"-"` is left out: it follows from the others in replay.
+type Form struct {
 	write func(*jx.Encoder, reflect.Value)
 	read  func(*jx.Decoder, reflect.Value) error
 }
 
-// forms has those of all types that commands consist of; it is complete before
-// the first command.
-var forms = map[reflect.Type]*form{}
+// knownForms has those of all types that commands consist of. FormOf is called while the
+// program initializes and never again, so that reading it takes no lock.
+var knownForms = map[reflect.Type]*Form{}
 
-// formOf finds or makes the form of a type. A type may contain itself.
-func formOf(t reflect.Type) *form {
-	if f := forms[t]; f != nil {
+// Encode writes a value of the type as JSON.
+func (f *Form) Encode(v any) []byte {
+	var e jx.Encoder
+	f.write(&e, reflect.ValueOf(v))
+	return e.Bytes()
+}
+
+// Decode reads what Encode has written; into points at a value of the type.
+func (f *Form) Decode(body []byte, into any) error {
+	return f.read(jx.DecodeBytes(body), reflect.ValueOf(into).Elem())
+}
+
+// FormOf finds or makes the form of a type. A type may contain itself, so that a form is
+// known before it is complete.
+func FormOf(t reflect.Type) *Form {
+	if f := knownForms[t]; f != nil {
 		return f
 	}
-	f := &form{}
-	forms[t] = f
+	f := &Form{}
+	knownForms[t] = f
 	pointer := reflect.PointerTo(t)
 	switch {
 	case t == reflect.TypeFor[time.Time]():
-		*f = form{writeTime, readTime}
+		*f = Form{writeTime, readTime}
 	case t == reflect.TypeFor[time.Duration]():
-		*f = form{writeDuration, readDuration}
+		*f = Form{writeDuration, readDuration}
 	case pointer.Implements(reflect.TypeFor[json.Unmarshaler]()) && t.Kind() == reflect.Struct:
-		*f = form{writeJSON, readJSON}
+		*f = Form{writeJSON, readJSON}
 	case pointer.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
-		*f = form{writeText, readText}
+		*f = Form{writeText, readText}
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
-		*f = form{writeBytes, readBytes}
+		*f = Form{writeBytes, readBytes}
 	default:
 		*f = plainForm(t)
 	}
 	return f
 }
 
-func plainForm(t reflect.Type) form {
+func plainForm(t reflect.Type) Form {
 	switch t.Kind() {
 	case reflect.Bool:
-		return form{func(e *jx.Encoder, v reflect.Value) { e.Bool(v.Bool()) }, readWith((*jx.Decoder).Bool, reflect.Value.SetBool)}
+		return Form{func(e *jx.Encoder, v reflect.Value) { e.Bool(v.Bool()) }, readWith((*jx.Decoder).Bool, reflect.Value.SetBool)}
 	case reflect.Int, reflect.Int32, reflect.Int64:
-		return form{func(e *jx.Encoder, v reflect.Value) { e.Int64(v.Int()) }, readWith((*jx.Decoder).Int64, reflect.Value.SetInt)}
+		return Form{func(e *jx.Encoder, v reflect.Value) { e.Int64(v.Int()) }, readWith((*jx.Decoder).Int64, reflect.Value.SetInt)}
 	case reflect.Uint64:
-		return form{func(e *jx.Encoder, v reflect.Value) { e.UInt64(v.Uint()) }, readWith((*jx.Decoder).UInt64, reflect.Value.SetUint)}
+		return Form{func(e *jx.Encoder, v reflect.Value) { e.UInt64(v.Uint()) }, readWith((*jx.Decoder).UInt64, reflect.Value.SetUint)}
 	case reflect.Float32:
-		return form{func(e *jx.Encoder, v reflect.Value) { e.Float32(float32(v.Float())) }, readFloat32}
+		return Form{func(e *jx.Encoder, v reflect.Value) { e.Float32(float32(v.Float())) }, readFloat32}
 	case reflect.Float64:
-		return form{func(e *jx.Encoder, v reflect.Value) { e.Float64(v.Float()) }, readWith((*jx.Decoder).Float64, reflect.Value.SetFloat)}
+		return Form{func(e *jx.Encoder, v reflect.Value) { e.Float64(v.Float()) }, readWith((*jx.Decoder).Float64, reflect.Value.SetFloat)}
 	case reflect.String:
-		return form{func(e *jx.Encoder, v reflect.Value) { writeString(e, v.String()) }, readString}
+		return Form{func(e *jx.Encoder, v reflect.Value) { writeString(e, v.String()) }, readString}
 	case reflect.Pointer:
-		return pointerForm(formOf(t.Elem()))
+		return pointerForm(FormOf(t.Elem()))
 	case reflect.Slice:
-		return listForm(formOf(t.Elem()))
+		return listForm(FormOf(t.Elem()))
 	case reflect.Map:
-		return mapForm(t, formOf(t.Elem()))
+		return mapForm(t, FormOf(t.Elem()))
 	case reflect.Struct:
 		return objectForm(t)
 	}
-	panic(fmt.Sprintf("engine: a command contains a %s, which has no form in a journal", t))
+	panic(fmt.Sprintf("journal: a command contains a %s, which has no form in a journal", t))
 }
 
 // readWith reads a value by a method of the decoder.
@@ -97,8 +111,8 @@ func readFloat32(d *jx.Decoder, v reflect.Value) error {
 	return err
 }
 
-func pointerForm(of *form) form {
-	return form{
+func pointerForm(of *Form) Form {
+	return Form{
 		func(e *jx.Encoder, v reflect.Value) {
 			if v.IsNil() {
 				e.Null()
@@ -116,8 +130,8 @@ func pointerForm(of *form) form {
 	}
 }
 
-func listForm(of *form) form {
-	return form{
+func listForm(of *Form) Form {
+	return Form{
 		func(e *jx.Encoder, v reflect.Value) {
 			if v.IsNil() {
 				e.Null()
@@ -145,8 +159,8 @@ func listForm(of *form) form {
 
 // mapForm is for maps whose keys are texts; they are sorted. A key that is not
 // UTF-8 is base64 behind a NUL.
-func mapForm(t reflect.Type, of *form) form {
-	return form{
+func mapForm(t reflect.Type, of *Form) Form {
+	return Form{
 		func(e *jx.Encoder, v reflect.Value) {
 			if v.IsNil() {
 				e.Null()
@@ -196,17 +210,17 @@ func mapForm(t reflect.Type, of *form) form {
 type member struct {
 	name string
 	at   int
-	form *form
+	form *Form
 }
 
-func objectForm(t reflect.Type) form {
+func objectForm(t reflect.Type) Form {
 	var members []member
 	for i := range t.NumField() {
-		if f := t.Field(i); f.IsExported() {
-			members = append(members, member{f.Name, i, formOf(f.Type)})
+		if f := t.Field(i); f.IsExported() && f.Tag.Get("journal") != "-" {
+			members = append(members, member{f.Name, i, FormOf(f.Type)})
 		}
 	}
-	return form{
+	return Form{
 		func(e *jx.Encoder, v reflect.Value) {
 			e.ObjStart()
 			for _, m := range members {
@@ -355,11 +369,11 @@ func writeText(e *jx.Encoder, v reflect.Value) {
 		own, ok = addressed(v).(encoding.TextMarshaler)
 	}
 	if !ok {
-		panic(fmt.Sprintf("engine: %s reads a text and writes none", v.Type()))
+		panic(fmt.Sprintf("journal: %s reads a text and writes none", v.Type()))
 	}
 	text, err := own.MarshalText()
 	if err != nil {
-		panic(fmt.Sprintf("engine: %s: %v", v.Type(), err)) // the text that it was read from
+		panic(fmt.Sprintf("journal: %s: %v", v.Type(), err)) // the text that it was read from
 	}
 	writeString(e, string(text))
 }
@@ -386,7 +400,7 @@ func readText(d *jx.Decoder, v reflect.Value) error {
 func writeJSON(e *jx.Encoder, v reflect.Value) {
 	text, err := json.Marshal(addressed(v))
 	if err != nil {
-		panic(fmt.Sprintf("engine: %s: %v", v.Type(), err))
+		panic(fmt.Sprintf("journal: %s: %v", v.Type(), err))
 	}
 	e.Raw(text)
 }
