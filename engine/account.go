@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/vector"
@@ -83,7 +84,7 @@ type Account struct {
 	saves      sync.Mutex   // one snapshot at a time
 	saving     *saver       // the one that is being written, nil for none
 	saveEpoch  uint32       // counts them
-	state
+	state      state.State
 }
 
 // New starts an empty account.
@@ -104,8 +105,8 @@ func (a *Account) stamp() {
 	if a.replaying {
 		return
 	}
-	if now := a.cfg.Clock.Now().Truncate(time.Millisecond); now.After(a.now) {
-		a.now = now
+	if now := a.cfg.Clock.Now().Truncate(time.Millisecond); now.After(a.state.Now) {
+		a.state.Now = now
 	}
 }
 
@@ -120,14 +121,14 @@ func (a *Account) unlock() {
 }
 
 // busy reports whether something is ready or in flight.
-func (a *Account) busy() bool { return a.running > 0 || a.waitingTurns() > 0 }
+func (a *Account) busy() bool { return a.state.Running > 0 || a.waitingTurns() > 0 }
 
 // tick is called by the clock's alarm.
 func (a *Account) tick() {
 	a.lock()
 	defer a.unlock()
 	a.outbox.alarm.due = time.Time{}
-	if due, ok := a.timers.next(); ok && !due.After(a.now) {
+	if due, ok := a.state.Timers.Next(); ok && !due.After(a.state.Now) {
 		_, _ = step(a, tick{}) // closed meanwhile, or done
 	}
 }
@@ -140,8 +141,8 @@ type tick struct{}
 func (tick) apply(a *Account) (int, error) {
 	fired := 0
 	for {
-		due, ok := a.timers.next()
-		if !ok || due.After(a.now) {
+		due, ok := a.state.Timers.Next()
+		if !ok || due.After(a.state.Now) {
 			return fired, nil
 		}
 		a.wake()
@@ -151,20 +152,20 @@ func (tick) apply(a *Account) (int, error) {
 
 // wake takes the earliest timer and hands it to what it is for.
 func (a *Account) wake() {
-	a.touch(a.timers.heap[0].owner)
-	owner, kind := a.timers.pop()
+	a.touch(a.state.Timers.Heap[0].Owner)
+	owner, kind := a.state.Timers.Pop()
 	switch o := owner.(type) {
 	case *Message:
-		if kind == wakeOutcome {
-			a.settle(o, *o.last)
+		if kind == state.WakeOutcome {
+			a.settle(o, *o.Last)
 		} else {
 			a.due(o)
 		}
-	case *flowKey:
+	case *state.FlowGate:
 		a.offer(o)
 	case *Schedule:
 		a.fireSchedule(o)
-	case *waiter:
+	case *state.PendingWait:
 		a.expire(o)
 	}
 }
@@ -173,14 +174,14 @@ func (a *Account) wake() {
 func (a *Account) Now() time.Time {
 	a.lock()
 	defer a.unlock()
-	return a.now
+	return a.state.Now
 }
 
 // Keys are the signing keys.
 func (a *Account) Keys() (current, next string) {
 	a.lock()
 	defer a.unlock()
-	return a.current, a.next
+	return a.state.CurrentKey, a.state.NextKey
 }
 
 // RotateKeys makes the next signing key current and draws a new next one.
@@ -189,8 +190,8 @@ func (a *Account) RotateKeys() (current, next string, err error) { return both(d
 type rotateKeys struct{}
 
 func (rotateKeys) apply(a *Account) (pair[string, string], error) {
-	a.current, a.next = a.next, a.ids.key()
-	return pair[string, string]{a.current, a.next}, nil
+	a.state.CurrentKey, a.state.NextKey = a.state.NextKey, a.state.IDs.NewKey()
+	return pair[string, string]{a.state.CurrentKey, a.state.NextKey}, nil
 }
 
 // Reset forgets everything but configuration and signing keys; attempts in flight
@@ -223,7 +224,7 @@ func resetTo(seed uint64, c clock.Clock, auto bool) resetClock {
 
 func (c resetClock) apply(a *Account) (nothing, error) {
 	a.begun(c.Seed)
-	a.now = c.Now
+	a.state.Now = c.Now
 	a.restored++ // ends an advance of the old clock
 	a.follow(c.Mode, c.clock)
 	return nothing{}, nil
@@ -246,9 +247,9 @@ func (a *Account) Close() error {
 		return nil
 	}
 	a.closed = true
-	waiting := len(a.messages)
+	waiting := len(a.state.Messages)
 	if waiting > 0 {
-		a.note(slog.LevelWarn, "closed with messages undelivered", "account", a.cfg.ID, "messages", waiting, "in flight", a.running)
+		a.note(slog.LevelWarn, "closed with messages undelivered", "account", a.cfg.ID, "messages", waiting, "in flight", a.state.Running)
 	}
 	a.unweigh()
 	a.stop()

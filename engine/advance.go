@@ -34,9 +34,9 @@ func (a *Account) AdvanceUntil(ctx context.Context, idle bool) (Progress, error)
 }
 
 func (a *Account) advanceUntil(ctx context.Context, idle bool) (Progress, error) {
-	sum, err := a.advance(ctx, a.now)
+	sum, err := a.advance(ctx, a.state.Now)
 	for err == nil {
-		due, ok := a.timers.next()
+		due, ok := a.state.Timers.Next()
 		if !ok || idle && a.onlySchedules() {
 			break
 		}
@@ -53,19 +53,19 @@ func (a *Account) advanceUntil(ctx context.Context, idle bool) (Progress, error)
 func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
 	manual, ok := a.cfg.Clock.(*clock.Manual)
 	if !ok {
-		return Progress{Now: a.now}, refusal.Of(ErrInvalid, "clock", "", "runs in real time; only a manual clock can be advanced")
+		return Progress{Now: a.state.Now}, refusal.Of(ErrInvalid, "clock", "", "runs in real time; only a manual clock can be advanced")
 	}
 	to = to.Truncate(time.Millisecond)
 	if !clock.Valid(to) {
-		return Progress{Now: a.now}, refusal.OfValue("time", strconv.FormatInt(to.UnixMilli(), 10), "out of range", fmt.Sprintf("from 0 to %d in Unix ms, the years 1970 to 9999", clock.LastTime))
+		return Progress{Now: a.state.Now}, refusal.OfValue("time", strconv.FormatInt(to.UnixMilli(), 10), "out of range", fmt.Sprintf("from 0 to %d in Unix ms, the years 1970 to 9999", clock.LastTime))
 	}
-	if to.Before(a.now) {
-		return Progress{Now: a.now}, refusal.Of(ErrInvalid, "time", to.UTC().Format(time.RFC3339Nano), "is before now, "+a.now.UTC().Format(time.RFC3339Nano)+"; time only goes forward, and a reset takes it back")
+	if to.Before(a.state.Now) {
+		return Progress{Now: a.state.Now}, refusal.Of(ErrInvalid, "time", to.UTC().Format(time.RFC3339Nano), "is before now, "+a.state.Now.UTC().Format(time.RFC3339Nano)+"; time only goes forward, and a reset takes it back")
 	}
 	defer a.wakeOn(ctx)()
 	for a.advancing {
 		if err := a.rest(ctx); err != nil {
-			return Progress{Now: a.now}, err
+			return Progress{Now: a.state.Now}, err
 		}
 	}
 	a.advancing = true
@@ -74,25 +74,25 @@ func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
 	for {
 		err := a.settled(ctx)
 		if a.restored != restored {
-			return Progress{Now: a.now}, refusal.Of(ErrEnded, "clock", "", "the state was replaced by a snapshot or a reset meanwhile")
+			return Progress{Now: a.state.Now}, refusal.Of(ErrEnded, "clock", "", "the state was replaced by a snapshot or a reset meanwhile")
 		}
 		if err == nil && ctx.Err() != nil { // nothing to rest for: timers alone may take for ever
-			err = refusal.Of(ctx.Err(), "clock", "", fmt.Sprintf("stopped at %s, after %d timers", a.now.UTC().Format(time.RFC3339), fired))
+			err = refusal.Of(ctx.Err(), "clock", "", fmt.Sprintf("stopped at %s, after %d timers", a.state.Now.UTC().Format(time.RFC3339), fired))
 		}
-		due, ok := a.timers.next()
+		due, ok := a.state.Timers.Next()
 		last := err != nil || !ok || due.After(to)
 		if err == nil && last {
 			due = to
 		}
-		if err == nil && (!last || due.After(a.now)) {
+		if err == nil && (!last || due.After(a.state.Now)) {
 			manual.Set(due)
-			a.now = due
+			a.state.Now = due
 			var n int
 			n, err = step(a, tick{})
 			fired += n
 		}
 		if last || err != nil {
-			return Progress{Now: a.now, TimersFired: fired, Attempts: a.attempts - before}, err
+			return Progress{Now: a.state.Now, TimersFired: fired, Attempts: a.attempts - before}, err
 		}
 	}
 }
@@ -121,7 +121,7 @@ func (a *Account) rest(ctx context.Context) error {
 		return refusal.Of(ErrClosed, "account", a.cfg.ID, "closed")
 	}
 	if ctx.Err() != nil {
-		return refusal.Of(ctx.Err(), "settle", "", fmt.Sprintf("still %d attempts in flight and %d ready", a.running, a.waitingTurns()))
+		return refusal.Of(ctx.Err(), "settle", "", fmt.Sprintf("still %d attempts in flight and %d ready", a.state.Running, a.waitingTurns()))
 	}
 	a.quiet.Wait()
 	return nil
@@ -139,7 +139,7 @@ func (a *Account) wakeOn(ctx context.Context) func() {
 }
 
 // onlySchedules reports whether no timer is left but those of schedules.
-func (a *Account) onlySchedules() bool { return len(a.timers.heap) <= a.timers.cron }
+func (a *Account) onlySchedules() bool { return len(a.state.Timers.Heap) <= a.state.Timers.Cron }
 
 // skip moves an auto clock to the next timer. Schedules alone do not count:
 // they come again for ever.
@@ -147,7 +147,7 @@ func (a *Account) skip() {
 	if !a.cfg.Auto || a.skipping || a.advancing || a.closed || a.onlySchedules() {
 		return
 	}
-	due, _ := a.timers.next()
+	due, _ := a.state.Timers.Next()
 	if !clock.Valid(due) {
 		return // no clock gets there
 	}
@@ -182,8 +182,8 @@ type setClock struct {
 }
 
 func (c setClock) apply(a *Account) (nothing, error) {
-	if c.Now.After(a.now) {
-		a.now = c.Now
+	if c.Now.After(a.state.Now) {
+		a.state.Now = c.Now
 	}
 	a.follow(c.Mode, c.clock)
 	return nothing{}, nil
@@ -203,9 +203,9 @@ func (a *Account) turnClock() {
 	a.turned = false
 	switch c := a.cfg.Clock.(type) {
 	case *clock.Manual:
-		c.Set(a.now)
+		c.Set(a.state.Now)
 	case *clock.Real:
-		c.StartFrom(a.now)
+		c.StartFrom(a.state.Now)
 	}
 	a.stamp()
 }

@@ -1,6 +1,6 @@
 package engine
 
-import "time"
+import "github.com/understudy-mock/understudy/engine/internal/state"
 
 // report sends the callback that an attempt with a response calls for.
 func (a *Account) report(m *Message, o *Outcome) {
@@ -18,13 +18,13 @@ func (a *Account) reportFailure(e *DLQEntry, m *Message, o *Outcome) {
 	sent := a.callback(RoleFailureCallback, m, cb, a.newReport(m, o, e.ID))
 	a.touch(e)
 	e.Callback = &CallbackInfo{MessageID: sent.ID, State: CallbackInProgress, RequestHeader: sent.Forward}
-	a.reports[sent.ID] = e.ID
+	a.state.Reports[sent.ID] = e.ID
 }
 
 func (a *Account) newReport(m *Message, o *Outcome, dlqID string) *Report {
 	r := &Report{Source: *m, Outcome: o, DLQID: dlqID}
-	if run := a.runs[m.RunID]; run != nil {
-		r.Run = run.ref()
+	if run := a.state.Runs[m.RunID]; run != nil {
+		r.Run = run.Ref()
 		if dlqID != "" {
 			r.Source.Body = run.Payload
 		}
@@ -41,70 +41,49 @@ func (a *Account) callback(role Role, source *Message, cb *Callback, r *Report) 
 	}
 	from, retries := *source.Options, source.MaxRetries
 	from.Retries = &retries // the default as well, which within a run would be the run's
-	opts := cb.Options.following(callbackFollower, &from)
-	if source.queue != nil {
-		source.queue.open++
+	opts := cb.Options.Following(state.CallbackFollower, &from)
+	if source.Slot != nil {
+		source.Slot.Open++
 	}
 	forward := opts.Forward
-	var step *item
-	if run := a.runs[source.RunID]; run != nil {
+	var step *state.StepItem
+	if run := a.state.Runs[source.RunID]; run != nil {
 		opts, forward = a.runReport(run, role, opts)
-		if role.does().bringsAnswer {
-			step = &item{callType: "fromCallback", step: a.cfg.Wire.ReadStep(opts.Forward)}
+		if role.Conduct().BringsAnswer {
+			step = &state.StepItem{CallType: "fromCallback", Step: a.cfg.Wire.ReadStep(opts.Forward)}
 		}
 	}
 	return a.create(&Message{
 		Role:       role,
 		URL:        cb.URL,
-		Header:     mergeHeader(opts.Forward, jsonHeader),
-		Forward:    mergeHeader(jsonHeader, forward),
-		step:       step,
+		Header:     state.MergeHeader(opts.Forward, jsonHeader),
+		Forward:    state.MergeHeader(jsonHeader, forward),
+		Step:       step,
 		Body:       body,
 		Options:    &opts,
 		CallerIP:   source.CallerIP,
 		SourceID:   source.ID,
 		RunID:      source.RunID,
 		ScheduleID: source.ScheduleID,
-		queue:      source.queue,
+		Slot:       source.Slot,
 	})
 }
 
 var jsonHeader = Header{"Content-Type": {"application/json"}}
 
-// The states of a failure callback; CALLBACK_SUCCESS is documented, the others
-// decided: 16.
-const (
-	CallbackInProgress = "CALLBACK_INPROGRESS"
-	CallbackSuccess    = "CALLBACK_SUCCESS"
-	CallbackFail       = "CALLBACK_FAIL"
-	CallbackCanceled   = "CALLBACK_CANCELED"
-)
-
-// CallbackInfo is what became of a failure callback ("DLQ entry",
-// failureCallbackInfo).
-type CallbackInfo struct {
-	MessageID     string
-	State         string
-	Status        int
-	Body          []byte
-	Header        Header
-	RequestHeader Header
-	EndedAt       time.Time
-}
-
 // failureReported records the end of a failure callback in the DLQ entry that
 // it reports, if that is still there.
 func (a *Account) failureReported(m *Message) {
-	id := a.reports[m.ID]
-	delete(a.reports, m.ID)
-	e := a.dlq.get(id)
+	id := a.state.Reports[m.ID]
+	delete(a.state.Reports, m.ID)
+	e := a.state.DLQ.Get(id)
 	if e == nil || e.Callback == nil || e.Callback.MessageID != m.ID {
 		return
 	}
 	info := *e.Callback // the old value may be in the hands of a reader
-	info.EndedAt = a.now
-	if m.last != nil {
-		info.Status, info.Body, info.Header = m.last.Status, m.last.Body, m.last.Header
+	info.EndedAt = a.state.Now
+	if m.Last != nil {
+		info.Status, info.Body, info.Header = m.Last.Status, m.Last.Body, m.Last.Header
 	}
 	switch m.State {
 	case Delivered:

@@ -90,7 +90,7 @@ func step[R any, C change[R]](a *Account, c C) (R, error) {
 		var zero R
 		return zero, refusal.Of(ErrClosed, "account", a.cfg.ID, "closed")
 	}
-	at := a.now
+	at := a.state.Now
 	r, err := c.apply(a)
 	if err != nil && !changesState(err) {
 		return r, err

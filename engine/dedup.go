@@ -3,22 +3,13 @@ package engine
 import (
 	"crypto/sha256"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/internal/state"
 )
 
 // dedupWindow is how long a message keeps others like it away (decided: 39). It
 // ends exactly that long after the first was accepted.
 const dedupWindow = 10 * time.Minute
-
-// dedup remembers what was published within the window.
-type dedup struct {
-	first map[string]mark
-	order fifo[mark]
-}
-
-type mark struct {
-	key, id string
-	until   time.Time
-}
 
 // dedupKeys are the names under which a message is known: its id, its content,
 // or both. An id counts across destinations; content only for one destination.
@@ -34,7 +25,7 @@ func dedupKeys(r *PublishRequest, e Endpoint, opts *Options, forward Header) []s
 	}
 	if opts.DedupContent {
 		h := sha256.New()
-		for _, part := range []string{opts.Method, r.Group, e.URL, headerKey(forward)} {
+		for _, part := range []string{opts.Method, r.Group, e.URL, state.HeaderKey(forward)} {
 			h.Write([]byte(part))
 			h.Write([]byte{0})
 		}
@@ -47,8 +38,8 @@ func dedupKeys(r *PublishRequest, e Endpoint, opts *Options, forward Header) []s
 // seen is the id of the first message under any of the keys.
 func (a *Account) seen(keys []string) (string, bool) {
 	for _, key := range keys {
-		if m, ok := a.dedup.first[key]; ok && m.until.After(a.now) {
-			return m.id, true
+		if m, ok := a.state.Dedup.First[key]; ok && m.Until.After(a.state.Now) {
+			return m.ID, true
 		}
 	}
 	return "", false
@@ -56,24 +47,24 @@ func (a *Account) seen(keys []string) (string, bool) {
 
 // forgetMarks lets go of what was published before the window.
 func (a *Account) forgetMarks() {
-	d := &a.dedup
-	for d.order.len() > 0 && !d.order.items[d.order.head].until.After(a.now) {
-		old := d.order.pop()
-		a.addWork(-old.weight())
-		if d.first[old.key].until.Equal(old.until) {
-			delete(d.first, old.key)
+	d := &a.state.Dedup
+	for d.Order.Len() > 0 && !d.Order.Items[d.Order.Head].Until.After(a.state.Now) {
+		old := d.Order.Pop()
+		a.addWork(-old.Weight())
+		if d.First[old.Key].Until.Equal(old.Until) {
+			delete(d.First, old.Key)
 		}
 	}
 }
 
 // expiredMarks is the bytes that forgetMarks frees.
 func (a *Account) expiredMarks() (bytes int64) {
-	d := &a.dedup
-	for _, m := range d.order.items[d.order.head:] {
-		if m.until.After(a.now) {
+	d := &a.state.Dedup
+	for _, m := range d.Order.Items[d.Order.Head:] {
+		if m.Until.After(a.state.Now) {
 			break
 		}
-		bytes += m.weight()
+		bytes += m.Weight()
 	}
 	return bytes
 }
@@ -81,14 +72,14 @@ func (a *Account) expiredMarks() (bytes int64) {
 // remember makes id the first message under the keys.
 func (a *Account) remember(keys []string, id string) {
 	a.forgetMarks()
-	d := &a.dedup
+	d := &a.state.Dedup
 	for _, key := range keys {
-		if d.first == nil {
-			d.first = map[string]mark{}
+		if d.First == nil {
+			d.First = map[string]state.DedupMark{}
 		}
-		m := mark{key, id, a.now.Add(dedupWindow)}
-		d.first[key] = m
-		d.order.push(m)
-		a.addWork(m.weight())
+		m := state.DedupMark{Key: key, ID: id, Until: a.state.Now.Add(dedupWindow)}
+		d.First[key] = m
+		d.Order.Push(m)
+		a.addWork(m.Weight())
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
@@ -16,8 +17,8 @@ import (
 func (a *Account) waitUntil(m *Message, at time.Time) {
 	a.touch(m)
 	m.NextAt = at
-	if at.After(a.now) {
-		a.timers.add(at, wakeMessage, m)
+	if at.After(a.state.Now) {
+		a.state.Timers.Add(at, state.WakeMessage, m)
 		return
 	}
 	a.due(m)
@@ -30,13 +31,13 @@ func (a *Account) due(m *Message) {
 		a.hold(m)
 		return
 	}
-	a.ready.push(turn{message: m})
+	a.state.Ready.Push(state.ReadyTurn{Message: m})
 }
 
 // launch starts as many ready attempts as may run. It follows each command, in
 // replay as well, and is not recorded.
 func (a *Account) launch() {
-	for a.running < a.cfg.Parallel {
+	for a.state.Running < a.cfg.Parallel {
 		t, ok := a.nextTurn()
 		if !ok {
 			return
@@ -52,22 +53,22 @@ func (a *Account) launch() {
 func (a *Account) start(m *Message) {
 	a.touch(m)
 	if m.State != Active { // else it was in flight before
-		a.move(m, Active, event{})
+		a.move(m, Active, state.LogEntry{})
 	}
 	m.NextAt = time.Time{}
-	a.running++
-	a.shares.count(a.shares.of(m), 1)
+	a.state.Running++
+	a.state.Shares.Count(a.state.Shares.Of(m), 1)
 	if a.replaying {
-		m.cancel = func() {}
+		m.Cancel = func() {}
 		return
 	}
 	ctx, cancel := context.WithCancel(a.ctx)
-	m.cancel = cancel
+	m.Cancel = cancel
 	at := Attempt{
 		Message:    *m,
 		Number:     m.Retried,
-		At:         a.now,
-		SigningKey: a.current,
+		At:         a.state.Now,
+		SigningKey: a.state.CurrentKey,
 	}
 	at.Body, at.Steps = a.payloadOf(m)
 	a.attempts++
@@ -120,13 +121,13 @@ type outcome struct {
 }
 
 func (c outcome) apply(a *Account) (nothing, error) {
-	m := a.messages[c.Message]
-	if m == nil || m.cancel == nil {
+	m := a.state.Messages[c.Message]
+	if m == nil || m.Cancel == nil {
 		return nothing{}, refusal.Of(ErrInvalid, "message", c.Message, "no attempt is in flight")
 	}
 	a.touch(m)
-	a.running--
-	a.shares.count(a.shares.of(m), -1)
+	a.state.Running--
+	a.state.Shares.Count(a.state.Shares.Of(m), -1)
 	if c.Outcome.After > 0 && m.State == Active {
 		a.postpone(m, c.Outcome)
 	} else {
@@ -138,42 +139,42 @@ func (c outcome) apply(a *Account) (nothing, error) {
 // postpone lets the outcome of a stub take effect when the time that it claims
 // has passed on the clock, or the message's timeout.
 func (a *Account) postpone(m *Message, o Outcome) {
-	if limit := m.Options.timeout(); o.After > limit {
+	if limit := m.Options.EffectiveTimeout(); o.After > limit {
 		o = Outcome{Err: fmt.Sprintf("no answer within the timeout of %s", limit), After: limit}
 	}
-	m.cancel, m.last = nil, &o
-	a.timers.add(a.now.Add(o.After), wakeOutcome, m)
+	m.Cancel, m.Last = nil, &o
+	a.state.Timers.Add(a.state.Now.Add(o.After), state.WakeOutcome, m)
 }
 
 // settle applies the outcome of an attempt: delivered, retry, or failed.
 func (a *Account) settle(m *Message, o Outcome) {
-	o.After, o.answer = 0, a.cfg.Wire.ReadAnswer(&o)
-	m.cancel, m.last = nil, &o
+	o.After, o.Answer = 0, a.cfg.Wire.ReadAnswer(&o)
+	m.Cancel, m.Last = nil, &o
 	a.releaseFlow(m)
-	m.answered(&o, a.now)
-	run := a.runs[m.RunID]
+	m.Answered(&o, a.state.Now)
+	run := a.state.Runs[m.RunID]
 	switch verdict, help := a.disproved(run, m, &o); {
-	case o.ok() && verdict == "":
-		a.move(m, Delivered, event{detail: &detail{out: &o}})
+	case o.OK() && verdict == "":
+		a.move(m, Delivered, state.LogEntry{LogDetail: &state.LogDetail{Outcome: &o}})
 		a.report(m, &o)
 		a.end(m)
-	case m.canceled || m.Role.does().carriesSteps && run != nil && run.ended():
+	case m.Canceled || m.Role.Conduct().CarriesSteps && run != nil && run.Ended():
 		if m.State == Active {
-			a.move(m, CancelRequested, event{})
+			a.move(m, CancelRequested, state.LogEntry{})
 		}
-		a.move(m, Canceled, event{})
+		a.move(m, Canceled, state.LogEntry{})
 		a.end(m)
 	case verdict != "":
-		m.step.failed(verdict, &o, a.now)
+		m.Step.Failed(verdict, &o, a.state.Now)
 		o.Err = verdict + ": " + help
-		a.move(m, Errored, event{detail: &detail{out: &o, err: o.Err}})
+		a.move(m, Errored, state.LogEntry{LogDetail: &state.LogDetail{Outcome: &o, Error: o.Err}})
 		a.fail(m, &o)
 	default:
-		a.move(m, Errored, event{detail: &detail{out: &o, err: failureText(&o)}})
-		if !m.Role.does().callsOut { // its run learns of the last attempt only
+		a.move(m, Errored, state.LogEntry{LogDetail: &state.LogDetail{Outcome: &o, Error: state.FailureText(&o)}})
+		if !m.Role.Conduct().CallsOut { // its run learns of the last attempt only
 			a.report(m, &o)
 		}
-		if m.Retried >= m.MaxRetries || o.answer.Final {
+		if m.Retried >= m.MaxRetries || o.Answer.Final {
 			a.fail(m, &o)
 		} else {
 			a.retry(m, &o)
@@ -191,9 +192,9 @@ func (a *Account) retry(m *Message, o *Outcome) {
 	wait, rule := a.retryWait(m, o)
 	wait = max(wait, minWait)
 	m.Retried++
-	at := a.now.Add(wait)
-	m.last = o.brief()
-	a.move(m, Retry, event{next: at.UnixMilli(), detail: &detail{rule: rule}})
+	at := a.state.Now.Add(wait)
+	m.Last = o.Brief()
+	a.move(m, Retry, state.LogEntry{Next: at.UnixMilli(), LogDetail: &state.LogDetail{Rule: rule}})
 	a.failed(FailedAttempt{Message: m, Outcome: o, NextAt: at, Wait: wait})
 	a.waitUntil(m, at)
 }
@@ -202,12 +203,12 @@ func (a *Account) retry(m *Message, o *Outcome) {
 // failureText callback out; a call to a workflow endpoint takes its run there; a
 // third-party call is the business of the run that made it.
 func (a *Account) fail(m *Message, o *Outcome) {
-	d := &detail{out: o, err: failureText(o)}
+	d := &state.LogDetail{Outcome: o, Error: state.FailureText(o)}
 	switch {
-	case m.decidesRun():
-		a.move(m, Failed, event{detail: d})
-	case m.Role.does().callsOut:
-		a.move(m, Failed, event{detail: d})
+	case m.DecidesRun():
+		a.move(m, Failed, state.LogEntry{LogDetail: d})
+	case m.Role.Conduct().CallsOut:
+		a.move(m, Failed, state.LogEntry{LogDetail: d})
 		a.failed(FailedAttempt{Message: m, Outcome: o})
 		if cb := m.Options.Callback; cb != nil {
 			r := a.newReport(m, o, "")
@@ -216,8 +217,8 @@ func (a *Account) fail(m *Message, o *Outcome) {
 		}
 	default:
 		entry := a.deadLetter(m, o)
-		d.dlqID = entry.ID
-		a.move(m, Failed, event{detail: d})
+		d.DLQID = entry.ID
+		a.move(m, Failed, state.LogEntry{LogDetail: d})
 		a.failed(FailedAttempt{Message: m, Outcome: o, DLQID: entry.ID})
 		a.reportFailure(entry, m, o)
 	}
@@ -227,20 +228,20 @@ func (a *Account) fail(m *Message, o *Outcome) {
 // end takes a message that reached its last state out of the account, tells
 // whoever depends on it, and gives up its turn in a queue.
 func (a *Account) end(m *Message) {
-	delete(a.messages, m.ID)
+	delete(a.state.Messages, m.ID)
 	a.addMessage(-1)
-	a.addWork(-messageCost - int64(m.weight))
-	if m.step != nil && m.step.ended != Failed {
-		m.step.ended = m.State
+	a.addWork(-state.MessageCost - int64(m.Weight))
+	if m.Step != nil && m.Step.Ended != Failed {
+		m.Step.Ended = m.State
 	}
 	switch {
-	case m.Role.does().reportsFailed:
+	case m.Role.Conduct().ReportsFailed:
 		a.failureReported(m)
-	case m.decidesRun():
+	case m.DecidesRun():
 		a.stepEnded(m)
 	}
-	if m.last != nil {
-		m.last = m.last.brief() // the log has the whole
+	if m.Last != nil {
+		m.Last = m.Last.Brief() // the log has the whole
 	}
 	a.leave(m)
 }

@@ -2,51 +2,33 @@ package engine
 
 import (
 	"fmt"
-	"time"
 
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // maxDLQPage is the largest and the default page ("Limits", interface document).
 const maxDLQPage = 100
 
-// DLQEntry is a failed message or run, kept until it is retried, restarted,
-// resumed or deleted.
-type DLQEntry struct {
-	ID       string
-	Seq      uint64
-	At       time.Time
-	Message  Message // as it failed
-	Last     Outcome // of the last attempt
-	Callback *CallbackInfo
-	Run      *RunRef // the failed run, nil for a plain message
-	Payload  []byte  // of the run
-
-	run     *Run
-	counted int64 // bytes, as work
-}
-
-func (e *DLQEntry) position() position { return position{e.At.UnixMilli(), e.Seq} }
-
 // deadLetter puts a failed message into the DLQ.
 func (a *Account) deadLetter(m *Message, o *Outcome) *DLQEntry { return a.deadLetterAs("", m, o) }
 
 // deadLetterAs gives the entry an id; "" asks for a new one.
 func (a *Account) deadLetterAs(id string, m *Message, o *Outcome) *DLQEntry {
-	a.seq++
+	a.state.Seq++
 	if id == "" {
-		id = fmt.Sprintf("%d-%d", a.now.UnixMilli(), a.seq)
+		id = fmt.Sprintf("%d-%d", a.state.Now.UnixMilli(), a.state.Seq)
 	}
 	e := &DLQEntry{
 		ID:      id,
-		Seq:     a.seq,
-		At:      a.now,
+		Seq:     a.state.Seq,
+		At:      a.state.Now,
 		Message: *m,
 		Last:    *o,
 	}
 	e.Message.State = Failed
-	e.Message.queue, e.Message.cancel, e.Message.last = nil, nil, nil
-	a.dlq.add(e.ID, e)
+	e.Message.Slot, e.Message.Cancel, e.Message.Last = nil, nil, nil
+	a.state.DLQ.Add(e.ID, e)
 	a.reweighEntry(e)
 	return e
 }
@@ -55,9 +37,9 @@ func (a *Account) deadLetterAs(id string, m *Message, o *Outcome) *DLQEntry {
 func (a *Account) DLQ(f Filter) (Page[DLQEntry], error) {
 	a.lock()
 	defer a.unlock()
-	p, err := listPage(a, "dlq", f, maxDLQPage, a.dlq.newest, f.entry, a.viewEntry)
+	p, err := listPage(a, "dlq", f, maxDLQPage, a.state.DLQ.Newest, f.entry, a.viewEntry)
 	if f.CountAll {
-		for e := range a.dlq.newest(newestPosition) {
+		for e := range a.state.DLQ.Newest(state.NewestPosition) {
 			if f.entry(e) {
 				p.All++
 			}
@@ -70,9 +52,9 @@ func (a *Account) DLQ(f Filter) (Page[DLQEntry], error) {
 func (a *Account) viewEntry(e *DLQEntry) DLQEntry {
 	v := *e
 	v.Message = a.redacted(&e.Message)
-	v.Message.last = &v.Last
+	v.Message.Last = &v.Last
 	if r := e.Message.Options.Redact; r != nil && r.Body {
-		v.Payload = redactedValue(e.Payload)
+		v.Payload = state.RedactedValue(e.Payload)
 	}
 	return v
 }
@@ -89,7 +71,7 @@ func (a *Account) DLQEntry(id string) (DLQEntry, error) {
 }
 
 func (a *Account) entry(id string) (*DLQEntry, error) {
-	if e := a.dlq.get(id); e != nil {
+	if e := a.state.DLQ.Get(id); e != nil {
 		return e, nil
 	}
 	return nil, refusal.Of(ErrNotFound, "DLQ entry", id, "not found; it may have been retried, restarted or deleted")
@@ -125,7 +107,7 @@ func (c deleteDLQs) apply(a *Account) (pair[int, string], error) {
 
 // entries selects for a bulk operation.
 func (a *Account) entries(f Filter) ([]*DLQEntry, string, error) {
-	p, err := listPage(a, "dlq", f, maxDLQPage, a.dlq.newest, f.entry,
+	p, err := listPage(a, "dlq", f, maxDLQPage, a.state.DLQ.Newest, f.entry,
 		func(e *DLQEntry) *DLQEntry { return e })
 	return p.Items, p.Cursor, err
 }
@@ -149,7 +131,7 @@ func (c retryDLQ) apply(a *Account) (Receipt, error) {
 	if e.Run != nil {
 		return Receipt{}, refusal.Of(ErrInvalid, "DLQ entry", c.ID, "belongs to a workflow run; restart or resume it instead")
 	}
-	opts, err := c.Over.overriding(retryFollower, e.Message.Options)
+	opts, err := c.Over.Overriding(state.RetryFollower, e.Message.Options)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -175,7 +157,7 @@ func (c retryDLQs) apply(a *Account) (p pair[[]Receipt, string], err error) {
 	}
 	opts := make([]*Options, len(entries))
 	for i, e := range entries {
-		if opts[i], err = c.Over.overriding(retryFollower, e.Message.Options); err != nil {
+		if opts[i], err = c.Over.Overriding(state.RetryFollower, e.Message.Options); err != nil {
 			return p, err
 		}
 	}

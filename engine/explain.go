@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
@@ -42,17 +43,17 @@ func (a *Account) Explain(id string) (Explanation, error) {
 	a.lock()
 	defer a.unlock()
 	switch {
-	case a.messages[id] != nil:
-		m := a.messages[id]
+	case a.state.Messages[id] != nil:
+		m := a.state.Messages[id]
 		return Explanation{id, "message", string(m.State), "", a.explainMessage(m)}, nil
-	case a.runs[id] != nil:
-		r := a.runs[id]
+	case a.state.Runs[id] != nil:
+		r := a.state.Runs[id]
 		return Explanation{id, "run", string(r.State), a.retained(r).DLQID, a.explainRun(r)}, nil
-	case a.flows[id] != nil:
-		k := a.flows[id]
+	case a.state.Flows[id] != nil:
+		k := a.state.Flows[id]
 		return Explanation{id, "flow-control key", fmt.Sprintf("%d waiting, %d in flight", k.Waiting, k.InFlight), "", a.explainFlowKey(k)}, nil
 	}
-	if e := a.dlq.get(id); e != nil {
+	if e := a.state.DLQ.Get(id); e != nil {
 		return Explanation{id, "DLQ entry", string(e.Message.State), id, explainEntry(e)}, nil
 	}
 	if x, ok := a.explainEnded(id); ok {
@@ -68,7 +69,7 @@ func explainEntry(e *DLQEntry) []Reason {
 		what = "run " + e.Run.ID
 	}
 	return []Reason{
-		{Kind: Broken, Text: e.Message.cause(&e.Last)},
+		{Kind: Broken, Text: e.Message.CauseOf(&e.Last)},
 		{Text: fmt.Sprintf("it keeps %s since %s", what, e.At.UTC().Format(time.RFC3339))},
 	}
 }
@@ -79,12 +80,12 @@ func (a *Account) explainEnded(id string) (Explanation, bool) {
 	if e == nil {
 		return Explanation{}, false
 	}
-	x := Explanation{ID: id, Kind: "message", State: e.state}
-	if cause := e.msg.Cause(); cause != "" {
+	x := Explanation{ID: id, Kind: "message", State: e.State}
+	if cause := e.Message.Cause(); cause != "" {
 		x.Reasons = append(x.Reasons, Reason{Kind: Broken, Text: cause})
 	}
-	x.Reasons = append(x.Reasons, Reason{Text: fmt.Sprintf("it ended at %s", time.UnixMilli(e.at).UTC().Format(time.RFC3339Nano))})
-	if o := e.msg.last; o != nil && o.Note != "" {
+	x.Reasons = append(x.Reasons, Reason{Text: fmt.Sprintf("it ended at %s", time.UnixMilli(e.At).UTC().Format(time.RFC3339Nano))})
+	if o := e.Message.Last; o != nil && o.Note != "" {
 		x.Reasons = append(x.Reasons, Reason{Text: "its " + o.Note})
 	}
 	if entry := a.keptAs(id); entry != "" {
@@ -103,9 +104,9 @@ func (a *Account) headerName(o *Options, name string) string {
 }
 
 // lastEvent is the latest event of a message, nil when the log has none.
-func (a *Account) lastEvent(id string) *event {
-	for _, e := range slices.Backward(a.log.events) {
-		if e.msg != nil && e.msg.ID == id {
+func (a *Account) lastEvent(id string) *state.LogEntry {
+	for _, e := range slices.Backward(a.state.Log.Events) {
+		if e.Message != nil && e.Message.ID == id {
 			return e
 		}
 	}
@@ -121,23 +122,23 @@ func (a *Account) explainMessage(m *Message) (why []Reason) {
 	if m.State == CancelRequested {
 		return []Reason{{Text: "it was cancelled while an attempt is in flight, and ends with it"}}
 	}
-	if q := a.queues[m.Options.Queue]; q != nil && m.queue == nil {
+	if q := a.state.Queues[m.Options.Queue]; q != nil && m.Slot == nil {
 		if q.Paused {
 			why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("its queue %q is paused", q.Name)})
 		}
-		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("its queue %q delivers %d at a time, and %d are under way before it", q.Name, q.Parallelism, q.active)})
+		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("its queue %q delivers %d at a time, and %d are under way before it", q.Name, q.Parallelism, q.Active)})
 	}
-	if m.NextAt.After(a.now) {
+	if m.NextAt.After(a.state.Now) {
 		why = append(why, a.explainWait(m))
 	}
-	if k := a.flows[m.FlowKey()]; k != nil && (k.Waiting > 0 || k.Paused) {
+	if k := a.state.Flows[m.FlowKey()]; k != nil && (k.Waiting > 0 || k.Paused) {
 		why = append(why, a.explainFlowKey(k)...)
 	}
-	if h := a.shares.hosts[hostOf(m.URL)]; len(why) == 0 && h != nil && h.held.len() > 0 {
-		return []Reason{{Text: fmt.Sprintf("it is ready; its destination %s has its share of the attempts, %d of at most %d, and it starts when one of them ends", h.host, h.running, a.cfg.Parallel)}}
+	if h := a.state.Shares.Hosts[state.HostOf(m.URL)]; len(why) == 0 && h != nil && h.Held.Len() > 0 {
+		return []Reason{{Text: fmt.Sprintf("it is ready; its destination %s has its share of the attempts, %d of at most %d, and it starts when one of them ends", h.Host, h.Running, a.cfg.Parallel)}}
 	}
 	if len(why) == 0 {
-		why = append(why, Reason{Text: fmt.Sprintf("it is ready, and starts when one of the %d attempts in flight ends", a.running)})
+		why = append(why, Reason{Text: fmt.Sprintf("it is ready, and starts when one of the %d attempts in flight ends", a.state.Running)})
 	}
 	return why
 }
@@ -146,28 +147,28 @@ func (a *Account) explainMessage(m *Message) (why []Reason) {
 func (a *Account) explainWait(m *Message) Reason {
 	switch {
 	case m.Asleep():
-		return Reason{Kind: Sleeping, Text: fmt.Sprintf("the run sleeps in step %q", m.step.step.Name), Until: m.NextAt}
+		return Reason{Kind: Sleeping, Text: fmt.Sprintf("the run sleeps in step %q", m.Step.Step.Name), Until: m.NextAt}
 	case m.State != Retry:
 		return Reason{Kind: Delayed, Text: "its first attempt is not due yet", Rule: a.headerName(m.Options, "Delay") + ", " + a.headerName(m.Options, "Not-Before") + ", or its schedule", Until: m.NextAt}
 	}
 	r := Reason{Kind: Retrying, Text: fmt.Sprintf("attempt %d of %d is not due yet", m.Retried+1, m.MaxRetries+1), Until: m.NextAt}
-	if m.last != nil {
-		r.Text = m.cause(m.last) + "; the next attempt is not due yet"
-		_, r.Rule = a.retryWait(m, m.last)
+	if m.Last != nil {
+		r.Text = m.CauseOf(m.Last) + "; the next attempt is not due yet"
+		_, r.Rule = a.retryWait(m, m.Last)
 	}
 	return r
 }
 
 // explainFlowKey says what holds the messages of a key.
-func (a *Account) explainFlowKey(k *flowKey) (why []Reason) {
+func (a *Account) explainFlowKey(k *state.FlowGate) (why []Reason) {
 	if k.Paused {
-		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q is paused since %s", k.Key, k.pausedAt.UTC().Format(time.RFC3339))})
+		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q is paused since %s", k.Key, k.PausedAt.UTC().Format(time.RFC3339))})
 	}
 	if k.Parallelism > 0 && k.InFlight >= k.Parallelism {
 		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q lets %d be in flight, and %d are", k.Key, k.Parallelism, k.InFlight)})
 	}
-	if k.Rate > 0 && k.starts.len() >= k.Rate {
-		oldest := k.starts.items[k.starts.head]
+	if k.Rate > 0 && k.Starts.Len() >= k.Rate {
+		oldest := k.Starts.Items[k.Starts.Head]
 		why = append(why, Reason{Kind: Held, Text: fmt.Sprintf("flow-control key %q lets %d start in %s, and all of these have started", k.Key, k.Rate, k.Period), Until: oldest.Add(k.Period)})
 	}
 	if len(why) == 0 {
@@ -178,15 +179,15 @@ func (a *Account) explainFlowKey(k *flowKey) (why []Reason) {
 
 // explainRun says what a run waits for: its waits, its invocations, its messages.
 func (a *Account) explainRun(r *Run) (why []Reason) {
-	if r.ended() {
+	if r.Ended() {
 		return a.explainRunEnd(r)
 	}
-	for _, it := range r.open {
+	for _, it := range r.Open {
 		switch {
-		case it.waiter != nil:
-			why = append(why, Reason{Kind: Waiting, Text: fmt.Sprintf("its step %q waits for the event %q", it.step.Name, it.waiter.EventID), Rule: "the timeout of the wait", Until: it.waiter.Deadline})
-		case it.step.Invoked != nil:
-			why = append(why, Reason{Kind: Waiting, Text: fmt.Sprintf("its step %q waits for the run %s that it invoked", it.step.Name, it.step.Invoked.ID)})
+		case it.Waiter != nil:
+			why = append(why, Reason{Kind: Waiting, Text: fmt.Sprintf("its step %q waits for the event %q", it.Step.Name, it.Waiter.EventID), Rule: "the timeout of the wait", Until: it.Waiter.Deadline})
+		case it.Step.Invoked != nil:
+			why = append(why, Reason{Kind: Waiting, Text: fmt.Sprintf("its step %q waits for the run %s that it invoked", it.Step.Name, it.Step.Invoked.ID)})
 		}
 	}
 	slices.SortStableFunc(why, func(x, y Reason) int { return x.Until.Compare(y.Until) })
@@ -214,11 +215,11 @@ func (a *Account) explainRunEnd(r *Run) (why []Reason) {
 		ended = "was cancelled"
 	}
 	why = append(why, Reason{Text: fmt.Sprintf("it %s at %s", ended, r.EndedAt.UTC().Format(time.RFC3339Nano))})
-	if a.dlq.get(r.DLQID) != nil {
+	if a.state.DLQ.Get(r.DLQID) != nil {
 		why = append(why, Reason{Text: "it is kept as DLQ entry " + r.DLQID})
 	}
 	if next := r.Successor; next != nil {
-		why = append(why, Reason{Text: fmt.Sprintf("it was %s as run %s", next.verb(), next.ID)})
+		why = append(why, Reason{Text: fmt.Sprintf("it was %s as run %s", next.Verb(), next.ID)})
 	}
 	return why
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/usage"
@@ -84,7 +85,7 @@ func (a *Account) CheckFixture(s Fixture) error {
 // checkedFixture is a fixture with what checking has found in it.
 type checkedFixture struct {
 	*Fixture
-	crons    []cronLine // of its schedules
+	crons    []state.CronLine // of its schedules
 	messages []accepted
 	waits    [][]waitStep // of its runs
 }
@@ -113,18 +114,18 @@ func fixturePlace(kind string, i int, err error) error {
 
 // checkFixture looks at everything. Its groups stand in for those to come.
 func (a *Account) checkFixture(s *Fixture) (*checkedFixture, error) {
-	c := &checkedFixture{Fixture: s, crons: make([]cronLine, len(s.Schedules)), messages: make([]accepted, len(s.Messages)), waits: make([][]waitStep, len(s.Runs))}
+	c := &checkedFixture{Fixture: s, crons: make([]state.CronLine, len(s.Schedules)), messages: make([]accepted, len(s.Messages)), waits: make([][]waitStep, len(s.Runs))}
 	if a.closed {
 		return nil, refusal.Of(ErrClosed, "account", a.cfg.ID, "closed")
 	}
-	was := a.groups
-	defer func() { a.groups = was }()
-	a.groups = maps.Clone(was)
+	was := a.state.Groups
+	defer func() { a.state.Groups = was }()
+	a.state.Groups = maps.Clone(was)
 	for i, g := range s.Groups {
 		if !ValidGroupName(g.Name) {
 			return nil, fixturePlace("groups", i, refusal.OfValue("name", g.Name, "", "1 to 256 letters, digits, _, - and ."))
 		}
-		a.groups[g.Name] = &s.Groups[i]
+		a.state.Groups[g.Name] = &s.Groups[i]
 	}
 	for i, q := range s.Queues {
 		if q.Parallelism < 1 {
@@ -133,7 +134,7 @@ func (a *Account) checkFixture(s *Fixture) (*checkedFixture, error) {
 	}
 	for i := range s.Schedules {
 		var err error
-		if c.crons[i], err = parseCron(s.Schedules[i].Cron); err == nil {
+		if c.crons[i], err = state.ParseCron(s.Schedules[i].Cron); err == nil {
 			_, err = a.acceptable(s.Schedules[i].Request)
 		}
 		if err != nil {
@@ -153,7 +154,7 @@ func (a *Account) checkHistory(s *checkedFixture) (err error) {
 	ids := once{}
 	for i := range s.DLQ {
 		f := &s.DLQ[i]
-		err := ids.take("dlq", i, f.ID, a.dlq.get(f.ID) != nil)
+		err := ids.take("dlq", i, f.ID, a.state.DLQ.Get(f.ID) != nil)
 		if err == nil {
 			err = fixturePlace("dlq", i, a.checkFailure(f, f.Request))
 		}
@@ -163,9 +164,9 @@ func (a *Account) checkHistory(s *checkedFixture) (err error) {
 	}
 	for i := range s.Runs {
 		r := &s.Runs[i]
-		err := ids.take("runs", i, r.ID, a.runs[r.ID] != nil)
+		err := ids.take("runs", i, r.ID, a.state.Runs[r.ID] != nil)
 		if err == nil && r.State == RunFailed {
-			err = ids.take("dlq", i, r.Failure.ID, a.dlq.get(r.Failure.ID) != nil)
+			err = ids.take("dlq", i, r.Failure.ID, a.state.DLQ.Get(r.Failure.ID) != nil)
 		}
 		if err == nil {
 			s.waits[i], err = a.checkRun(r)
@@ -176,7 +177,7 @@ func (a *Account) checkHistory(s *checkedFixture) (err error) {
 		}
 	}
 	for i, x := range s.Search {
-		if err := ids.take("search", i, x.ID, a.search[x.ID] != nil); err != nil {
+		if err := ids.take("search", i, x.ID, a.state.Search[x.ID] != nil); err != nil {
 			return err
 		}
 	}
@@ -192,8 +193,8 @@ func (a *Account) checkFailure(f *Failure, r PublishRequest) error {
 	if r.URL == "" {
 		return refusal.OfValue("destination", "", "", "a URL")
 	}
-	if f.At.After(a.now) {
-		return refusal.OfValue("time", f.At.UTC().Format(time.RFC3339), "", "at most now, "+a.now.UTC().Format(time.RFC3339))
+	if f.At.After(a.state.Now) {
+		return refusal.OfValue("time", f.At.UTC().Format(time.RFC3339), "", "at most now, "+a.state.Now.UTC().Format(time.RFC3339))
 	}
 	if f.Callback != nil && r.Options.FailureCallback == nil {
 		return refusal.OfValue("failure callback", "", "without a URL", "beside the option Failure-Callback")
@@ -209,7 +210,7 @@ func (a *Account) checkRun(r *PastRun) (waits []waitStep, err error) {
 	default:
 		return nil, refusal.OfValue("state", string(r.State), "", fmt.Sprintf("one of %s, %s, %s, %s", RunStarted, RunSuccess, RunFailed, RunCanceled))
 	}
-	if r.EndedAt.Before(r.CreatedAt) || r.EndedAt.After(a.now) {
+	if r.EndedAt.Before(r.CreatedAt) || r.EndedAt.After(a.state.Now) {
 		return nil, refusal.OfValue("end", r.EndedAt.UTC().Format(time.RFC3339), "", "a time from the beginning of the run, "+r.CreatedAt.UTC().Format(time.RFC3339)+", to now")
 	}
 	for i, w := range r.Waits {
@@ -232,7 +233,7 @@ func (a *Account) checkRun(r *PastRun) (waits []waitStep, err error) {
 
 // indexFor is the index of a fixture: known, configured, or made by it.
 func (a *Account) indexFor(s *FixtureVectors) (*vector.Index, error) {
-	if x := a.vectors[s.Name]; x != nil {
+	if x := a.state.Vectors[s.Name]; x != nil {
 		return x, nil
 	}
 	i := slices.IndexFunc(a.cfg.VectorIndexes, func(c vector.Config) bool { return c.Name == s.Name })
@@ -260,8 +261,8 @@ func (a *Account) checkVectors(s *FixtureVectors) error {
 // their time, and at it.
 func (a *Account) addChecked(s *checkedFixture) {
 	for _, g := range s.Groups {
-		g.CreatedAt, g.UpdatedAt = a.now, a.now
-		if old := a.groups[g.Name]; old != nil {
+		g.CreatedAt, g.UpdatedAt = a.state.Now, a.state.Now
+		if old := a.state.Groups[g.Name]; old != nil {
 			g.CreatedAt = old.CreatedAt
 		}
 		a.setGroup(&g)
@@ -275,21 +276,21 @@ func (a *Account) addChecked(s *checkedFixture) {
 		a.addFlow(&s.FlowKeys[i])
 	}
 	for _, x := range s.Search {
-		_, _ = a.search.Create(x, a.newID, a.now) // checkFixture looked at it
+		_, _ = a.state.Search.Create(x, a.newID, a.state.Now) // checkFixture looked at it
 	}
 	for i := range s.Vectors {
 		a.addVectors(&s.Vectors[i])
 	}
 	for i := range s.Usage {
-		a.usage.At(s.Usage[i].At).Add(&s.Usage[i].Counts)
+		a.state.Usage.At(s.Usage[i].At).Add(&s.Usage[i].Counts)
 	}
 	a.addHistory(s)
 	for i, one := range s.Schedules {
 		if one.ID == "" {
-			one.ID = a.ids.id("scd_", a.now)
+			one.ID = a.state.IDs.New("scd_", a.state.Now)
 		}
-		one.CreatedAt, one.line = a.now, s.crons[i]
-		next, _ := one.line.next(a.now) // none: it stays without one
+		one.CreatedAt, one.Line = a.state.Now, s.crons[i]
+		next, _ := one.Line.Next(a.state.Now) // none: it stays without one
 		a.setSchedule(&one, next)
 	}
 	for i := range s.Messages {
@@ -304,7 +305,7 @@ func (a *Account) addFlow(f *FlowKey) {
 		k.Period = f.Period
 	}
 	if f.Paused && !k.Paused {
-		k.pausedAt = a.now
+		k.PausedAt = a.state.Now
 	}
 	k.Paused = f.Paused
 	a.retime(k)
@@ -316,8 +317,8 @@ func (a *Account) addVectors(s *FixtureVectors) {
 		return // checkFixture looked at it
 	}
 	was := x.Bytes()
-	x.Upsert(s.Namespace, s.Vectors, a.now, 0)
-	a.vectors[s.Name] = x
+	x.Upsert(s.Namespace, s.Vectors, a.state.Now, 0)
+	a.state.Vectors[s.Name] = x
 	a.addWork(x.Bytes() - was)
 }
 
@@ -334,36 +335,36 @@ func (a *Account) addHistory(s *checkedFixture) {
 		all = append(all, past{s.Runs[i].CreatedAt, func() { a.addPastRun(&s.Runs[i], s.waits[i]) }})
 	}
 	slices.SortStableFunc(all, func(x, y past) int { return x.at.Compare(y.at) })
-	now := a.now
+	now := a.state.Now
 	for _, p := range all {
-		a.now = p.at
+		a.state.Now = p.at
 		p.add()
 	}
-	a.now = now
-	a.runList.sort()
-	a.dlq.sort()
-	a.log.sort()
+	a.state.Now = now
+	a.state.RunList.Sort()
+	a.state.DLQ.Sort()
+	a.state.Log.Sort()
 }
 
 // attempted logs a message and its attempts without making any.
 func (a *Account) attempted(m *Message, o *Outcome, retried int) {
-	o.answer = a.cfg.Wire.ReadAnswer(o)
+	o.Answer = a.cfg.Wire.ReadAnswer(o)
 	a.compose(m)
 	m.NotBefore, m.NextAt = m.CreatedAt, time.Time{}
-	a.move(m, Created, event{next: m.NotBefore.UnixMilli()})
+	a.move(m, Created, state.LogEntry{Next: m.NotBefore.UnixMilli()})
 	for ; ; m.Retried++ {
-		a.move(m, Active, event{})
-		m.last = o
-		if o.ok() {
-			a.move(m, Delivered, event{detail: &detail{out: o}})
+		a.move(m, Active, state.LogEntry{})
+		m.Last = o
+		if o.OK() {
+			a.move(m, Delivered, state.LogEntry{LogDetail: &state.LogDetail{Outcome: o}})
 			return
 		}
-		a.move(m, Errored, event{detail: &detail{out: o, err: failureText(o)}})
-		m.answered(o, a.now)
+		a.move(m, Errored, state.LogEntry{LogDetail: &state.LogDetail{Outcome: o, Error: state.FailureText(o)}})
+		m.Answered(o, a.state.Now)
 		if m.Retried >= retried {
 			return
 		}
-		a.move(m, Retry, event{next: a.now.UnixMilli(), detail: &detail{rule: "fixture"}})
+		a.move(m, Retry, state.LogEntry{Next: a.state.Now.UnixMilli(), LogDetail: &state.LogDetail{Rule: "fixture"}})
 	}
 }
 
@@ -373,34 +374,34 @@ func (a *Account) reported(e *DLQEntry, info *CallbackInfo) {
 		return
 	}
 	told := *info
-	told.MessageID, told.EndedAt, told.RequestHeader = a.ids.id("msg_", a.now), a.now, e.Message.Options.FailureCallback.Options.Forward
+	told.MessageID, told.EndedAt, told.RequestHeader = a.state.IDs.New("msg_", a.state.Now), a.state.Now, e.Message.Options.FailureCallback.Options.Forward
 	e.Callback = &told
 }
 
 func (a *Account) addFailure(f *Failure) {
-	opts := a.options.share(f.Request.Options)
-	m := &Message{Role: RoleMessage, URL: f.Request.URL, Header: f.Request.Header, Forward: f.Request.forward(opts), Body: f.Request.Body,
+	opts := a.state.Options.Share(f.Request.Options)
+	m := &Message{Role: RoleMessage, URL: f.Request.URL, Header: f.Request.Header, Forward: f.Request.Forwarded(opts), Body: f.Request.Body,
 		Options: opts, CallerIP: f.Request.CallerIP}
 	a.attempted(m, &f.Last, f.Retried)
 	e := a.deadLetterAs(f.ID, m, &f.Last)
-	a.move(m, Failed, event{detail: &detail{out: &f.Last, err: failureText(&f.Last), dlqID: e.ID}})
+	a.move(m, Failed, state.LogEntry{LogDetail: &state.LogDetail{Outcome: &f.Last, Error: state.FailureText(&f.Last), DLQID: e.ID}})
 	a.reported(e, f.Callback)
 }
 
 // addPastRun writes the history of a run and ends it, or lets it go on.
 func (a *Account) addPastRun(r *PastRun, waits []waitStep) {
-	opts := a.options.share(r.Request.Options)
-	run := &Run{RunRef: RunRef{ID: r.ID, URL: r.Request.URL, CreatedAt: a.now}, State: RunStarted, Payload: r.Request.Body,
-		Header: r.Request.Header, Forward: r.Request.forward(opts), Options: opts, CallerIP: r.Request.CallerIP, proven: true}
+	opts := a.state.Options.Share(r.Request.Options)
+	run := &Run{RunRef: RunRef{ID: r.ID, URL: r.Request.URL, CreatedAt: a.state.Now}, State: RunStarted, Payload: r.Request.Body,
+		Header: r.Request.Header, Forward: r.Request.Forwarded(opts), Options: opts, CallerIP: r.Request.CallerIP, Proven: true}
 	if run.ID == "" {
-		run.ID = a.ids.id("wfr_", a.now)
+		run.ID = a.state.IDs.New("wfr_", a.state.Now)
 	}
 	a.enlist(run)
-	a.logRun(run, RunStarted, detail{})
-	items := []*item{{body: run.Payload, callType: "step", step: Step{Name: "init", Type: "Initial", Concurrent: 1, Out: string(run.Payload)}}}
+	a.logRun(run, RunStarted, state.LogDetail{})
+	items := []*state.StepItem{{Body: run.Payload, CallType: "step", Step: Step{Name: "init", Type: "Initial", Concurrent: 1, Out: string(run.Payload)}}}
 	for i, s := range r.Steps {
-		s.ID, s.Concurrent, s.CreatedAt = i+1, 1, a.now
-		items = append(items, &item{callType: "step", step: s, body: a.cfg.Wire.StepBody(&s)})
+		s.ID, s.Concurrent, s.CreatedAt = i+1, 1, a.state.Now
+		items = append(items, &state.StepItem{CallType: "step", Step: s, Body: a.cfg.Wire.StepBody(&s)})
 	}
 	last := len(items) - 1
 	for _, it := range items[:last] {
@@ -410,7 +411,7 @@ func (a *Account) addPastRun(r *PastRun, waits []waitStep) {
 	case r.State != RunStarted:
 		a.endPast(run, items[last], r)
 	case len(waits) == 0:
-		opts := *run.stepOptions(Options{})
+		opts := *run.StepOptions(Options{})
 		opts.NotBefore = r.NextAt
 		a.carry(run, items[last], &opts)
 	default:
@@ -422,33 +423,33 @@ func (a *Account) addPastRun(r *PastRun, waits []waitStep) {
 }
 
 // called logs the call to the endpoint that carried an entry of the list.
-func (a *Account) called(run *Run, it *item, o *Outcome, retried int) *Message {
-	run.items = append(run.items, it)
-	m := &Message{Role: RoleStep, URL: run.URL, Header: run.Header, Forward: mergeHeader(a.runHeader(run), run.Forward), Body: it.body,
-		Options: run.stepOptions(Options{}), CallerIP: run.CallerIP, RunID: run.ID, step: it, cut: len(run.items)}
+func (a *Account) called(run *Run, it *state.StepItem, o *Outcome, retried int) *Message {
+	run.Items = append(run.Items, it)
+	m := &Message{Role: RoleStep, URL: run.URL, Header: run.Header, Forward: state.MergeHeader(a.runHeader(run), run.Forward), Body: it.Body,
+		Options: run.StepOptions(Options{}), CallerIP: run.CallerIP, RunID: run.ID, Step: it, Cut: len(run.Items)}
 	a.attempted(m, o, retried)
-	it.messageID, it.ended = m.ID, m.State
+	it.MessageID, it.Ended = m.ID, m.State
 	return m
 }
 
-func (a *Account) endPast(run *Run, it *item, r *PastRun) {
+func (a *Account) endPast(run *Run, it *state.StepItem, r *PastRun) {
 	o := &Outcome{Status: 200}
 	if r.State == RunFailed {
 		o = &r.Failure.Last
 	}
 	m := a.called(run, it, o, r.Failure.Retried)
-	a.now = r.EndedAt
+	a.state.Now = r.EndedAt
 	switch r.State {
 	case RunFailed:
-		it.ended = Failed
-		a.move(m, Failed, event{detail: &detail{out: o, err: failureText(o)}})
+		it.Ended = Failed
+		a.move(m, Failed, state.LogEntry{LogDetail: &state.LogDetail{Outcome: o, Error: state.FailureText(o)}})
 		e := a.deadLetterRun(r.Failure.ID, run, m, o)
 		a.reported(e, r.Failure.Callback)
-		a.endRun(run, RunFailed, detail{dlqID: e.ID, err: failureText(o), out: o})
+		a.endRun(run, RunFailed, state.LogDetail{DLQID: e.ID, Error: state.FailureText(o), Outcome: o})
 	case RunSuccess:
 		run.Result = r.Result
-		a.endRun(run, RunSuccess, detail{})
+		a.endRun(run, RunSuccess, state.LogDetail{})
 	default:
-		a.endRun(run, RunCanceled, detail{})
+		a.endRun(run, RunCanceled, state.LogDetail{})
 	}
 }

@@ -5,50 +5,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// FlowKey is the state of a flow-control key (decided: 5).
-type FlowKey struct {
-	Key               string
-	Waiting           int
-	Parallelism       int // most attempts in flight, 0 for no limit
-	InFlight          int
-	Rate              int // most starts within a period, 0 for no limit
-	RateCount         int // starts within the period that ends now
-	Period            time.Duration
-	PeriodStart       time.Time // the oldest of these starts, or now
-	Paused            bool
-	PinnedParallelism bool
-	PinnedRate        bool
-}
-
-// flowKey holds messages until its limits let them start. No span of one
-// period ever sees more than rate starts: starts remembers the times of the
-// latest ones, so that each start costs the same however many messages wait.
-type flowKey struct {
-	FlowKey
-	waiting  fifo[*Message]
-	starts   fifo[time.Time] // within the last period before the latest start, oldest first
-	offered  bool            // has a turn in ready
-	timer    timer           // when its rate allows a start again; only while something waits
-	pausedAt time.Time
-}
-
-// turn is an entry of the ready list: a message that may start at once, or a
-// key that may let one of its messages start.
-type turn struct {
-	message *Message
-	key     *flowKey
-}
-
 // key finds or makes a flow-control key.
-func (a *Account) key(name string) *flowKey {
-	k := a.flows[name]
+func (a *Account) key(name string) *state.FlowGate {
+	k := a.state.Flows[name]
 	if k == nil {
-		k = &flowKey{FlowKey: FlowKey{Key: name, Period: time.Second}}
-		a.flows[name] = k
-		a.addWork(flowCost + int64(len(name)))
+		k = &state.FlowGate{FlowKey: FlowKey{Key: name, Period: time.Second}}
+		a.state.Flows[name] = k
+		a.addWork(state.FlowCost + int64(len(name)))
 	}
 	a.touch(k) // its caller changes it
 	return k
@@ -59,57 +26,45 @@ func (a *Account) key(name string) *flowKey {
 func (a *Account) hold(m *Message) {
 	f := m.Options.Flow
 	k := a.key(f.Key)
-	k.limit(f)
-	k.waiting.push(m)
+	k.Limit(f)
+	k.Held.Push(m)
 	k.Waiting++
 	a.offer(k)
 }
 
-func (k *flowKey) limit(f *FlowControl) {
-	if !k.PinnedParallelism {
-		k.Parallelism = f.Parallelism
-	}
-	if !k.PinnedRate {
-		k.Rate, k.Period = f.Rate, f.Period
-		if k.Period <= 0 {
-			k.Period = time.Second
-		}
-	}
-}
-
 // offer gives the key a turn, once, when it has something waiting.
-func (a *Account) offer(k *flowKey) {
-	if !k.offered && k.Waiting > 0 && !k.Paused {
+func (a *Account) offer(k *state.FlowGate) {
+	if !k.Offered && k.Waiting > 0 && !k.Paused {
 		a.touch(k)
-		k.offered = true
-		a.ready.push(turn{key: k})
+		k.Offered = true
+		a.state.Ready.Push(state.ReadyTurn{Key: k})
 	}
 }
 
 // take is the message that may start in this turn, nil for none. A key that
 // could start another one gets another turn, behind all others.
-func (a *Account) take(t turn) *Message {
-	if t.key == nil {
-		if t.message.State == Canceled {
+func (a *Account) take(t state.ReadyTurn) *Message {
+	if t.Key == nil {
+		if t.Message.State == Canceled {
 			return nil
 		}
-		return t.message
+		return t.Message
 	}
-	k := t.key
+	k := t.Key
 	a.touch(k)
-	k.offered = false
+	k.Offered = false
 	if !a.mayStart(k) {
 		return nil
 	}
-	for k.waiting.len() > 0 {
-		m := k.waiting.pop()
+	for k.Held.Len() > 0 {
+		m := k.Held.Pop()
 		if m.State == Canceled {
 			continue
 		}
 		k.Waiting--
 		k.InFlight++
 		if k.Rate > 0 {
-			k.starts.push(a.now)
+			k.Starts.Push(a.state.Now)
 		}
 		a.offer(k)
 		a.calm(k)
@@ -120,41 +75,22 @@ func (a *Account) take(t turn) *Message {
 
 // mayStart asks the key's limits. A spent rate books the moment at which it
 // allows a start again.
-func (a *Account) mayStart(k *flowKey) bool {
+func (a *Account) mayStart(k *state.FlowGate) bool {
 	if k.Paused || k.Waiting == 0 || k.Parallelism > 0 && k.InFlight >= k.Parallelism {
 		return false
 	}
 	if k.Rate <= 0 {
 		return true
 	}
-	k.forget(a.now)
-	if k.starts.len() < k.Rate {
+	k.ForgetStarts(a.state.Now)
+	if k.Starts.Len() < k.Rate {
 		return true
 	}
-	if k.timer.place == 0 {
-		again := k.starts.items[k.starts.head+k.starts.len()-k.Rate].Add(k.Period)
-		a.timers.add(again, wakeFlow, k)
+	if k.Timer.Place == 0 {
+		again := k.Starts.Items[k.Starts.Head+k.Starts.Len()-k.Rate].Add(k.Period)
+		a.state.Timers.Add(again, state.WakeFlow, k)
 	}
 	return false
-}
-
-// recent is the starts within the period that ends now, oldest first.
-func (k *flowKey) recent(now time.Time) []time.Time {
-	starts := k.starts.items[k.starts.head:]
-	old, _ := slices.BinarySearchFunc(starts, now.Add(-k.Period), func(start, limit time.Time) int {
-		if start.After(limit) {
-			return 1
-		}
-		return -1
-	})
-	return starts[old:]
-}
-
-// forget drops the starts that are a period or more ago.
-func (k *flowKey) forget(now time.Time) {
-	for n := len(k.recent(now)); k.starts.len() > n; {
-		k.starts.pop()
-	}
 }
 
 // releaseFlow gives back the place of an ended attempt.
@@ -177,9 +113,9 @@ func (a *Account) unhold(m *Message) {
 }
 
 // calm takes the timer of a key back that has nothing to start.
-func (a *Account) calm(k *flowKey) {
+func (a *Account) calm(k *state.FlowGate) {
 	if k.Waiting == 0 || k.Paused {
-		a.timers.remove(k)
+		a.state.Timers.Remove(k)
 	}
 }
 
@@ -187,21 +123,12 @@ func (a *Account) calm(k *flowKey) {
 func (a *Account) FlowKeys() []FlowKey {
 	a.lock()
 	defer a.unlock()
-	list := make([]FlowKey, 0, len(a.flows))
-	for _, k := range a.flows {
-		list = append(list, k.view(a.now))
+	list := make([]FlowKey, 0, len(a.state.Flows))
+	for _, k := range a.state.Flows {
+		list = append(list, k.View(a.state.Now))
 	}
 	slices.SortFunc(list, func(x, y FlowKey) int { return strings.Compare(x.Key, y.Key) })
 	return list
-}
-
-func (k *flowKey) view(now time.Time) FlowKey {
-	v := k.FlowKey
-	recent := k.recent(now)
-	if v.RateCount, v.PeriodStart = len(recent), now; len(recent) > 0 {
-		v.PeriodStart = recent[0]
-	}
-	return v
 }
 
 // FlowKey is one key.
@@ -212,11 +139,11 @@ func (a *Account) FlowKey(key string) (FlowKey, error) {
 	if err != nil {
 		return FlowKey{}, err
 	}
-	return k.view(a.now), nil
+	return k.View(a.state.Now), nil
 }
 
-func (a *Account) knownKey(key string) (*flowKey, error) {
-	if k := a.flows[key]; k != nil {
+func (a *Account) knownKey(key string) (*state.FlowGate, error) {
+	if k := a.state.Flows[key]; k != nil {
 		a.touch(k)
 		return k, nil
 	}
@@ -235,7 +162,7 @@ type pauseFlow struct{ Key string }
 func (c pauseFlow) apply(a *Account) (nothing, error) {
 	k := a.key(c.Key)
 	if !k.Paused {
-		k.Paused, k.pausedAt = true, a.now
+		k.Paused, k.PausedAt = true, a.state.Now
 		a.calm(k)
 	}
 	return nothing{}, nil
@@ -307,13 +234,13 @@ func (c resetFlow) apply(a *Account) (nothing, error) {
 	if err != nil {
 		return nothing{}, err
 	}
-	k.starts = fifo[time.Time]{}
+	k.Starts = state.FIFO[time.Time]{}
 	a.retime(k)
 	return nothing{}, nil
 }
 
 // retime looks at the key again under changed limits.
-func (a *Account) retime(k *flowKey) {
-	a.timers.remove(k)
+func (a *Account) retime(k *state.FlowGate) {
+	a.state.Timers.Remove(k)
 	a.offer(k)
 }

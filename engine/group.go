@@ -4,28 +4,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
-
-// Endpoint is one member of a URL group.
-type Endpoint struct {
-	Name string
-	URL  string
-}
-
-// Group is a URL group: a publish to it triggers every endpoint ("URL group";
-// decided: 9).
-type Group struct {
-	Name      string
-	CreatedAt time.Time
-	UpdatedAt time.Time
-	Endpoints []Endpoint
-	Headers   Header  // default headers as given
-	Options   Options // the configuration among them
-	Forward   Header  // the others: on every request to the group
-}
 
 var groupName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,256}$`)
 
@@ -35,19 +16,19 @@ func ValidGroupName(name string) bool { return groupName.MatchString(name) }
 // group finds or makes a group. Groups are values: a change replaces the old
 // one, which may be in the hands of a reader.
 func (a *Account) group(name string) (Group, error) {
-	if g := a.groups[name]; g != nil {
+	if g := a.state.Groups[name]; g != nil {
 		return *g, nil
 	}
 	if !ValidGroupName(name) {
 		return Group{}, refusal.OfValue("URL group name", name, "", "1 to 256 letters, digits, _, - and .")
 	}
-	return Group{Name: name, CreatedAt: a.now}, nil
+	return Group{Name: name, CreatedAt: a.state.Now}, nil
 }
 
 // putGroup refuses a group that needs more room than there is.
 func (a *Account) putGroup(g Group) (Group, error) {
-	g.UpdatedAt = a.now
-	if err := a.roomForBytes(g.weight() - a.groups[g.Name].weight()); err != nil {
+	g.UpdatedAt = a.state.Now
+	if err := a.roomForBytes(g.Weight() - a.state.Groups[g.Name].Weight()); err != nil {
 		return Group{}, err
 	}
 	a.setGroup(&g)
@@ -55,13 +36,13 @@ func (a *Account) putGroup(g Group) (Group, error) {
 }
 
 func (a *Account) setGroup(g *Group) {
-	a.addWork(g.weight() - a.groups[g.Name].weight())
-	a.groups[g.Name] = g
+	a.addWork(g.Weight() - a.state.Groups[g.Name].Weight())
+	a.state.Groups[g.Name] = g
 }
 
 func (a *Account) dropGroup(name string) {
-	a.addWork(-a.groups[name].weight())
-	delete(a.groups, name)
+	a.addWork(-a.state.Groups[name].Weight())
+	delete(a.state.Groups, name)
 }
 
 // UpdateGroup sets the default headers of a group and creates it when it is
@@ -148,7 +129,7 @@ func (c removeEndpoints) apply(a *Account) (nothing, error) {
 }
 
 func (a *Account) knownGroup(name string) (*Group, error) {
-	if g := a.groups[name]; g != nil {
+	if g := a.state.Groups[name]; g != nil {
 		return g, nil
 	}
 	return nil, refusal.Of(ErrNotFound, "topic "+name+" not found", "", "") // the words that clients look for
@@ -169,8 +150,8 @@ func (a *Account) Group(name string) (Group, error) {
 func (a *Account) Groups() []Group {
 	a.lock()
 	defer a.unlock()
-	list := make([]Group, 0, len(a.groups))
-	for _, g := range a.groups {
+	list := make([]Group, 0, len(a.state.Groups))
+	for _, g := range a.state.Groups {
 		list = append(list, *g)
 	}
 	slices.SortFunc(list, func(x, y Group) int { return strings.Compare(x.Name, y.Name) })

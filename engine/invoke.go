@@ -3,16 +3,9 @@ package engine
 import (
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
-
-// invocation is what an invoked run needs to report to its invoker.
-type invocation struct {
-	run     *Run
-	item    *item
-	raw     []byte
-	headers Header
-}
 
 // acceptableInvoke refuses an invocation that cannot be read, or whose invoker
 // has ended.
@@ -30,37 +23,37 @@ func (a *Account) acceptableInvoke(c *accepted) error {
 	}
 	step := asked.Step
 	step.Type, step.CallType, step.InvokedBody = "Invoke", "step", asked.Body
-	c.invoked = &invocation{run: parent, item: &item{callType: "step", step: step}, raw: asked.StepBody, headers: asked.Header}
+	c.invoked = &state.InvokerCall{Run: parent, Item: &state.StepItem{CallType: "step", Step: step}, Raw: asked.StepBody, Headers: asked.Header}
 	return nil
 }
 
 // invokedBy makes run the child of its invoker, and takes its payload from
 // there ("INVOKED").
-func (a *Account) invokedBy(run *Run, by *invocation) {
-	s := &by.item.step
-	s.CreatedAt, s.Invoked, s.InvokedHeader = a.now, &run.RunRef, run.Forward
-	a.touch(by.run)
-	by.run.open = append(by.run.open, by.item)
-	run.Payload, run.Invoker, run.invoked = []byte(s.InvokedBody), &by.run.RunRef, by
-	a.append(event{state: string(Invoked), run: by.run, detail: &detail{step: by.item}})
+func (a *Account) invokedBy(run *Run, by *state.InvokerCall) {
+	s := &by.Item.Step
+	s.CreatedAt, s.Invoked, s.InvokedHeader = a.state.Now, &run.RunRef, run.Forward
+	a.touch(by.Run)
+	by.Run.Open = append(by.Run.Open, by.Item)
+	run.Payload, run.Invoker, run.Invoked = []byte(s.InvokedBody), &by.Run.RunRef, by
+	a.append(state.LogEntry{State: string(Invoked), Run: by.Run, LogDetail: &state.LogDetail{Step: by.Item}})
 }
 
 // tellInvoker appends the outcome of an ended run to its invoker. One that has
 // ended meanwhile is not called again.
 func (a *Account) tellInvoker(run *Run) {
-	inv := run.invoked
+	inv := run.Invoked
 	if inv == nil {
 		return
 	}
-	it := inv.item
+	it := inv.Item
 	a.touch(it)
-	a.touch(inv.run)
-	it.step.Out = a.cfg.Wire.InvocationResult(run)
-	it.body = a.cfg.Wire.FinishStep(inv.raw, &it.step)
-	if inv.run.ended() { // nobody waits for the outcome; the run view shows it
-		it.settled = StepSuccess
+	a.touch(inv.Run)
+	it.Step.Out = a.cfg.Wire.InvocationResult(run)
+	it.Body = a.cfg.Wire.FinishStep(inv.Raw, &it.Step)
+	if inv.Run.Ended() { // nobody waits for the outcome; the run view shows it
+		it.Settled = StepSuccess
 		return
 	}
-	inv.run.close(it)
-	a.carry(inv.run, it, inv.run.stepOptions(Options{}), inv.headers)
+	inv.Run.RemoveOpen(it)
+	a.carry(inv.Run, it, inv.Run.StepOptions(Options{}), inv.Headers)
 }

@@ -2,25 +2,10 @@ package engine
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
-)
-
-// What the parts of the state take beside bodies and headers, in bytes. The test
-// TestMemoryStaysBelowItsBound of the command fails where they are too small.
-const (
-	messageCost = 700
-	eventCost   = 220
-	outcomeCost = 160
-	itemCost    = 600
-	runCost     = 1200
-	entryCost   = 900
-	groupCost   = 600
-	queueCost   = 600
-	flowCost    = 900
-	markCost    = 400
 )
 
 // ledger is an account's share of the memory.Ledger of its process.
@@ -44,48 +29,48 @@ func (a *Account) addMessage(n int64) {
 
 // weigh counts a state that has just been put in place of another one.
 func (a *Account) weigh() {
-	for _, m := range a.messages {
+	for _, m := range a.state.Messages {
 		a.addMessage(1)
-		a.addWork(messageCost + int64(m.weight))
+		a.addWork(state.MessageCost + int64(m.Weight))
 	}
-	for _, s := range a.schedules {
-		a.addWork(int64(s.weight()))
+	for _, s := range a.state.Schedules {
+		a.addWork(int64(s.Weight()))
 	}
-	for _, g := range a.groups {
-		a.addWork(g.weight())
+	for _, g := range a.state.Groups {
+		a.addWork(g.Weight())
 	}
-	for name := range a.queues {
-		a.addWork(queueCost + int64(len(name)))
+	for name := range a.state.Queues {
+		a.addWork(state.QueueCost + int64(len(name)))
 	}
-	for name := range a.flows {
-		a.addWork(flowCost + int64(len(name)))
+	for name := range a.state.Flows {
+		a.addWork(state.FlowCost + int64(len(name)))
 	}
-	a.dedup.order.all(func(m mark) { a.addWork(m.weight()) })
-	for _, x := range a.vectors {
+	a.state.Dedup.Order.All(func(m state.DedupMark) { a.addWork(m.Weight()) })
+	for _, x := range a.state.Vectors {
 		a.addWork(x.Bytes())
 	}
-	for _, e := range a.dlq.items {
+	for _, e := range a.state.DLQ.Items {
 		if e != nil {
-			e.counted = 0
+			e.Counted = 0
 			a.reweighEntry(e)
 		}
 	}
-	for _, run := range a.runList.items {
+	for _, run := range a.state.RunList.Items {
 		if run != nil {
-			run.weight = run.size()
-			a.addWork(run.weight)
+			run.Weight = run.Size()
+			a.addWork(run.Weight)
 			if !a.needed(run) {
 				a.release(run)
 			}
 		}
 	}
-	for _, e := range a.log.events {
-		a.addObserved(e.size())
-		if e.ends() {
-			a.addObserved(messageCost + int64(e.msg.weight))
+	for _, e := range a.state.Log.Events {
+		a.addObserved(e.Size())
+		if e.Ends() {
+			a.addObserved(state.MessageCost + int64(e.Message.Weight))
 		}
-		if e.endsRun() {
-			e.run.endSeq = e.seq
+		if e.EndsRun() {
+			e.Run.EndSeq = e.Seq
 		}
 	}
 }
@@ -110,11 +95,11 @@ func (a *Account) roomFor(rs ...PublishRequest) error {
 	bytes, messages := int64(0), int64(0)
 	for i := range rs {
 		n := int64(1)
-		if g := a.groups[rs[i].Group]; g != nil {
+		if g := a.state.Groups[rs[i].Group]; g != nil {
 			n = int64(len(g.Endpoints))
 		}
 		messages += n
-		bytes += n*messageCost + int64(len(rs[i].Body)) + headerBytes(rs[i].Header) + headerBytes(rs[i].Forward)
+		bytes += n*state.MessageCost + int64(len(rs[i].Body)) + state.HeaderBytes(rs[i].Header) + state.HeaderBytes(rs[i].Forward)
 	}
 	held, waiting := ledger.Work()
 	if ledger.MaxWork > 0 && held+bytes > ledger.MaxWork {
@@ -138,151 +123,9 @@ func (a *Account) roomForBytes(bytes int64) error {
 	return nil
 }
 
-// headerBytes is about what a header takes.
-func headerBytes(h Header) int64 {
-	n := 0
-	for name, values := range h {
-		n += 64 + len(name)
-		for _, v := range values {
-			n += 16 + len(v)
-		}
-	}
-	return int64(n)
-}
-
-// size is about what options take beside their fields; those without headers,
-// which most messages share, take nothing.
-func (o *Options) size() int64 {
-	n := headerBytes(o.Forward)
-	for _, label := range o.Labels {
-		n += int64(len(label))
-	}
-	if o.Workflow != nil {
-		n += headerBytes(o.Workflow.Header)
-	}
-	for _, cb := range []*Callback{o.Callback, o.FailureCallback} {
-		if cb != nil {
-			n += int64(len(cb.URL)) + cb.Options.size()
-		}
-	}
-	return n
-}
-
-// bare is options without what may be large.
-func (o *Options) bare() *Options {
-	out := *o
-	out.Forward, out.Workflow = nil, nil
-	for _, cb := range []**Callback{&out.Callback, &out.FailureCallback} {
-		if *cb != nil {
-			*cb = &Callback{URL: (*cb).URL}
-		}
-	}
-	return &out
-}
-
-// size is the bytes of an event without its message and run.
-func (e *event) size() int64 {
-	if e.detail == nil {
-		return eventCost
-	}
-	return eventCost + outcomeCost + e.out.size()
-}
-
-func (o *Outcome) size() int64 {
-	if o == nil {
-		return 0
-	}
-	return int64(len(o.Body)) + headerBytes(o.Header)
-}
-
-// size is the bytes of a message, whether it shares them or not.
-func (m *Message) size() int {
-	return len(m.Body) + int(headerBytes(m.Header)+headerBytes(m.Forward)+m.Options.size())
-}
-
-// ends reports whether a message has reached its last state with this event.
-func (e *event) ends() bool {
-	return e.msg != nil && (e.state == string(Delivered) || e.state == string(Failed) || e.state == string(Canceled))
-}
-
-// endsRun reports the same of a run.
-func (e *event) endsRun() bool {
-	return e.msg == nil && e.run != nil && (e.state == string(RunSuccess) || e.state == string(RunFailed) || e.state == string(RunCanceled))
-}
-
-// clampWeight fits the bytes of a message into its field.
-func clampWeight(bytes int64) uint32 { return uint32(min(bytes, math.MaxUint32)) }
-
-// waitingAnswer is how much of its latest answer a message keeps while it waits
-// for the next attempt, in bytes; the log has the whole.
-const waitingAnswer = 4096
-
-// brief is an outcome that takes little.
-func (o *Outcome) brief() *Outcome {
-	if o.size() <= waitingAnswer {
-		return o
-	}
-	out := *o
-	out.Body, out.Header, out.answer = slices.Clone(o.Body[:min(len(o.Body), waitingAnswer)]), nil, Answer{}
-	return &out
-}
-
-// bare is an outcome without its body and headers.
-func (o *Outcome) bare() *Outcome {
-	out := *o
-	out.Body, out.Header, out.Dropped, out.answer = nil, nil, int(o.size()), Answer{}
-	return &out
-}
-
-func (s *Schedule) weight() int {
-	r := &s.Request
-	return messageCost + len(r.Body) + int(headerBytes(r.Header)+headerBytes(r.Forward)+headerBytes(r.All)+r.Options.size())
-}
-
-// weight is 0 of a group that does not exist.
-func (g *Group) weight() int64 {
-	if g == nil {
-		return 0
-	}
-	n := groupCost + int64(len(g.Name)) + headerBytes(g.Headers) + headerBytes(g.Forward) + g.Options.size()
-	for _, e := range g.Endpoints {
-		n += int64(64 + len(e.Name) + len(e.URL))
-	}
-	return n
-}
-
-func (m *mark) weight() int64 { return markCost + int64(len(m.key)) }
-
-// weight leaves the run out, which counts for itself.
-func (e *DLQEntry) weight() int64 {
-	m := &e.Message
-	return entryCost + int64(len(m.Body)) + headerBytes(m.Header) + headerBytes(m.Forward) + m.Options.size() + e.Last.size()
-}
-
-func (r *Run) size() int64 {
-	n := int64(runCost+len(r.Payload)+len(r.Result)) + headerBytes(r.Header) + headerBytes(r.Forward) + r.Options.size()
-	for _, it := range r.items {
-		n += it.size()
-	}
-	for _, it := range r.calls {
-		n += it.size()
-	}
-	return n
-}
-
-func (it *item) size() int64 {
-	s := &it.step
-	n := int64(itemCost + len(it.body) + len(s.Out) + len(s.CallBody) + len(s.CallResponseBody) + len(s.InvokedBody))
-	n += headerBytes(s.CallHeader) + headerBytes(s.CallResponseHeader) + headerBytes(s.InvokedHeader)
-	for i := range it.errors {
-		n += int64(len(it.errors[i].Body)) + headerBytes(it.errors[i].Header)
-	}
-	return n
-}
-
 // needed reports whether a run may still go on, by itself or from the DLQ.
 func (a *Account) needed(run *Run) bool {
-	return !run.ended() || a.dlq.get(run.DLQID) != nil
+	return !run.Ended() || a.state.DLQ.Get(run.DLQID) != nil
 }
 
 // reweigh counts what a run that is still needed has gained.
@@ -290,32 +133,32 @@ func (a *Account) reweigh(run *Run) {
 	if run == nil || !a.needed(run) {
 		return
 	}
-	was := run.weight
-	run.weight = run.size()
-	a.addWork(run.weight - was)
+	was := run.Weight
+	run.Weight = run.Size()
+	a.addWork(run.Weight - was)
 }
 
 // release makes an observation of a run that nothing needs any more.
 func (a *Account) release(run *Run) {
-	a.addWork(-run.weight)
-	a.addObserved(run.weight)
+	a.addWork(-run.Weight)
+	a.addObserved(run.Weight)
 }
 
 // reweighEntry counts a DLQ entry as it is now.
 func (a *Account) reweighEntry(e *DLQEntry) {
-	was := e.counted
-	e.counted = e.weight()
-	a.addWork(e.counted - was)
+	was := e.Counted
+	e.Counted = e.Weight()
+	a.addWork(e.Counted - was)
 }
 
 // dropDLQ takes an entry out of the DLQ, and lets go of its run.
 func (a *Account) dropDLQ(e *DLQEntry) {
-	a.addWork(-e.counted)
-	a.dlq.remove(e.ID)
-	if e.run != nil && e.run.DLQID == e.ID {
-		a.release(e.run)
-		if e.run.endSeq < a.log.bare {
-			a.strip(e.run)
+	a.addWork(-e.Counted)
+	a.state.DLQ.Remove(e.ID)
+	if e.FailedRun != nil && e.FailedRun.DLQID == e.ID {
+		a.release(e.FailedRun)
+		if e.FailedRun.EndSeq < a.state.Log.Bare {
+			a.strip(e.FailedRun)
 		}
 	}
 }
@@ -337,33 +180,33 @@ type forgotten struct {
 }
 
 func (c forget) apply(a *Account) (int64, error) {
-	before, l, to := a.ledger.observed, &a.log, c.Gone
+	before, l, to := a.ledger.observed, &a.state.Log, c.Gone
 	gone := func() int64 { return before - a.ledger.observed }
 	if to.bytes <= 0 {
 		a.forgetTo(to)
 		return gone(), nil
 	}
-	for i := l.start(l.bare); i < len(l.events) && gone() < to.bytes; i++ {
-		a.stripEvent(l.events[i])
+	for i := l.Index(l.Bare); i < len(l.Events) && gone() < to.bytes; i++ {
+		a.stripEvent(l.Events[i])
 	}
 	for left := true; left && gone() < to.bytes; {
-		if left = len(l.events) > 0; left {
-			a.forget(min(len(l.events), max(1024, len(l.events)/4)))
+		if left = len(l.Events) > 0; left {
+			a.forget(min(len(l.Events), max(1024, len(l.Events)/4)))
 		}
 		a.forgetRuns()
 		to.Runs = true
 	}
-	to.Bare, to.First = l.bare, l.issued-uint64(len(l.events))+1
+	to.Bare, to.First = l.Bare, l.Issued-uint64(len(l.Events))+1
 	return gone(), nil
 }
 
 // forgetTo drops what was dropped before.
 func (a *Account) forgetTo(to *forgotten) {
-	l := &a.log
-	for i := l.start(l.bare); i < len(l.events) && l.events[i].seq < to.Bare; i++ {
-		a.stripEvent(l.events[i])
+	l := &a.state.Log
+	for i := l.Index(l.Bare); i < len(l.Events) && l.Events[i].Seq < to.Bare; i++ {
+		a.stripEvent(l.Events[i])
 	}
-	if n := l.start(to.First); n > 0 {
+	if n := l.Index(to.First); n > 0 {
 		a.forget(n)
 	}
 	if to.Runs {
@@ -373,30 +216,30 @@ func (a *Account) forgetTo(to *forgotten) {
 
 // stripEvent drops the bodies and headers that an event holds; what can still be
 // delivered keeps them.
-func (a *Account) stripEvent(e *event) {
+func (a *Account) stripEvent(e *state.LogEntry) {
 	a.touch(e)
-	if e.msg != nil {
-		a.touch(e.msg)
+	if e.Message != nil {
+		a.touch(e.Message)
 	}
-	a.log.bare = max(a.log.bare, e.seq+1)
-	if e.detail != nil && e.out.size() > 0 {
-		a.addObserved(-e.out.size())
-		d := *e.detail // readers may hold the old one
-		d.out, e.detail = e.out.bare(), &d
+	a.state.Log.Bare = max(a.state.Log.Bare, e.Seq+1)
+	if e.LogDetail != nil && e.Outcome.Size() > 0 {
+		a.addObserved(-e.Outcome.Size())
+		d := *e.LogDetail // readers may hold the old one
+		d.Outcome, e.LogDetail = e.Outcome.Bare(), &d
 	}
-	if m := e.msg; e.ends() && m.last != nil {
-		m.last = m.last.bare()
+	if m := e.Message; e.Ends() && m.Last != nil {
+		m.Last = m.Last.Bare()
 	}
-	if m := e.msg; e.ends() {
-		a.addObserved(-int64(m.weight))
-		m.weight = 0
+	if m := e.Message; e.Ends() {
+		a.addObserved(-int64(m.Weight))
+		m.Weight = 0
 	}
-	if m := e.msg; e.ends() && m.size() > 0 {
-		m.Dropped = m.size()
-		m.Body, m.Header, m.Forward, m.Options = nil, nil, nil, m.Options.bare()
+	if m := e.Message; e.Ends() && m.Size() > 0 {
+		m.Dropped = m.Size()
+		m.Body, m.Header, m.Forward, m.Options = nil, nil, nil, m.Options.Bare()
 	}
-	if e.endsRun() && !a.needed(e.run) {
-		a.strip(e.run)
+	if e.EndsRun() && !a.needed(e.Run) {
+		a.strip(e.Run)
 	}
 }
 
@@ -407,42 +250,42 @@ func (a *Account) strip(run *Run) {
 		return
 	}
 	a.touch(run)
-	carried := run.size() // not its weight, which may lag behind: what is shown follows from the state alone
-	run.Payload, run.Result, run.calls, run.kept = nil, nil, nil, nil
-	run.Header, run.Forward, run.Options = nil, nil, run.Options.bare()
-	for _, it := range run.items {
+	carried := run.Size() // not its weight, which may lag behind: what is shown follows from the state alone
+	run.Payload, run.Result, run.Calls, run.Early = nil, nil, nil, nil
+	run.Header, run.Forward, run.Options = nil, nil, run.Options.Bare()
+	for _, it := range run.Items {
 		a.touch(it)
-		it.body = nil
-		it.step.Out, it.step.CallBody, it.step.CallResponseBody, it.step.InvokedBody = "", "", "", ""
-		it.step.CallHeader, it.step.CallResponseHeader, it.step.InvokedHeader = nil, nil, nil
-		it.errors = slices.Clone(it.errors) // a run that resumed this one shares them
-		for i := range it.errors {
-			it.errors[i].Body, it.errors[i].Header = "", nil
+		it.Body = nil
+		it.Step.Out, it.Step.CallBody, it.Step.CallResponseBody, it.Step.InvokedBody = "", "", "", ""
+		it.Step.CallHeader, it.Step.CallResponseHeader, it.Step.InvokedHeader = nil, nil, nil
+		it.Errors = slices.Clone(it.Errors) // a run that resumed this one shares them
+		for i := range it.Errors {
+			it.Errors[i].Body, it.Errors[i].Header = "", nil
 		}
 	}
-	left := run.size()
+	left := run.Size()
 	run.Dropped = int(carried - left)
-	a.addObserved(left - run.weight)
-	run.weight = left
+	a.addObserved(left - run.Weight)
+	run.Weight = left
 }
 
 // forget lets go of the oldest n events.
 func (a *Account) forget(n int) {
-	for _, e := range a.log.events[:n] {
+	for _, e := range a.state.Log.Events[:n] {
 		a.stripEvent(e)
-		a.addObserved(-e.size())
-		if e.ends() {
-			a.addObserved(-messageCost)
+		a.addObserved(-e.Size())
+		if e.Ends() {
+			a.addObserved(-state.MessageCost)
 		}
 	}
-	a.log.forget(n)
+	a.state.Log.Forget(n)
 }
 
 // forgetRuns lets go of the runs that ended before the log begins.
 func (a *Account) forgetRuns() {
-	begins := a.log.issued - uint64(len(a.log.events)) + 1
-	for _, run := range slices.Clone(a.runList.items) {
-		if run != nil && run.endSeq < begins && !a.needed(run) {
+	begins := a.state.Log.Issued - uint64(len(a.state.Log.Events)) + 1
+	for _, run := range slices.Clone(a.state.RunList.Items) {
+		if run != nil && run.EndSeq < begins && !a.needed(run) {
 			a.forgetRun(run)
 		}
 	}
@@ -450,8 +293,8 @@ func (a *Account) forgetRuns() {
 
 // forgetRun lets go of an ended run, and of the knowledge of its id.
 func (a *Account) forgetRun(run *Run) {
-	a.addObserved(-run.weight)
-	a.runList.remove(run.ID)
+	a.addObserved(-run.Weight)
+	a.state.RunList.Remove(run.ID)
 	a.touch(run)
-	delete(a.runs, run.ID)
+	delete(a.state.Runs, run.ID)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/engine/internal/state"
 )
 
 func TestAnIllegalTransition(t *testing.T) {
@@ -23,7 +24,7 @@ func TestAnIllegalTransition(t *testing.T) {
 		defer a.unlock()
 		m := a.create(&Message{Role: RoleMessage, URL: "https://app.test/", Options: &Options{Delay: time.Hour}})
 		defer func() { panicked = recover() }()
-		a.move(m, Delivered, event{})
+		a.move(m, Delivered, state.LogEntry{})
 		return nil
 	}
 	t.Run("panics in tests", func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/vector"
@@ -56,12 +57,12 @@ func (c begin) apply(a *Account) (nothing, error) {
 	a.otherZones = a.otherZones || c.Zones != "" && c.Zones != zoneVersion()
 	a.cfg.Parallel, a.cfg.MaxCreated, a.cfg.Seed, a.random = c.Parallel, c.MaxCreated, c.Seed, c.Random
 	a.cfg.PricePerMessage, a.cfg.VectorLag, a.cfg.VectorIndexes = c.PricePerMessage, c.VectorLag, c.VectorIndexes
-	if a.ids.source == nil {
+	if a.state.IDs.Source == nil {
 		a.cfg.CurrentKey, a.cfg.NextKey = c.CurrentKey, c.NextKey
 		a.begun(c.Seed)
 	}
-	a.cfg.CurrentKey = cmp.Or(a.cfg.CurrentKey, a.current) // these outlive a Reset
-	a.cfg.NextKey = cmp.Or(a.cfg.NextKey, a.next)
+	a.cfg.CurrentKey = cmp.Or(a.cfg.CurrentKey, a.state.CurrentKey) // these outlive a Reset
+	a.cfg.NextKey = cmp.Or(a.cfg.NextKey, a.state.NextKey)
 	a.follow(c.Clock, nil)
 	a.putBack()
 	return nothing{}, nil
@@ -119,34 +120,34 @@ var zoneVersion = sync.OnceValue(func() string {
 
 // begun puts in place what an account begins with; time stays.
 func (a *Account) begun(seed uint64) {
-	now := a.now
-	a.replace(newState(seed, a.cfg.CurrentKey, a.cfg.NextKey))
-	a.now = now
+	now := a.state.Now
+	a.replace(state.New(seed, a.cfg.CurrentKey, a.cfg.NextKey))
+	a.state.Now = now
 }
 
 // putBack makes ready again what was in flight, in the order of creation and
 // before all else that is ready. What was being cancelled is cancelled.
 func (a *Account) putBack() {
 	var cut []*Message
-	for _, m := range a.messages {
-		if m.cancel != nil {
+	for _, m := range a.state.Messages {
+		if m.Cancel != nil {
 			cut = append(cut, m)
 		}
 	}
 	slices.SortFunc(cut, func(x, y *Message) int {
 		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), strings.Compare(x.ID, y.ID))
 	})
-	var ready fifo[turn]
+	var ready state.FIFO[state.ReadyTurn]
 	for _, m := range cut {
-		if m.cancel = nil; !m.canceled {
-			ready.push(turn{message: m})
+		if m.Cancel = nil; !m.Canceled {
+			ready.Push(state.ReadyTurn{Message: m})
 		}
 	}
-	a.shares.all(ready.push)
-	a.ready.all(ready.push)
-	a.ready, a.shares, a.running = ready, shares{}, 0
+	a.state.Shares.All(ready.Push)
+	a.state.Ready.All(ready.Push)
+	a.state.Ready, a.state.Shares, a.state.Running = ready, state.HostShares{}, 0
 	for _, m := range cut {
-		if m.canceled {
+		if m.Canceled {
 			a.cutOff(m)
 		}
 	}
@@ -155,7 +156,7 @@ func (a *Account) putBack() {
 // cutOff cancels a message whose attempt will not end.
 func (a *Account) cutOff(m *Message) {
 	a.releaseFlow(m)
-	a.move(m, Canceled, event{})
+	a.move(m, Canceled, state.LogEntry{})
 	a.end(m)
 }
 
@@ -190,7 +191,7 @@ func Open(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) 
 // still: it can be read and closed, and no command changes it.
 func replayOnly(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) (*Account, error) {
 	a, err := replayed(cfg, from, records)
-	if err == nil && a.ids.source == nil {
+	if err == nil && a.state.IDs.Source == nil {
 		return nil, refusal.Of(ErrInvalid, "journal", "", "empty: must begin with its header")
 	}
 	return a, err
@@ -230,18 +231,18 @@ func (a *Account) standAt(from *Snapshot) error {
 	}
 	a.cfg.Parallel = parallelOf(a.cfg)
 	a.cfg.MaxCreated = cmp.Or(a.cfg.MaxCreated, DefaultMaxCreated)
-	a.cfg.CurrentKey = cmp.Or(a.cfg.CurrentKey, restored.current)
-	a.cfg.NextKey = cmp.Or(a.cfg.NextKey, restored.next)
-	restored.readAnswers(a.cfg.Wire.ReadAnswer)
+	a.cfg.CurrentKey = cmp.Or(a.cfg.CurrentKey, restored.CurrentKey)
+	a.cfg.NextKey = cmp.Or(a.cfg.NextKey, restored.NextKey)
+	restored.ReadAnswers(a.cfg.Wire.ReadAnswer)
 	a.replace(restored)
 	a.mode, a.lsn = from.Clock, from.lsn
 	for range from.inFlight {
-		a.ready.pop()
+		a.state.Ready.Pop()
 	}
 	for _, m := range slices.Concat(from.inFlight, from.canceling) {
-		m.cancel = func() {}
-		a.running++
-		a.shares.count(a.shares.of(m), 1)
+		m.Cancel = func() {}
+		a.state.Running++
+		a.state.Shares.Count(a.state.Shares.Of(m), 1)
 	}
 	a.launch()
 	return nil
@@ -267,10 +268,10 @@ func (a *Account) replay(r journal.Record) error {
 		return refusal.Of(ErrInvalid, "journal", "", fmt.Sprintf("record %d: unknown kind %q", r.LSN, r.Kind))
 	case a.lsn > 0 && r.LSN != a.lsn+1:
 		return refusal.Of(ErrInvalid, "journal", "", fmt.Sprintf("record %d follows record %d", r.LSN, a.lsn))
-	case a.ids.source == nil && k.body != reflect.TypeFor[begin]():
+	case a.state.IDs.Source == nil && k.body != reflect.TypeFor[begin]():
 		return refusal.Of(ErrInvalid, "journal", "", fmt.Sprintf("begins with record %d, a %s: must be its header or a snapshot", r.LSN, r.Kind))
 	}
-	a.now, a.lsn = r.At, r.LSN
+	a.state.Now, a.lsn = r.At, r.LSN
 	if err := k.apply(a, r.Body); err != nil && !(k.brief && errors.Is(err, ErrNotFound)) {
 		return refusal.At(fmt.Sprintf("journal: record %d, %s", r.LSN, r.Kind), err)
 	}

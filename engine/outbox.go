@@ -76,7 +76,7 @@ func (a *Account) free() {
 
 // alarmDue is the alarm as it should be.
 func (a *Account) alarmDue() alarm {
-	due, ok := a.timers.next()
+	due, ok := a.state.Timers.Next()
 	if !ok || a.closed || a.replaying {
 		due = time.Time{}
 	}

@@ -1,21 +1,8 @@
 package engine
 
 import (
-	"fmt"
 	"time"
 )
-
-// failureText is the error text of a failed attempt.
-func failureText(o *Outcome) string {
-	if o.Err != "" {
-		return o.Err
-	}
-	text := fmt.Sprintf("destination answered status %d", o.Status)
-	if o.Note != "" {
-		text += "; " + o.Note
-	}
-	return text
-}
 
 // FailedAttempt is what follows from an attempt that failed: another one at NextAt, or
 // none.

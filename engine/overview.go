@@ -5,61 +5,11 @@ import (
 	"time"
 )
 
-// tally counts messages and runs by the state that they are in now, those that
-// have ended included, since the account began or was reset.
-type tally struct {
-	Messages map[MessageState]int
-	Runs     map[RunState]int
-}
-
-func newTally() tally {
-	return tally{Messages: map[MessageState]int{}, Runs: map[RunState]int{}}
-}
-
-// message counts a message that goes from one state to another.
-func (t *tally) message(from, to MessageState) {
-	if from != "" {
-		t.Messages[from]--
-	}
-	t.Messages[to]++
-}
-
-// run counts a run-level event. What is only logged changes nothing.
-func (t *tally) run(to RunState) {
-	switch to {
-	case RunStarted:
-		t.Runs[to]++
-	case RunSuccess, RunFailed, RunCanceled:
-		t.Runs[RunStarted]--
-		t.Runs[to]++
-	}
-}
-
 // compact leaves out the states that nothing is in.
 func compact[S comparable](counts map[S]int) map[S]int {
 	c := maps.Clone(counts)
 	maps.DeleteFunc(c, func(_ S, n int) bool { return n == 0 })
 	return c
-}
-
-// tallied counts anew, after a snapshot was read.
-func (s *state) tallied() {
-	s.tally = newTally()
-	seen := map[*Message]bool{}
-	for _, e := range s.log.created {
-		if !seen[e.msg] {
-			seen[e.msg] = true
-			s.tally.Messages[e.msg.State]++
-		}
-	}
-	for _, m := range s.messages {
-		if !seen[m] {
-			s.tally.Messages[m.State]++
-		}
-	}
-	for r := range s.runList.newest(newestPosition) {
-		s.tally.Runs[r.State]++
-	}
 }
 
 // Overview is an account at a glance.
@@ -86,17 +36,17 @@ func (a *Account) Overview() (Overview, <-chan struct{}) {
 	a.lock()
 	defer a.unlock()
 	o := Overview{
-		Now: a.now, InFlight: a.running, Parallel: a.cfg.Parallel, Attempts: a.attempts,
-		DLQ: a.dlq.len(), FlowKeys: len(a.flows), Groups: len(a.groups), Queues: len(a.queues),
-		Schedules: len(a.schedules), Waiters: len(a.waiters),
+		Now: a.state.Now, InFlight: a.state.Running, Parallel: a.cfg.Parallel, Attempts: a.attempts,
+		DLQ: a.state.DLQ.Len(), FlowKeys: len(a.state.Flows), Groups: len(a.state.Groups), Queues: len(a.state.Queues),
+		Schedules: len(a.state.Schedules), Waiters: len(a.state.Waiters),
 	}
-	o.Messages, o.Runs = compact(a.tally.Messages), compact(a.tally.Runs)
-	for _, k := range a.flows {
+	o.Messages, o.Runs = compact(a.state.Tally.Messages), compact(a.state.Tally.Runs)
+	for _, k := range a.state.Flows {
 		if k.Paused {
 			o.Paused++
 		}
 	}
-	o.NextDue, _ = a.timers.next()
+	o.NextDue, _ = a.state.Timers.Next()
 	return o, a.changes()
 }
 

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"fmt"
-	"hash/fnv"
 	"iter"
 	"net/url"
 	"slices"
@@ -11,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
@@ -69,62 +68,28 @@ func (f *Filter) limit(most int) int {
 	return min(f.Count, most)
 }
 
-// sequenced is what lists hold: entries in the order of their position.
-type sequenced interface {
-	comparable
-	position() position
-}
-
 // listPage walks a list from the newest, below the cursor, and takes what matches.
-func listPage[E sequenced, T any](a *Account, list string, f Filter, most int,
-	newest func(below position) iter.Seq[E], matches func(E) bool, view func(E) T) (Page[T], error) {
+func listPage[E state.Sequenced, T any](a *Account, list string, f Filter, most int,
+	newest func(below state.Position) iter.Seq[E], matches func(E) bool, view func(E) T) (Page[T], error) {
 	if err := f.check(); err != nil {
 		return Page[T]{}, err
 	}
-	below, err := a.ids.position(list, f.Cursor)
+	below, err := a.state.IDs.Position(list, f.Cursor)
 	if err != nil {
 		return Page[T]{}, err
 	}
 	p := Page[T]{}
-	last := position{}
+	last := state.Position{}
 	for e := range newest(below) {
 		if !matches(e) {
 			continue
 		}
 		if len(p.Items) == f.limit(most) {
-			p.Cursor = a.ids.cursor(list, last)
+			p.Cursor = a.state.IDs.Cursor(list, last)
 			break
 		}
 		p.Items = append(p.Items, view(e))
-		last = e.position()
-	}
-	return p, nil
-}
-
-// cursor names the entry after which a list goes on. It carries a mark of the
-// account and the list, so that a foreign or damaged one is recognised.
-func (g *ids) cursor(list string, p position) string {
-	return strconv.FormatInt(p.at, 10) + "-" + strconv.FormatUint(p.seq, 10) + "-" + strconv.FormatUint(g.mark(list, p), 36)
-}
-
-func (g *ids) mark(list string, p position) uint64 {
-	h := fnv.New64a()
-	_, _ = fmt.Fprintf(h, "%s %d %d %d", list, p.at, p.seq, g.secret) // never fails
-	return h.Sum64() >> 24
-}
-
-// position is what a cursor stands for; an empty one for the newest.
-func (g *ids) position(list, cursor string) (position, error) {
-	if cursor == "" {
-		return newestPosition, nil
-	}
-	at, rest, _ := strings.Cut(cursor, "-")
-	number, mark, _ := strings.Cut(rest, "-")
-	ms, err := strconv.ParseInt(at, 10, 64)
-	seq, bad := strconv.ParseUint(number, 10, 64)
-	p := position{ms, seq}
-	if err != nil || bad != nil || mark != strconv.FormatUint(g.mark(list, p), 36) {
-		return position{}, refusal.OfValue("cursor", cursor, "", "the cursor of an earlier page of this list")
+		last = e.Position()
 	}
 	return p, nil
 }
@@ -176,7 +141,7 @@ func (f *Filter) message(m *Message, at time.Time) bool {
 	return f.within(at) &&
 		isWanted(f.IDs, m.ID) &&
 		f.wantedURL(f.URLs, m.URL) &&
-		(m.RunID != "" && !m.Role.does().reportsFailed || f.place(m.URL)) && // of a run, the URL of the workflow counts
+		(m.RunID != "" && !m.Role.Conduct().ReportsFailed || f.place(m.URL)) && // of a run, the URL of the workflow counts
 		isWanted(f.Groups, m.Group) &&
 		isWanted(f.Schedules, m.ScheduleID) &&
 		isWanted(f.Queues, m.Options.Queue) &&

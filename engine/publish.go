@@ -4,24 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
-
-// PublishRequest asks for one message, or one for each endpoint of a group.
-// Exactly one of URL and Group is set.
-type PublishRequest struct {
-	URL      string
-	Group    string
-	Options  Options
-	Header   Header // request headers worth keeping: configuration, never credentials
-	Forward  Header // for the destination, by prefix
-	All      Header // every forwardable header; used when the merged options say HeaderForward
-	Body     []byte
-	CallerIP string
-	Trigger  bool // starts a run without the help of a client library
-
-	schedule string `journal:"-" saved:"no"` // the schedule that publishes
-}
 
 // Receipt names a created message, or the one that stands for it.
 type Receipt struct {
@@ -91,11 +76,11 @@ func (c publishBatch) apply(a *Account) ([]Receipts, error) {
 // accepted is a request that was checked, with what checking has found. It
 // holds within the command that has checked it.
 type accepted struct {
-	PublishRequest             // its options are laid over those of the group
-	group          *Group      // nil: it goes to a URL
-	run            *Run        // that it belongs to
-	step           *Step       // that it submits to the run
-	invoked        *invocation // by which a run starts it
+	PublishRequest                    // its options are laid over those of the group
+	group          *Group             // nil: it goes to a URL
+	run            *Run               // that it belongs to
+	step           *Step              // that it submits to the run
+	invoked        *state.InvokerCall // by which a run starts it
 }
 
 // creates is how many messages the request creates.
@@ -126,7 +111,7 @@ func (a *Account) acceptable(r PublishRequest) (accepted, error) {
 			return c, err
 		}
 	}
-	if err := c.Options.check(); err != nil {
+	if err := c.Options.Check(); err != nil {
 		return c, err
 	}
 	if c.group != nil {
@@ -136,7 +121,7 @@ func (a *Account) acceptable(r PublishRequest) (accepted, error) {
 }
 
 func (a *Account) acceptableGroup(c *accepted) error {
-	c.group = a.groups[c.Group]
+	c.group = a.state.Groups[c.Group]
 	switch {
 	case c.group == nil:
 		return refusal.Of(ErrNotFound, "topic "+c.Group+" not found", "", "the destination must be an http(s) URL or the name of a URL group") // the words that clients look for
@@ -146,7 +131,7 @@ func (a *Account) acceptableGroup(c *accepted) error {
 	if w := c.Options.Workflow; c.Trigger || w != nil && (w.RunID != "" || w.Init != nil && *w.Init) {
 		return refusal.Of(ErrInvalid, "URL group", c.Group, "a workflow run needs the URL of its endpoint")
 	}
-	c.Options = c.Options.over(c.group.Options)
+	c.Options = c.Options.Over(c.group.Options)
 	return a.mayCreate(len(c.group.Endpoints))
 }
 
@@ -155,8 +140,8 @@ func (a *Account) publish(c *accepted) Receipts {
 	if c.group == nil {
 		return Receipts{List: []Receipt{a.publishOne(c)}}
 	}
-	opts := a.options.share(c.Options)
-	forward := mergeHeader(c.forward(opts), c.group.Forward)
+	opts := a.state.Options.Share(c.Options)
+	forward := state.MergeHeader(c.Forwarded(opts), c.group.Forward)
 	list := make([]Receipt, len(c.group.Endpoints))
 	for i, e := range c.group.Endpoints {
 		list[i] = a.publishTo(&c.PublishRequest, e, opts, forward)
@@ -171,21 +156,12 @@ func (a *Account) publishOne(c *accepted) Receipt {
 	case c.Trigger || w != nil && w.Init != nil && *w.Init:
 		return a.trigger(c)
 	case c.run == nil:
-		opts := a.options.share(c.Options)
-		return a.publishTo(&c.PublishRequest, Endpoint{URL: c.URL}, opts, c.forward(opts))
+		opts := a.state.Options.Share(c.Options)
+		return a.publishTo(&c.PublishRequest, Endpoint{URL: c.URL}, opts, c.Forwarded(opts))
 	case c.step == nil:
 		return a.callOut(c)
 	}
 	return a.submit(c)
-}
-
-// forward is what the destination gets under the effective options.
-func (r *PublishRequest) forward(opts *Options) Header {
-	h := mergeHeader(r.Forward, opts.Forward)
-	if opts.HeaderForward {
-		h = mergeHeader(h, r.All)
-	}
-	return h
 }
 
 // publishTo creates the message for one endpoint, unless it repeats another.
@@ -204,7 +180,7 @@ func (a *Account) publishTo(r *PublishRequest, e Endpoint, opts *Options, forwar
 		CallerIP:     r.CallerIP,
 		Group:        r.Group,
 		EndpointName: e.Name,
-		ScheduleID:   r.schedule,
+		ScheduleID:   r.ScheduleID,
 	})
 	a.remember(keys, m.ID)
 	return Receipt{MessageID: m.ID, URL: e.URL}
@@ -214,11 +190,11 @@ func (a *Account) publishTo(r *PublishRequest, e Endpoint, opts *Options, forwar
 // message: into its queue, else to wait for its time.
 func (a *Account) create(m *Message) *Message {
 	a.compose(m)
-	a.messages[m.ID] = m
+	a.state.Messages[m.ID] = m
 	a.addMessage(1)
-	a.addWork(messageCost + int64(m.weight))
-	a.move(m, Created, event{next: m.NotBefore.UnixMilli()})
-	if m.queue == nil && m.Options.Queue != "" {
+	a.addWork(state.MessageCost + int64(m.Weight))
+	a.move(m, Created, state.LogEntry{Next: m.NotBefore.UnixMilli()})
+	if m.Slot == nil && m.Options.Queue != "" {
 		a.enqueue(m)
 	} else {
 		a.waitUntil(m, m.NotBefore)
@@ -229,19 +205,19 @@ func (a *Account) create(m *Message) *Message {
 // compose fills in what follows from the options.
 func (a *Account) compose(m *Message) {
 	a.isNew(m)
-	m.ID = a.ids.id("msg_", a.now)
+	m.ID = a.state.IDs.New("msg_", a.state.Now)
 	m.Method = m.Options.Method
 	if m.Method == "" {
 		m.Method = "POST"
 	}
-	m.weight = clampWeight(int64(len(m.Body)) + m.Options.size() + a.headers.share(&m.Header) + a.headers.share(&m.Forward))
-	m.MaxRetries = m.Options.retries()
-	m.CreatedAt, m.NotBefore = a.now, a.now.Add(m.Options.Delay)
+	m.Weight = state.ClampWeight(int64(len(m.Body)) + m.Options.Size() + a.state.Headers.Share(&m.Header) + a.state.Headers.Share(&m.Forward))
+	m.MaxRetries = m.Options.EffectiveRetries()
+	m.CreatedAt, m.NotBefore = a.state.Now, a.state.Now.Add(m.Options.Delay)
 	if at := m.Options.NotBefore; !at.IsZero() {
 		m.NotBefore = at
 	}
-	if m.NotBefore.Before(a.now) {
-		m.NotBefore = a.now
+	if m.NotBefore.Before(a.state.Now) {
+		m.NotBefore = a.state.Now
 	}
 	m.NextAt = m.NotBefore
 }

@@ -4,42 +4,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// Queue delivers its messages in order (extension; wire.md, "Further operations").
-type Queue struct {
-	Name        string
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
-	Parallelism int
-	Paused      bool
-	Lag         int // messages that wait for their turn
-}
-
-type queue struct {
-	Queue
-	waiting fifo[*Message]
-	active  int
-	saved   savedAt
-}
-
-// slot is a message's turn in a queue. Its callbacks share it, so that the
-// next message waits for them as well.
-type slot struct {
-	queue *queue
-	open  int
-	saved savedAt
-}
-
-func (a *Account) queue(name string) *queue {
-	q := a.queues[name]
+func (a *Account) queue(name string) *state.QueueBacklog {
+	q := a.state.Queues[name]
 	if q == nil {
-		q = &queue{Queue: Queue{Name: name, CreatedAt: a.now, UpdatedAt: a.now, Parallelism: 1}}
-		a.queues[name] = q
-		a.addWork(queueCost + int64(len(name)))
+		q = &state.QueueBacklog{Queue: Queue{Name: name, CreatedAt: a.state.Now, UpdatedAt: a.state.Now, Parallelism: 1}}
+		a.state.Queues[name] = q
+		a.addWork(state.QueueCost + int64(len(name)))
 	}
 	a.touch(q) // its caller changes it
 	return q
@@ -48,23 +23,23 @@ func (a *Account) queue(name string) *queue {
 // enqueue puts a new message at the end of its queue.
 func (a *Account) enqueue(m *Message) {
 	q := a.queue(m.Options.Queue)
-	q.waiting.push(m)
+	q.Waiting.Push(m)
 	q.Lag++
 	a.pump(q)
 }
 
 // pump gives turns to as many messages as the queue's parallelism allows.
-func (a *Account) pump(q *queue) {
+func (a *Account) pump(q *state.QueueBacklog) {
 	a.touch(q)
-	for !q.Paused && q.active < q.Parallelism && q.waiting.len() > 0 {
-		m := q.waiting.pop()
+	for !q.Paused && q.Active < q.Parallelism && q.Waiting.Len() > 0 {
+		m := q.Waiting.Pop()
 		if m.State == Canceled {
 			continue
 		}
 		q.Lag--
-		q.active++
+		q.Active++
 		a.touch(m)
-		m.queue = &slot{queue: q, open: 1}
+		m.Slot = &state.QueueSlot{Queue: q, Open: 1}
 		a.waitUntil(m, m.NotBefore)
 	}
 }
@@ -72,13 +47,13 @@ func (a *Account) pump(q *queue) {
 // leave is called when a message, or a callback, that shares a turn has ended.
 func (a *Account) leave(m *Message) {
 	switch {
-	case m.queue != nil:
-		if m.queue.open--; m.queue.open == 0 {
-			m.queue.queue.active--
-			a.pump(m.queue.queue)
+	case m.Slot != nil:
+		if m.Slot.Open--; m.Slot.Open == 0 {
+			m.Slot.Queue.Active--
+			a.pump(m.Slot.Queue)
 		}
-	case m.Options.Queue != "" && a.queues[m.Options.Queue] != nil:
-		q := a.queues[m.Options.Queue]
+	case m.Options.Queue != "" && a.state.Queues[m.Options.Queue] != nil:
+		q := a.state.Queues[m.Options.Queue]
 		a.touch(q)
 		q.Lag = max(0, q.Lag-1)
 	}
@@ -104,8 +79,8 @@ func (c upsertQueue) apply(a *Account) (Queue, error) {
 	if c.Set.Parallelism != nil && *c.Set.Parallelism < 1 {
 		return Queue{}, refusal.OfValue("parallelism", strconv.Itoa(*c.Set.Parallelism), "", "an integer from 1 up")
 	}
-	if a.queues[c.Name] == nil {
-		if err := a.roomForBytes(queueCost); err != nil {
+	if a.state.Queues[c.Name] == nil {
+		if err := a.roomForBytes(state.QueueCost); err != nil {
 			return Queue{}, err
 		}
 	}
@@ -116,7 +91,7 @@ func (c upsertQueue) apply(a *Account) (Queue, error) {
 	if c.Set.Paused != nil {
 		q.Paused = *c.Set.Paused
 	}
-	q.UpdatedAt = a.now
+	q.UpdatedAt = a.state.Now
 	a.pump(q)
 	return q.Queue, nil
 }
@@ -125,8 +100,8 @@ func (c upsertQueue) apply(a *Account) (Queue, error) {
 func (a *Account) Queues() []Queue {
 	a.lock()
 	defer a.unlock()
-	list := make([]Queue, 0, len(a.queues))
-	for _, q := range a.queues {
+	list := make([]Queue, 0, len(a.state.Queues))
+	for _, q := range a.state.Queues {
 		list = append(list, q.Queue)
 	}
 	slices.SortFunc(list, func(x, y Queue) int { return strings.Compare(x.Name, y.Name) })
@@ -144,8 +119,8 @@ func (a *Account) Queue(name string) (Queue, error) {
 	return q.Queue, nil
 }
 
-func (a *Account) knownQueue(name string) (*queue, error) {
-	if q := a.queues[name]; q != nil {
+func (a *Account) knownQueue(name string) (*state.QueueBacklog, error) {
+	if q := a.state.Queues[name]; q != nil {
 		a.touch(q)
 		return q, nil
 	}
@@ -162,10 +137,10 @@ func (c deleteQueue) apply(a *Account) (nothing, error) {
 	if err != nil {
 		return nothing{}, err
 	}
-	delete(a.queues, c.Name)
-	a.addWork(-queueCost - int64(len(c.Name)))
-	q.waiting.all(func(m *Message) {
-		if a.messages[m.ID] == m {
+	delete(a.state.Queues, c.Name)
+	a.addWork(-state.QueueCost - int64(len(c.Name)))
+	q.Waiting.All(func(m *Message) {
+		if a.state.Messages[m.ID] == m {
 			a.cancel(m)
 		}
 	})
@@ -194,7 +169,7 @@ func (a *Account) setPaused(name string, paused bool) error {
 	if err != nil {
 		return err
 	}
-	q.Paused, q.UpdatedAt = paused, a.now
+	q.Paused, q.UpdatedAt = paused, a.state.Now
 	a.pump(q)
 	return nil
 }

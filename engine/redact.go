@@ -1,28 +1,22 @@
 package engine
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
-)
 
-// redactedValue stands for a value that must not be shown, yet can be compared.
-func redactedValue(v []byte) []byte {
-	sum := sha256.Sum256(v)
-	return []byte("REDACTED:" + hex.EncodeToString(sum[:]))
-}
+	"github.com/understudy-mock/understudy/engine/internal/state"
+)
 
 // redacted is a copy of the message as logs, lists and the DLQ show it. It is
 // delivered as it is.
 func (a *Account) redacted(m *Message) Message {
 	v := *m
-	v.queue, v.cancel = nil, nil
+	v.Slot, v.Cancel = nil, nil
 	r := m.Options.Redact
 	if r == nil {
 		return v
 	}
 	if r.Body && len(m.Body) > 0 {
-		v.Body = redactedValue(m.Body)
+		v.Body = state.RedactedValue(m.Body)
 	}
 	names := redactedNames(r, a.cfg.Wire)
 	v.Header, v.Forward = redactedHeader(r, m.Header, names), redactedHeader(r, m.Forward, names)
@@ -50,7 +44,7 @@ func redactedHeader(r *Redaction, h Header, names []string) Header {
 			continue
 		}
 		for _, v := range values {
-			shown[name] = append(shown[name], string(redactedValue([]byte(v))))
+			shown[name] = append(shown[name], string(state.RedactedValue([]byte(v))))
 		}
 	}
 	return shown

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
@@ -54,7 +55,7 @@ func (c restartAll) apply(a *Account) (p pair[[]RunRef, string], err error) {
 	for _, id := range c.Filter.DLQIDs {
 		if e, err := a.entry(id); err != nil {
 			return p, err
-		} else if e.run == nil {
+		} else if e.FailedRun == nil {
 			return p, noRun(id)
 		}
 	}
@@ -96,31 +97,31 @@ type restart struct {
 // restartable checks that a run may start again.
 func (a *Account) restartable(e *DLQEntry, over Options) (restart, error) {
 	r := restart{entry: e}
-	if e.run == nil {
+	if e.FailedRun == nil {
 		return r, noRun(e.ID)
 	}
 	if over.Workflow != nil {
 		r.id, r.header, over.Workflow = over.Workflow.RunID, over.Workflow.Header, nil
 	}
-	if a.runs[r.id] != nil {
+	if a.state.Runs[r.id] != nil {
 		return r, refusal.Of(ErrExists, "workflow run id", r.id, "exists already: must be a new one, or none")
 	}
 	var err error
-	r.opts, err = over.overriding(restartFollower, e.run.Options)
+	r.opts, err = over.Overriding(state.RestartFollower, e.FailedRun.Options)
 	return r, err
 }
 
 func (a *Account) restart(r *restart, resume bool) RunRef {
-	old := r.entry.run
+	old := r.entry.FailedRun
 	run := &Run{
-		RunRef:   RunRef{ID: cmp.Or(r.id, a.ids.id("wfr_", a.now)), URL: old.URL, CreatedAt: a.now},
+		RunRef:   RunRef{ID: cmp.Or(r.id, a.state.IDs.New("wfr_", a.state.Now)), URL: old.URL, CreatedAt: a.state.Now},
 		State:    RunStarted,
 		Payload:  old.Payload,
-		Header:   mergeHeader(r.header, old.Header),
+		Header:   state.MergeHeader(r.header, old.Header),
 		Forward:  old.Forward,
 		Options:  r.opts,
 		CallerIP: old.CallerIP,
-		bare:     old.bare,
+		Bare:     old.Bare,
 	}
 	if resume {
 		a.continueAs(run, old, r.entry)
@@ -128,7 +129,7 @@ func (a *Account) restart(r *restart, resume bool) RunRef {
 		a.begin(run)
 	}
 	a.touch(old)
-	run.Predecessor, old.Successor = &Relation{old.RunRef, resume}, &Relation{run.RunRef, resume}
+	run.Predecessor, old.Successor = &Relation{RunRef: old.RunRef, Resumed: resume}, &Relation{RunRef: run.RunRef, Resumed: resume}
 	a.dropDLQ(r.entry)
 	return run.RunRef
 }
@@ -137,26 +138,26 @@ func (a *Account) restart(r *restart, resume bool) RunRef {
 // not led on yet is delivered again.
 func (a *Account) continueAs(run, old *Run, e *DLQEntry) {
 	a.enlist(run)
-	run.calls = maps.Clone(old.calls) // each run has calls of its own
+	run.Calls = maps.Clone(old.Calls) // each run has calls of its own
 	done := map[int]bool{}
-	for _, it := range old.items {
-		if it.step.TargetStep == 0 {
-			done[it.step.ID] = true
+	for _, it := range old.Items {
+		if it.Step.TargetStep == 0 {
+			done[it.Step.ID] = true
 		}
 	}
-	failed := e.Message.step
-	if !slices.Contains(old.items, failed) {
+	failed := e.Message.Step
+	if !slices.Contains(old.Items, failed) {
 		failed = nil // an answer could not be brought: its step is made again
 	}
-	run.Kept = len(old.items)
-	a.logRun(run, RunStarted, detail{})
-	for i, it := range old.items {
+	run.Kept = len(old.Items)
+	a.logRun(run, RunStarted, state.LogDetail{})
+	for i, it := range old.Items {
 		again := *it
-		run.items = append(run.items, &again)
-		open := it.step.TargetStep > 0 && !done[it.step.TargetStep]
-		if it == failed || open || failed == nil && i == len(old.items)-1 {
-			again.errors = nil // they are attempts of the old run
-			a.deliverItem(run, &again, run.stepOptions(Options{}))
+		run.Items = append(run.Items, &again)
+		open := it.Step.TargetStep > 0 && !done[it.Step.TargetStep]
+		if it == failed || open || failed == nil && i == len(old.Items)-1 {
+			again.Errors = nil // they are attempts of the old run
+			a.deliverItem(run, &again, run.StepOptions(Options{}))
 		}
 	}
 	a.reweigh(run)
@@ -172,7 +173,7 @@ func (c repeatCallback) apply(a *Account) (RunRef, error) {
 	if err != nil {
 		return RunRef{}, err
 	}
-	if e.run == nil {
+	if e.FailedRun == nil {
 		return RunRef{}, noRun(c.ID)
 	}
 	if e.Callback == nil || e.Callback.State != CallbackFail && e.Callback.State != CallbackCanceled {
@@ -192,9 +193,9 @@ func (c cancelCallback) apply(a *Account) (nothing, error) {
 	if err != nil {
 		return nothing{}, err
 	}
-	if e.Callback == nil || a.messages[e.Callback.MessageID] == nil {
+	if e.Callback == nil || a.state.Messages[e.Callback.MessageID] == nil {
 		return nothing{}, refusal.Of(ErrInvalid, "DLQ entry", c.ID, "has no failure callback under way")
 	}
-	a.cancel(a.messages[e.Callback.MessageID])
+	a.cancel(a.state.Messages[e.Callback.MessageID])
 	return nothing{}, nil
 }

@@ -23,7 +23,7 @@ func defaultBackoff(n int) time.Duration {
 // retryWait says how long to wait before the next attempt of m, and by which
 // rule. m.Retried counts the retries made so far.
 func (a *Account) retryWait(m *Message, o *Outcome) (wait time.Duration, rule string) {
-	if name, wait, ok := retryAfter(o.Header, a.now); ok {
+	if name, wait, ok := retryAfter(o.Header, a.state.Now); ok {
 		return wait, name
 	}
 	if f := m.Options.RetryDelay; f != nil {

@@ -5,84 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
-
-// RunState is a run-level log state (interface document, "States and transitions").
-type RunState string
-
-// The run-level states. WaiterAdded and Invoked are only logged: the run stays
-// RunStarted (decided: 13).
-const (
-	RunStarted  RunState = "RUN_STARTED"
-	RunSuccess  RunState = "RUN_SUCCESS"
-	RunFailed   RunState = "RUN_FAILED"
-	RunCanceled RunState = "RUN_CANCELED"
-	WaiterAdded RunState = "WAITER_ADDED"
-	Invoked     RunState = "INVOKED"
-)
-
-// RunRef names a run.
-type RunRef struct {
-	ID        string
-	URL       string
-	CreatedAt time.Time
-}
-
-// Run is a workflow run: what triggered it, and the steps that its endpoint
-// has reported so far.
-type Run struct {
-	RunRef
-	Seq      uint64
-	State    RunState
-	EndedAt  time.Time
-	Payload  []byte
-	Header   Header   // of the trigger, configuration included
-	Forward  Header   // user headers: on every call to the endpoint
-	Options  *Options // of the trigger: they hold for every later message
-	CallerIP string
-	Result   []byte // what the workflow returned
-	DLQID    string
-	Invoker  *RunRef // the run that started this one
-	Dropped  int     // bytes of what it carried that were dropped to make room, after it had ended
-	Cause    string  // why it failed, in words
-
-	Predecessor *Relation // the failed run that this one restarts or resumes
-	Successor   *Relation // the run that restarts or resumes this one
-	Kept        int       // how many entries of the step list a resumed run has from its predecessor
-
-	items   []*item             // the step list, in order of submission
-	open    []*item             // waits and invocations that have not come back
-	calls   map[int]*item       // step id -> third-party call of that step
-	kept    map[string][][]byte // event id -> notifications that came before their wait
-	invoked *invocation         // whom to tell at the end
-	weight  int64               // bytes, as counted
-	endSeq  uint64              // of the event that ended it
-	bare    bool                // triggered without a client library; it has not shown itself yet
-	proven  bool                // the endpoint has shown that it speaks the protocol
-	saved   savedAt
-}
-
-// Relation is a run that another one restarts or resumes.
-type Relation struct {
-	RunRef
-	Resumed bool // with the steps that had finished
-}
-
-// verb says what was done.
-func (r *Relation) verb() string {
-	if r.Resumed {
-		return "resumed"
-	}
-	return "restarted"
-}
-
-func (r *Run) position() position { return position{r.CreatedAt.UnixMilli(), r.Seq} }
-
-func (r *Run) ref() *RunRef { return &r.RunRef }
-
-// ended reports whether the run has reached its last state.
-func (r *Run) ended() bool { return r.State != RunStarted }
 
 // trigger starts a run, unless its id is known (wire.md, "Starting a run").
 func (a *Account) trigger(c *accepted) Receipt {
@@ -94,24 +19,24 @@ func (a *Account) trigger(c *accepted) Receipt {
 	}
 	id := w.RunID
 	if id == "" {
-		id = a.ids.id("wfr_", a.now)
+		id = a.state.IDs.New("wfr_", a.state.Now)
 	}
-	if known := a.runs[id]; known != nil {
+	if known := a.state.Runs[id]; known != nil {
 		if w.TriggerBySDK && a.adoptable(known) {
 			return a.adopt(known, r)
 		}
-		return Receipt{MessageID: known.items[0].messageID, URL: r.URL, Deduplicated: true, RunID: id, RunCreatedAt: known.CreatedAt}
+		return Receipt{MessageID: known.Items[0].MessageID, URL: r.URL, Deduplicated: true, RunID: id, RunCreatedAt: known.CreatedAt}
 	}
-	opts := a.options.share(r.Options)
+	opts := a.state.Options.Share(r.Options)
 	run := &Run{
-		RunRef:   RunRef{ID: id, URL: cmp.Or(w.URL, r.URL), CreatedAt: a.now},
+		RunRef:   RunRef{ID: id, URL: cmp.Or(w.URL, r.URL), CreatedAt: a.state.Now},
 		State:    RunStarted,
 		Payload:  r.Body,
 		Header:   r.Header,
-		Forward:  r.forward(opts),
+		Forward:  r.Forwarded(opts),
 		Options:  opts,
 		CallerIP: r.CallerIP,
-		bare:     r.Trigger && w.SDKVersion == "",
+		Bare:     r.Trigger && w.SDKVersion == "",
 	}
 	if c.invoked != nil {
 		a.invokedBy(run, c.invoked)
@@ -125,60 +50,54 @@ const keepRuns = 100_000
 
 // enlist registers a run.
 func (a *Account) enlist(run *Run) {
-	if a.runList.len() >= keepRuns {
-		for _, old := range slices.Clone(a.runList.items) {
-			if old != nil && !a.needed(old) && a.runList.len() > keepRuns*3/4 {
+	if a.state.RunList.Len() >= keepRuns {
+		for _, old := range slices.Clone(a.state.RunList.Items) {
+			if old != nil && !a.needed(old) && a.state.RunList.Len() > keepRuns*3/4 {
 				a.forgetRun(old)
 			}
 		}
 	}
-	a.seq++
-	run.Seq = a.seq
-	a.runs[run.ID] = run
-	a.runList.add(run.ID, run)
+	a.state.Seq++
+	run.Seq = a.state.Seq
+	a.state.Runs[run.ID] = run
+	a.state.RunList.Add(run.ID, run)
 	a.reweigh(run)
 }
 
 // begin registers a run and calls its endpoint for the first time.
 func (a *Account) begin(run *Run) Receipt {
 	a.enlist(run)
-	first := &item{body: run.Payload, callType: "step", step: Step{Name: "init", Type: "Initial", Concurrent: 1, Out: string(run.Payload)}}
+	first := &state.StepItem{Body: run.Payload, CallType: "step", Step: Step{Name: "init", Type: "Initial", Concurrent: 1, Out: string(run.Payload)}}
 	m := a.carry(run, first, run.Options) // the only call that the trigger's delay holds for
-	a.logRun(run, RunStarted, detail{invoker: run.Invoker})
+	a.logRun(run, RunStarted, state.LogDetail{Invoker: run.Invoker})
 	return Receipt{MessageID: m.ID, URL: run.URL, RunID: run.ID, RunCreatedAt: run.CreatedAt}
-}
-
-// stepOptions are those of every later call.
-func (r *Run) stepOptions(own Options) *Options {
-	opts := own.following(stepFollower, r.Options)
-	return &opts
 }
 
 // adoptable reports whether the endpoint was asked to configure and start the
 // run, and has not done so yet.
 func (a *Account) adoptable(r *Run) bool {
 	_, asked := a.cfg.Wire.TakeStart(r.Forward)
-	return (r.bare || asked) && len(r.items) == 1 && !r.ended()
+	return (r.Bare || asked) && len(r.Items) == 1 && !r.Ended()
 }
 
 // adopt lets the trigger of the client library configure and start a run that
 // came without one (wire.md, "Triggers without a client").
 func (a *Account) adopt(run *Run, r *PublishRequest) Receipt {
-	opts := r.Options.over(*run.Options)
+	opts := r.Options.Over(*run.Options)
 	a.touch(run)
-	run.bare, run.proven = false, true
+	run.Bare, run.Proven = false, true
 	run.Options = &opts
-	run.Forward, _ = a.cfg.Wire.TakeStart(mergeHeader(r.forward(&opts), run.Forward))
-	first := run.items[0]
-	run.items = nil
+	run.Forward, _ = a.cfg.Wire.TakeStart(state.MergeHeader(r.Forwarded(&opts), run.Forward))
+	first := run.Items[0]
+	run.Items = nil
 	again := *first
-	m := a.carry(run, &again, run.stepOptions(Options{}))
+	m := a.carry(run, &again, run.StepOptions(Options{}))
 	return Receipt{MessageID: m.ID, URL: run.URL, RunID: run.ID, RunCreatedAt: run.CreatedAt}
 }
 
 // logRun records a run-level event.
-func (a *Account) logRun(run *Run, state RunState, d detail) {
-	a.append(event{state: string(state), run: run, detail: &d})
+func (a *Account) logRun(run *Run, to RunState, d state.LogDetail) {
+	a.append(state.LogEntry{State: string(to), Run: run, LogDetail: &d})
 }
 
 // FinishRun ends a run with the response of its workflow. Finishing a run that
@@ -194,16 +113,16 @@ type finishRun struct {
 }
 
 func (c finishRun) apply(a *Account) (nothing, error) {
-	run := a.runs[c.ID]
+	run := a.state.Runs[c.ID]
 	if run == nil {
 		return nothing{}, unknownRun(c.ID)
 	}
-	if run.ended() || !c.CreatedAt.IsZero() && !c.CreatedAt.Equal(run.CreatedAt) {
+	if run.Ended() || !c.CreatedAt.IsZero() && !c.CreatedAt.Equal(run.CreatedAt) {
 		return nothing{}, nil
 	}
 	a.touch(run)
 	run.Result = c.Result
-	a.endRun(run, RunSuccess, detail{})
+	a.endRun(run, RunSuccess, state.LogDetail{})
 	return nothing{}, nil
 }
 
@@ -217,14 +136,14 @@ func (a *Account) CancelRun(id string) error { return done(do(a, cancelRun{id}))
 type cancelRun struct{ ID string }
 
 func (c cancelRun) apply(a *Account) (nothing, error) {
-	run := a.runs[c.ID]
+	run := a.state.Runs[c.ID]
 	if run == nil {
 		return nothing{}, unknownRun(c.ID)
 	}
-	if run.ended() {
+	if run.Ended() {
 		return nothing{}, refusal.Of(ErrNotFound, "workflow run", c.ID, "has ended with "+string(run.State))
 	}
-	a.endRun(run, RunCanceled, detail{})
+	a.endRun(run, RunCanceled, state.LogDetail{})
 	return nothing{}, nil
 }
 
@@ -237,10 +156,10 @@ func (a *Account) CancelRuns(f Filter) (int, error) { return do(a, cancelRuns{f}
 type cancelRuns struct{ Filter Filter }
 
 func (c cancelRuns) apply(a *Account) (int, error) {
-	p, err := listPage(a, "run", c.Filter, max(maxRunBulk, len(c.Filter.RunIDs)), a.runList.newest,
-		func(r *Run) bool { return !r.ended() && c.Filter.wholeRun(r) }, func(r *Run) *Run { return r })
+	p, err := listPage(a, "run", c.Filter, max(maxRunBulk, len(c.Filter.RunIDs)), a.state.RunList.Newest,
+		func(r *Run) bool { return !r.Ended() && c.Filter.wholeRun(r) }, func(r *Run) *Run { return r })
 	for _, run := range p.Items {
-		a.endRun(run, RunCanceled, detail{})
+		a.endRun(run, RunCanceled, state.LogDetail{})
 	}
 	return len(p.Items), err
 }
@@ -257,20 +176,20 @@ func (f *Filter) wholeRun(r *Run) bool {
 
 // endRun takes a run to its last state: what it still had to do is dropped,
 // and whoever invoked it is told.
-func (a *Account) endRun(run *Run, state RunState, d detail) {
+func (a *Account) endRun(run *Run, last RunState, d state.LogDetail) {
 	a.reweigh(run)
 	a.touch(run)
-	run.State, run.EndedAt = state, a.now
-	a.logRun(run, state, d)
-	if run.endSeq = a.log.issued; !a.needed(run) {
+	run.State, run.EndedAt = last, a.state.Now
+	a.logRun(run, last, d)
+	if run.EndSeq = a.state.Log.Issued; !a.needed(run) {
 		a.release(run)
 	}
 	a.dropWaiters(run)
 	for _, m := range a.runMessages(run) {
-		if m.cancel == nil && !m.Role.does().reportsFailed { // what is in flight ends by itself
-			if a.asleep(m.step) {
+		if m.Cancel == nil && !m.Role.Conduct().ReportsFailed { // what is in flight ends by itself
+			if a.asleep(m.Step) {
 				a.touch(m)
-				m.step.settled = StepCanceled
+				m.Step.Settled = StepCanceled
 			}
 			a.cancel(m)
 		}
@@ -278,21 +197,16 @@ func (a *Account) endRun(run *Run, state RunState, d detail) {
 	a.tellInvoker(run)
 }
 
-// close takes a wait or an invocation that has come back off the open ones.
-func (r *Run) close(it *item) {
-	r.open = slices.DeleteFunc(r.open, func(o *item) bool { return o == it })
-}
-
 // runMessages are the messages of a run that have not ended, in order.
 func (a *Account) runMessages(run *Run) []*Message {
 	var list []*Message
-	for _, it := range run.items {
-		if m := a.messages[it.messageID]; m != nil {
+	for _, it := range run.Items {
+		if m := a.state.Messages[it.MessageID]; m != nil {
 			list = append(list, m)
 		}
 	}
-	for _, it := range run.calls {
-		if m := a.messages[it.messageID]; m != nil {
+	for _, it := range run.Calls {
+		if m := a.state.Messages[it.MessageID]; m != nil {
 			list = append(list, m)
 		}
 	}
@@ -303,31 +217,31 @@ func (a *Account) runMessages(run *Run) []*Message {
 // stepEnded is called when a call to a workflow endpoint has ended: if it
 // failed for good, so has the run.
 func (a *Account) stepEnded(m *Message) {
-	run := a.runs[m.RunID]
-	if run == nil || run.ended() || m.State != Failed {
+	run := a.state.Runs[m.RunID]
+	if run == nil || run.Ended() || m.State != Failed {
 		return
 	}
-	a.failRun(run, m, m.last)
+	a.failRun(run, m, m.Last)
 }
 
 // failRun ends a run for which m failed: DLQ, RUN_FAILED, failure callback.
 func (a *Account) failRun(run *Run, m *Message, o *Outcome) {
-	if call := run.calls[m.step.step.ID]; call != nil && m.bearsAnswer() {
+	if call := run.Calls[m.Step.Step.ID]; call != nil && m.BearsAnswer() {
 		a.touch(call)
-		call.settled, call.errors = StepFailed, m.step.errors
+		call.Settled, call.Errors = StepFailed, m.Step.Errors
 	}
 	entry := a.deadLetterRun("", run, m, o)
 	failing := *m
 	failing.Options = entry.Message.Options
 	a.reportFailure(entry, &failing, o)
-	a.endRun(run, RunFailed, detail{dlqID: entry.ID, err: failureText(o), out: o})
-	a.failed(FailedAttempt{Message: m, Outcome: o, DLQID: entry.ID, Run: run.ref()})
+	a.endRun(run, RunFailed, state.LogDetail{DLQID: entry.ID, Error: state.FailureText(o), Outcome: o})
+	a.failed(FailedAttempt{Message: m, Outcome: o, DLQID: entry.ID, Run: run.Ref()})
 }
 
 // deadLetterRun puts a run for which m failed into the DLQ; "" asks for a new id.
 func (a *Account) deadLetterRun(id string, run *Run, m *Message, o *Outcome) *DLQEntry {
 	entry := a.deadLetterAs(id, m, o)
-	entry.Run, entry.Payload, entry.run = run.ref(), run.Payload, run
+	entry.Run, entry.Payload, entry.FailedRun = run.Ref(), run.Payload, run
 	entry.Message.Header, entry.Message.URL, entry.Message.CallerIP = run.Header, run.URL, run.CallerIP
 	if m.Options.FailureCallback == nil {
 		opts := *m.Options
@@ -335,7 +249,7 @@ func (a *Account) deadLetterRun(id string, run *Run, m *Message, o *Outcome) *DL
 		entry.Message.Options = &opts
 	}
 	a.touch(run)
-	run.DLQID, run.Cause = entry.ID, m.cause(o)
+	run.DLQID, run.Cause = entry.ID, m.CauseOf(o)
 	a.reweighEntry(entry)
 	return entry
 }
@@ -344,7 +258,7 @@ func (a *Account) deadLetterRun(id string, run *Run, m *Message, o *Outcome) *DL
 func (a *Account) Run(id string) (RunView, error) {
 	a.lock()
 	defer a.unlock()
-	run := a.runs[id]
+	run := a.state.Runs[id]
 	if run == nil {
 		return RunView{}, unknownRun(id)
 	}
@@ -356,9 +270,9 @@ func (a *Account) Run(id string) (RunView, error) {
 func (a *Account) Steps(id string) ([]StepEntry, error) {
 	a.lock()
 	defer a.unlock()
-	run := a.runs[id]
-	if run == nil || run.ended() {
+	run := a.state.Runs[id]
+	if run == nil || run.Ended() {
 		return nil, unknownRun(id)
 	}
-	return stepEntries(run.items), nil
+	return stepEntries(run.Items), nil
 }

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/internal/state"
 )
 
 // maxRunSummaries is the largest and the default page of RunSummaries (extension).
@@ -19,7 +21,7 @@ type RunSummary struct {
 func (a *Account) RunSummaries(f Filter) (Page[RunSummary], error) {
 	a.lock()
 	defer a.unlock()
-	return listPage(a, "run", f, maxRunSummaries, a.runList.newest, f.wholeRun, func(r *Run) RunSummary {
+	return listPage(a, "run", f, maxRunSummaries, a.state.RunList.Newest, f.wholeRun, func(r *Run) RunSummary {
 		return RunSummary{Run: a.retained(r), Why: a.explainRun(r)[0]}
 	})
 }
@@ -27,7 +29,7 @@ func (a *Account) RunSummaries(f Filter) (Page[RunSummary], error) {
 // retained is a copy of a run that names its DLQ entry as long as it is there.
 func (a *Account) retained(r *Run) Run {
 	run := *r
-	if a.dlq.get(run.DLQID) == nil {
+	if a.state.DLQ.Get(run.DLQID) == nil {
 		run.DLQID = ""
 	}
 	return run
@@ -64,7 +66,7 @@ type Part struct {
 func (a *Account) RunTrace(id string) (RunTrace, error) {
 	a.lock()
 	defer a.unlock()
-	run := a.runs[id]
+	run := a.state.Runs[id]
 	if run == nil {
 		return RunTrace{}, unknownRun(id)
 	}
@@ -77,8 +79,8 @@ func (a *Account) RunTrace(id string) (RunTrace, error) {
 	}
 	g.inherit()
 	t.Spans = g.close()
-	for _, w := range a.waiters {
-		if w.run == run {
+	for _, w := range a.state.Waiters {
+		if w.Run == run {
 			t.Waits = append(t.Waits, w.Waiter)
 		}
 	}
@@ -88,10 +90,10 @@ func (a *Account) RunTrace(id string) (RunTrace, error) {
 
 // runEvents are the events of a run, oldest first. They are all that the log
 // has: a fixture may have brought events with any time since.
-func (a *Account) runEvents(run *Run) []*event {
-	var list []*event
-	for _, e := range a.log.events {
-		if e.run == run {
+func (a *Account) runEvents(run *Run) []*state.LogEntry {
+	var list []*state.LogEntry
+	for _, e := range a.state.Log.Events {
+		if e.Run == run {
 			list = append(list, e)
 		}
 	}
@@ -115,62 +117,54 @@ type tracing struct {
 	last     *carrier // the call that goes on with the sequence, nil when it has
 }
 
-func (g *tracing) follow(e *event) {
-	at := time.UnixMilli(e.at)
-	if e.msg == nil {
-		if it := e.stepItem(); it != nil { // a wait or an invocation begins
-			if g.steps[it.step.ID] != nil { // again, as by two branches that end at once
+func (g *tracing) follow(e *state.LogEntry) {
+	at := time.UnixMilli(e.At)
+	if e.Message == nil {
+		if it := e.StepItem(); it != nil { // a wait or an invocation begins
+			if g.steps[it.Step.ID] != nil { // again, as by two branches that end at once
 				return
 			}
-			s := g.begin(it, g.take(it.step.ID), at)
+			s := g.begin(it, g.take(it.Step.ID), at)
 			s.Parts = append(s.Parts, Part{Kind: "waiting", From: at})
 		}
 		return
 	}
-	it := e.msg.step
+	it := e.Message.Step
 	if it == nil {
 		return
 	}
-	if e.state == string(Created) {
-		g.created(e.msg, it, at)
+	if e.State == string(Created) {
+		g.created(e.Message, it, at)
 	}
-	asleep := e.state == string(Created) && e.msg.NotBefore.After(at) // that time is the sleep's
-	if c := g.carriers[e.msg]; c != nil && !asleep {
-		c.parts = growParts(c.parts, MessageState(e.state), at)
-		if s := g.steps[it.step.ID]; e.msg.Role.does().callsOut && s != nil {
+	asleep := e.State == string(Created) && e.Message.NotBefore.After(at) // that time is the sleep's
+	if c := g.carriers[e.Message]; c != nil && !asleep {
+		c.parts = growParts(c.parts, MessageState(e.State), at)
+		if s := g.steps[it.Step.ID]; e.Message.Role.Conduct().CallsOut && s != nil {
 			s.Parts = c.parts
 		}
 	}
 }
 
-// stepItem is the wait or the invocation that a run-level event tells of.
-func (e *event) stepItem() *item {
-	if e.detail == nil || e.state != string(WaiterAdded) && e.state != string(Invoked) {
-		return nil
-	}
-	return e.step
-}
-
 // created follows a new message: it carries a result, a plan, or a call of a
 // third party.
-func (g *tracing) created(m *Message, it *item, at time.Time) {
+func (g *tracing) created(m *Message, it *state.StepItem, at time.Time) {
 	c := &carrier{message: m}
 	g.carriers[m] = c
 	switch {
-	case m.Role.does().callsOut:
-		if g.steps[it.step.ID] == nil {
-			g.begin(it, g.take(it.step.ID), at).From = at
+	case m.Role.Conduct().CallsOut:
+		if g.steps[it.Step.ID] == nil {
+			g.begin(it, g.take(it.Step.ID), at).From = at
 		}
-	case it.step.TargetStep > 0:
+	case it.Step.TargetStep > 0:
 		if g.last != nil {
 			g.add(Step{Name: "plan", Type: "Plan"}, g.last, at).To = at
 			g.last = nil
 		}
-		g.plans[it.step.TargetStep] = c
+		g.plans[it.Step.TargetStep] = c
 		if m.NotBefore.After(at) { // a sleep beside other steps; its result comes after it
-			s := g.add(it.step, nil, at)
+			s := g.add(it.Step, nil, at)
 			s.Message, s.To, s.Parts = m.ID, m.NotBefore, []Part{{Kind: "sleeping", From: at, To: m.NotBefore}}
-			g.steps[it.step.TargetStep] = s
+			g.steps[it.Step.TargetStep] = s
 		}
 	default:
 		g.result(it, at, m)
@@ -179,14 +173,14 @@ func (g *tracing) created(m *Message, it *item, at time.Time) {
 }
 
 // result ends the span of a step; that of a sleep goes on until the next call.
-func (g *tracing) result(it *item, at time.Time, m *Message) {
-	s := g.steps[it.step.ID]
+func (g *tracing) result(it *state.StepItem, at time.Time, m *Message) {
+	s := g.steps[it.Step.ID]
 	if s == nil {
-		s = g.begin(it, g.take(it.step.ID), at)
-	} else if c := g.plans[it.step.ID]; c != nil {
-		s.Parts = append(s.Parts, g.take(it.step.ID).parts...)
+		s = g.begin(it, g.take(it.Step.ID), at)
+	} else if c := g.plans[it.Step.ID]; c != nil {
+		s.Parts = append(s.Parts, g.take(it.Step.ID).parts...)
 	}
-	s.Step = it.step
+	s.Step = it.Step
 	if len(s.Parts) == 0 {
 		s.From = at
 	}
@@ -208,9 +202,9 @@ func (g *tracing) take(id int) *carrier {
 	return c
 }
 
-func (g *tracing) begin(it *item, c *carrier, at time.Time) *Span {
-	s := g.add(it.step, c, at)
-	g.steps[it.step.ID] = s
+func (g *tracing) begin(it *state.StepItem, c *carrier, at time.Time) *Span {
+	s := g.add(it.Step, c, at)
+	g.steps[it.Step.ID] = s
 	return s
 }
 
@@ -233,14 +227,14 @@ func (g *tracing) add(step Step, c *carrier, now time.Time) *Span {
 // those of which the log no longer knows, before all others.
 func (g *tracing) inherit() {
 	var before []*Span
-	for i, it := range g.run.items {
-		if it.step.TargetStep > 0 {
+	for i, it := range g.run.Items {
+		if it.Step.TargetStep > 0 {
 			continue
 		}
-		s := g.steps[it.step.ID]
+		s := g.steps[it.Step.ID]
 		if s == nil {
-			s = &Span{Step: it.step, From: g.run.CreatedAt, To: g.run.CreatedAt}
-			g.steps[it.step.ID] = s
+			s = &Span{Step: it.Step, From: g.run.CreatedAt, To: g.run.CreatedAt}
+			g.steps[it.Step.ID] = s
 			before = append(before, s)
 		}
 		s.Kept = i < g.run.Kept
@@ -265,7 +259,7 @@ func (g *tracing) close() []Span {
 	}
 	for _, c := range open {
 		if len(c.parts) > 0 {
-			s := g.add(Step{MessageID: c.message.ID, Name: c.message.attemptedStep(c.message.last)}, c, time.Time{})
+			s := g.add(Step{MessageID: c.message.ID, Name: c.message.AttemptedStep(c.message.Last)}, c, time.Time{})
 			s.To = c.parts[len(c.parts)-1].To
 		}
 	}
@@ -273,7 +267,7 @@ func (g *tracing) close() []Span {
 	for i, s := range g.spans {
 		out[i] = *s
 		out[i].Parts = slices.Clone(s.Parts)
-		if g.run.ended() {
+		if g.run.Ended() {
 			out[i].end(g.run.EndedAt)
 		}
 	}

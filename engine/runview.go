@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/understudy-mock/understudy/engine/internal/state"
 )
 
 // The states of a step in the run view (wire.md, "Run views").
@@ -43,7 +45,7 @@ type StepView struct {
 func (a *Account) RunViews(f Filter) (Page[RunView], error) {
 	a.lock()
 	defer a.unlock()
-	return listPage(a, "run", f, maxRunViews, a.runList.newest, f.wholeRun, a.viewRun)
+	return listPage(a, "run", f, maxRunViews, a.state.RunList.Newest, f.wholeRun, a.viewRun)
 }
 
 // maxRunViews is the largest and the default page of the run view.
@@ -51,22 +53,22 @@ const maxRunViews = 10
 
 func (a *Account) viewRun(run *Run) RunView {
 	v := RunView{Run: *run}
-	if e := a.dlq.get(run.DLQID); e != nil && e.Callback != nil {
+	if e := a.state.DLQ.Get(run.DLQID); e != nil && e.Callback != nil {
 		failure := *e
 		v.Failure = &failure
 	}
-	g := grouping{account: a, run: run, header: mergeHeader(a.runHeader(run), run.Forward), slots: map[int]*StepView{}, done: map[int]bool{}}
-	var before *item
-	for i, it := range run.items {
-		g.add(it, before, i == len(run.items)-1)
+	g := grouping{account: a, run: run, header: state.MergeHeader(a.runHeader(run), run.Forward), slots: map[int]*StepView{}, done: map[int]bool{}}
+	var before *state.StepItem
+	for i, it := range run.Items {
+		g.add(it, before, i == len(run.Items)-1)
 		before = it
 	}
-	for _, it := range run.open {
+	for _, it := range run.Open {
 		g.pending(it)
 	}
-	for _, id := range slices.Sorted(maps.Keys(run.calls)) { // the same view every time
+	for _, id := range slices.Sorted(maps.Keys(run.Calls)) { // the same view every time
 		if !g.done[id] {
-			g.pending(run.calls[id])
+			g.pending(run.Calls[id])
 		}
 	}
 	v.Groups = g.groups
@@ -85,8 +87,8 @@ type grouping struct {
 
 // add takes the next entry of the list. Its step ran in the call that carried
 // the entry before it, and so do the failed attempts of that call belong to it.
-func (g *grouping) add(it, before *item, last bool) {
-	s := it.step
+func (g *grouping) add(it, before *state.StepItem, last bool) {
+	s := it.Step
 	switch {
 	case s.TargetStep > 0:
 		g.plan(it)
@@ -102,14 +104,14 @@ func (g *grouping) add(it, before *item, last bool) {
 		g.done[s.ID] = true
 		v := g.view(it, StepSuccess)
 		switch {
-		case it.settled != "":
-			v.State = it.settled
+		case it.Settled != "":
+			v.State = it.Settled
 		case g.account.asleep(it):
 			v.State = StepProgress
 		}
 		v.Errors = nil
-		if before != nil && before.step.TargetStep == 0 {
-			v.Errors = before.errors
+		if before != nil && before.Step.TargetStep == 0 {
+			v.Errors = before.Errors
 		}
 		g.groups = append(g.groups, StepGroup{Type: "sequential", Steps: []StepView{v}})
 	}
@@ -119,11 +121,11 @@ func (g *grouping) add(it, before *item, last bool) {
 }
 
 // plan gives each step of a parallel branch its place.
-func (g *grouping) plan(it *item) {
-	s := it.step
+func (g *grouping) plan(it *state.StepItem) {
+	s := it.Step
 	n := len(g.groups)
 	if n == 0 || g.groups[n-1].Type != "parallel" || len(g.groups[n-1].Steps) == cap(g.groups[n-1].Steps) {
-		g.groups = append(g.groups, StepGroup{Type: "parallel", Steps: make([]StepView, 0, min(max(1, s.Concurrent), len(g.run.items)))})
+		g.groups = append(g.groups, StepGroup{Type: "parallel", Steps: make([]StepView, 0, min(max(1, s.Concurrent), len(g.run.Items)))})
 		n++
 	}
 	group := &g.groups[n-1]
@@ -134,18 +136,18 @@ func (g *grouping) plan(it *item) {
 }
 
 // pending shows a wait, a call or an invocation that has not come back.
-func (g *grouping) pending(it *item) {
+func (g *grouping) pending(it *state.StepItem) {
 	state := StepProgress
-	m := g.account.messages[it.messageID]
+	m := g.account.state.Messages[it.MessageID]
 	switch {
-	case it.settled != "":
-		state = it.settled
+	case it.Settled != "":
+		state = it.Settled
 	case m != nil && m.Retried > 0:
 		state = StepRetry
-	case g.run.ended() && it.step.Type != "Invoke": // what was invoked continues
+	case g.run.Ended() && it.Step.Type != "Invoke": // what was invoked continues
 		state = StepCanceled
 	}
-	if slot := g.slots[it.step.ID]; slot != nil {
+	if slot := g.slots[it.Step.ID]; slot != nil {
 		*slot = g.view(it, state)
 		return
 	}
@@ -156,28 +158,28 @@ func (g *grouping) pending(it *item) {
 }
 
 // next shows the call that follows the last entry, unless it has led on.
-func (g *grouping) next(it *item) {
+func (g *grouping) next(it *state.StepItem) {
 	state := g.progress(it)
-	if state == StepSuccess || it.settled != "" || g.account.asleep(it) {
+	if state == StepSuccess || it.Settled != "" || g.account.asleep(it) {
 		return
 	}
 	v := g.view(it, state)
-	v.Step = Step{MessageID: it.messageID, CreatedAt: v.CreatedAt}
-	if n := len(it.errors); n > 0 {
-		last := &it.errors[n-1]
+	v.Step = Step{MessageID: it.MessageID, CreatedAt: v.CreatedAt}
+	if n := len(it.Errors); n > 0 {
+		last := &it.Errors[n-1]
 		v.Name = g.account.cfg.Wire.ReadAnswer(&Outcome{Status: last.Status, Header: last.Header}).Step
 	}
 	g.groups = append(g.groups, StepGroup{Type: "next", Steps: []StepView{v}})
 }
 
 // progress is the state of the call that carries an entry.
-func (g *grouping) progress(it *item) string {
-	switch it.ended {
+func (g *grouping) progress(it *state.StepItem) string {
+	switch it.Ended {
 	case Delivered:
 		switch {
-		case it.step.TargetStep > 0 && g.run.ended():
+		case it.Step.TargetStep > 0 && g.run.Ended():
 			return StepCanceled // its result was refused, or will be
-		case it.step.TargetStep > 0:
+		case it.Step.TargetStep > 0:
 			return StepProgress // the endpoint has not reported the result yet
 		}
 		return StepSuccess
@@ -186,23 +188,23 @@ func (g *grouping) progress(it *item) string {
 	case Canceled:
 		return StepCanceled
 	}
-	if m := g.account.messages[it.messageID]; m != nil && m.Retried > 0 {
+	if m := g.account.state.Messages[it.MessageID]; m != nil && m.Retried > 0 {
 		return StepRetry
 	}
 	return StepProgress
 }
 
-func (g *grouping) view(it *item, state string) StepView {
-	v := StepView{Step: it.view(g.run.Options.Redact), State: state, Header: g.header, Retries: g.run.Options.retries(), Errors: it.errors}
-	if it.callType == "toCallback" {
-		v.Header = it.step.CallHeader
+func (g *grouping) view(it *state.StepItem, state string) StepView {
+	v := StepView{Step: it.View(g.run.Options.Redact), State: state, Header: g.header, Retries: g.run.Options.EffectiveRetries(), Errors: it.Errors}
+	if it.CallType == "toCallback" {
+		v.Header = it.Step.CallHeader
 	}
 	if g.run.Options.RetryDelay != nil {
 		v.RetryDelay = g.run.Options.RetryDelay.String()
 	} else if v.Retries > 0 {
 		v.RetryDelay = "min(86400, exp(2.5 * (retried + 1))) * 1000"
 	}
-	if m := g.account.messages[it.messageID]; m != nil {
+	if m := g.account.state.Messages[it.MessageID]; m != nil {
 		v.NextAt = m.NextAt
 	}
 	if v.CreatedAt.IsZero() { // an entry of a snapshot from before it was kept
@@ -212,42 +214,32 @@ func (g *grouping) view(it *item, state string) StepView {
 }
 
 // asleep reports whether the entry is a sleep that is not over.
-func (a *Account) asleep(it *item) bool {
-	m := a.messages[it.messageID]
-	return m != nil && m.State == Created && m.NextAt.After(a.now) && (it.step.Type == "SleepFor" || it.step.Type == "SleepUntil")
-}
-
-// view is the step as logs show it.
-func (it *item) view(r *Redaction) Step {
-	s := it.step
-	s.MessageID, s.CallType = it.messageID, it.callType
-	if r != nil && r.Body && s.Out != "" {
-		s.Out = string(redactedValue([]byte(s.Out)))
-	}
-	return s
+func (a *Account) asleep(it *state.StepItem) bool {
+	m := a.state.Messages[it.MessageID]
+	return m != nil && m.State == Created && m.NextAt.After(a.state.Now) && (it.Step.Type == "SleepFor" || it.Step.Type == "SleepUntil")
 }
 
 // viewEventRun fills in what an event says of its run.
-func viewEventRun(e *event, v *Event) {
-	v.Run = &e.run.RunRef
-	it := (*item)(nil)
+func viewEventRun(e *state.LogEntry, v *Event) {
+	v.Run = &e.Run.RunRef
+	it := (*state.StepItem)(nil)
 	switch {
-	case e.msg != nil:
-		it = e.msg.step
-	case e.detail != nil:
-		it = e.detail.step
+	case e.Message != nil:
+		it = e.Message.Step
+	case e.LogDetail != nil:
+		it = e.LogDetail.Step
 	}
 	if it != nil {
-		s := it.view(e.run.Options.Redact)
-		if e.msg != nil {
-			s.CreatedAt, s.MessageID = e.msg.CreatedAt, e.msg.ID
+		s := it.View(e.Run.Options.Redact)
+		if e.Message != nil {
+			s.CreatedAt, s.MessageID = e.Message.CreatedAt, e.Message.ID
 		}
 		v.Step = &s
 	}
-	if e.state == string(RunSuccess) {
-		v.Result = e.run.Result
+	if e.State == string(RunSuccess) {
+		v.Result = e.Run.Result
 	}
-	if e.msg == nil {
+	if e.Message == nil {
 		v.Step, v.Waits = nil, v.Step // run-level events never carry stepInfo
 	}
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -9,25 +8,9 @@ import (
 	"time"
 	_ "time/tzdata" // time zones of schedules, on machines without them
 
-	"github.com/adhocore/gronx"
-
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
-
-// Schedule publishes again and again (extension; wire.md, "Further operations").
-type Schedule struct {
-	ID         string
-	Cron       string // with its CRON_TZ prefix, as given
-	CreatedAt  time.Time
-	Request    PublishRequest
-	Paused     bool
-	Next       time.Time         // zero while paused
-	Last       time.Time         // zero before the first
-	LastStates map[string]string // message of the last time -> its state
-
-	timer timer
-	line  cronLine
-}
 
 // PutSchedule creates a schedule, or replaces the one with that id; an empty
 // id asks for a new one.
@@ -42,11 +25,11 @@ type putSchedule struct {
 }
 
 func (c putSchedule) apply(a *Account) (Schedule, error) {
-	line, err := parseCron(c.Cron)
+	line, err := state.ParseCron(c.Cron)
 	if err != nil {
 		return Schedule{}, err
 	}
-	next, err := line.next(a.now)
+	next, err := line.Next(a.state.Now)
 	if err != nil {
 		return Schedule{}, err
 	}
@@ -56,11 +39,11 @@ func (c putSchedule) apply(a *Account) (Schedule, error) {
 	if err := a.roomFor(c.Request); err != nil {
 		return Schedule{}, err
 	}
-	s := &Schedule{ID: c.ID, Cron: c.Cron, CreatedAt: a.now, Request: c.Request, line: line}
+	s := &Schedule{ID: c.ID, Cron: c.Cron, CreatedAt: a.state.Now, Request: c.Request, Line: line}
 	if c.ID == "" {
-		s.ID = a.ids.id("scd_", a.now)
+		s.ID = a.state.IDs.New("scd_", a.state.Now)
 	}
-	if old := a.schedules[s.ID]; old != nil {
+	if old := a.state.Schedules[s.ID]; old != nil {
 		s.CreatedAt, s.Last, s.LastStates, s.Paused = old.CreatedAt, old.Last, old.LastStates, old.Paused
 	}
 	a.setSchedule(s, next)
@@ -69,76 +52,30 @@ func (c putSchedule) apply(a *Account) (Schedule, error) {
 
 // setSchedule puts a schedule in place of the one with its id.
 func (a *Account) setSchedule(s *Schedule, next time.Time) {
-	if old := a.schedules[s.ID]; old != nil {
-		a.addWork(-int64(old.weight()))
-		a.timers.remove(old)
+	if old := a.state.Schedules[s.ID]; old != nil {
+		a.addWork(-int64(old.Weight()))
+		a.state.Timers.Remove(old)
 	}
-	s.Request.schedule = s.ID
-	a.schedules[s.ID] = s
-	a.addWork(int64(s.weight()))
+	s.Request.ScheduleID = s.ID
+	a.state.Schedules[s.ID] = s
+	a.addWork(int64(s.Weight()))
 	a.book(s, next)
-}
-
-// cronLine is a cron expression and the zone that it is read in.
-type cronLine struct {
-	expression string
-	zone       *time.Location
-}
-
-// parseCron takes a cron line apart: five fields or @daily and the like,
-// behind an optional CRON_TZ=Zone.
-func parseCron(cron string) (c cronLine, err error) {
-	c = cronLine{strings.TrimSpace(cron), time.UTC}
-	if rest, ok := strings.CutPrefix(c.expression, "CRON_TZ="); ok {
-		name, after, _ := strings.Cut(rest, " ")
-		if c.zone, err = time.LoadLocation(name); err != nil || name == "" {
-			return cronLine{}, refusal.OfValue("cron", cron, fmt.Sprintf("unknown time zone %q", name), "an IANA name such as Europe/Berlin")
-		}
-		c.expression = strings.TrimSpace(after)
-	}
-	if !strings.HasPrefix(c.expression, "@") && len(strings.Fields(c.expression)) != 5 || !gronx.IsValid(c.expression) {
-		return cronLine{}, refusal.OfValue("cron", cron, "", "five fields (minute hour day month weekday), for example */5 * * * *, after an optional CRON_TZ=Zone")
-	}
-	return c, nil
-}
-
-// next is the first time after the given one.
-func (c cronLine) next(after time.Time) (time.Time, error) {
-	next, err := gronx.NextTickAfter(c.expression, after.In(c.zone), false)
-	if err != nil {
-		return time.Time{}, refusal.Of(refusal.Invalid, "cron", c.expression, "no next time")
-	}
-	return next, nil
 }
 
 // book sets the timer for the schedule's next time, unless it is paused.
 func (a *Account) book(s *Schedule, next time.Time) {
-	a.timers.remove(s)
-	s.Next, a.zoned = time.Time{}, a.zoned || s.line.zone != time.UTC
+	a.state.Timers.Remove(s)
+	s.Next, a.zoned = time.Time{}, a.zoned || s.Line.Zone != time.UTC
 	if !s.Paused && !next.IsZero() {
 		s.Next = next
-		a.timers.add(next, wakeSchedule, s)
+		a.state.Timers.Add(next, state.WakeSchedule, s)
 	}
-}
-
-// NextTimes are the next times of a schedule, at most n of them; none while it
-// is paused.
-func (s *Schedule) NextTimes(n int) (list []time.Time) {
-	for at := s.Next; !at.IsZero() && len(list) < n; {
-		list = append(list, at)
-		next, err := s.line.next(at)
-		if err != nil {
-			break
-		}
-		at = next
-	}
-	return list
 }
 
 // fireSchedule publishes and books the next time. A schedule whose request is
 // no longer acceptable, because its group is gone, skips this time.
 func (a *Account) fireSchedule(s *Schedule) {
-	s.Last, s.LastStates = a.now, map[string]string{}
+	s.Last, s.LastStates = a.state.Now, map[string]string{}
 	if c, err := a.acceptable(s.Request); err != nil {
 		a.note(slog.LevelWarn, "schedule could not publish", "schedule", s.ID, "error", err)
 	} else {
@@ -146,7 +83,7 @@ func (a *Account) fireSchedule(s *Schedule) {
 			s.LastStates[r.MessageID] = "IN_PROGRESS"
 		}
 	}
-	next, err := s.line.next(a.now)
+	next, err := s.Line.Next(a.state.Now)
 	if err != nil {
 		a.note(slog.LevelWarn, "schedule ended", "schedule", s.ID, "error", err)
 	}
@@ -158,11 +95,11 @@ func (a *Account) viewSchedule(s *Schedule) Schedule {
 	v := *s
 	v.LastStates = maps.Clone(s.LastStates)
 	for id := range v.LastStates {
-		if a.messages[id] == nil {
+		if a.state.Messages[id] == nil {
 			v.LastStates[id] = "SUCCESS"
 		}
 	}
-	for e := range a.dlq.newest(newestPosition) {
+	for e := range a.state.DLQ.Newest(state.NewestPosition) {
 		if _, ok := v.LastStates[e.Message.ID]; ok {
 			v.LastStates[e.Message.ID] = "FAIL"
 		}
@@ -174,8 +111,8 @@ func (a *Account) viewSchedule(s *Schedule) Schedule {
 func (a *Account) Schedules() []Schedule {
 	a.lock()
 	defer a.unlock()
-	list := make([]Schedule, 0, len(a.schedules))
-	for _, s := range a.schedules {
+	list := make([]Schedule, 0, len(a.state.Schedules))
+	for _, s := range a.state.Schedules {
 		list = append(list, a.viewSchedule(s))
 	}
 	slices.SortFunc(list, func(x, y Schedule) int { return strings.Compare(x.ID, y.ID) })
@@ -194,7 +131,7 @@ func (a *Account) Schedule(id string) (Schedule, error) {
 }
 
 func (a *Account) knownSchedule(id string) (*Schedule, error) {
-	if s := a.schedules[id]; s != nil {
+	if s := a.state.Schedules[id]; s != nil {
 		return s, nil
 	}
 	return nil, refusal.Of(ErrNotFound, "schedule", id, "not found")
@@ -210,9 +147,9 @@ func (c deleteSchedule) apply(a *Account) (nothing, error) {
 	if err != nil {
 		return nothing{}, err
 	}
-	delete(a.schedules, c.ID)
-	a.timers.remove(s)
-	a.addWork(-int64(s.weight()))
+	delete(a.state.Schedules, c.ID)
+	a.state.Timers.Remove(s)
+	a.addWork(-int64(s.Weight()))
 	return nothing{}, nil
 }
 
@@ -239,7 +176,7 @@ func (a *Account) pauseSchedule(id string, paused bool) error {
 	if err != nil || s.Paused == paused {
 		return err
 	}
-	next, err := s.line.next(a.now)
+	next, err := s.Line.Next(a.state.Now)
 	if err != nil && !paused {
 		return err
 	}

@@ -6,7 +6,7 @@ import "github.com/understudy-mock/understudy/engine/search"
 func (a *Account) SearchIndexes() search.Indexes {
 	a.lock()
 	defer a.unlock()
-	return a.search.Clone()
+	return a.state.Search.Clone()
 }
 
 // ChangeSearch runs a command on the search indexes, and gives the index that it
@@ -18,8 +18,8 @@ func ChangeSearch[C search.Change](a *Account, c C) (search.Index, error) {
 type changeSearch[C search.Change] struct{ Change C }
 
 func (c changeSearch[C]) apply(a *Account) (search.Index, error) {
-	return c.Change.Apply(a.search, a.newID, a.now)
+	return c.Change.Apply(a.state.Search, a.newID, a.state.Now)
 }
 
 // newID draws an id at the account's time.
-func (a *Account) newID(prefix string) string { return a.ids.id(prefix, a.now) }
+func (a *Account) newID(prefix string) string { return a.state.IDs.New(prefix, a.state.Now) }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/codec"
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/journal"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
@@ -24,7 +25,7 @@ type Snapshot struct {
 
 	VectorIndexes []string // their names, sorted
 
-	state     *state // nil once an account has it
+	state     *state.State // nil once an account has it
 	canceling []*Message
 	inFlight  []*Message // the first of what is ready
 	lsn       uint64     // of the last record of the journal
@@ -49,12 +50,12 @@ func (c restore) apply(a *Account) (nothing, error) {
 	if err != nil {
 		return nothing{}, err
 	}
-	now := a.now
-	restored.readAnswers(a.cfg.Wire.ReadAnswer)
+	now := a.state.Now
+	restored.ReadAnswers(a.cfg.Wire.ReadAnswer)
 	a.replace(restored)
 	a.restored++
-	if a.mode == "real" && now.After(a.now) {
-		a.now = now
+	if a.mode == "real" && now.After(a.state.Now) {
+		a.state.Now = now
 	}
 	a.follow(a.mode, nil)
 	for _, m := range c.Snapshot.canceling {
@@ -73,9 +74,9 @@ func (s *Snapshot) keptFor(j journal.Journal) *Snapshot {
 }
 
 // take gives the state away.
-func (s *Snapshot) take() (state, error) {
+func (s *Snapshot) take() (state.State, error) {
 	if s.state == nil {
-		return state{}, refusal.Of(ErrInvalid, "snapshot of account", s.Account, "used already")
+		return state.State{}, refusal.Of(ErrInvalid, "snapshot of account", s.Account, "used already")
 	}
 	taken := *s.state
 	s.state = nil
@@ -108,10 +109,10 @@ func (s *recordedSnapshot) UnmarshalJSON(text []byte) error {
 }
 
 // replace puts another state in place of what was.
-func (a *Account) replace(s state) {
-	for _, m := range a.messages {
-		if m.cancel != nil {
-			m.cancel()
+func (a *Account) replace(s state.State) {
+	for _, m := range a.state.Messages {
+		if m.Cancel != nil {
+			m.Cancel()
 		}
 	}
 	a.unweigh()

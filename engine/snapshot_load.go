@@ -13,6 +13,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/codec"
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
 
@@ -23,18 +24,18 @@ import (
 // may come later in the document. The first contradiction that it finds is its
 // error; from then on it only has to be robust.
 type loader struct {
-	state
+	state     state.State
 	head      header
 	messages  places[Message]
-	items     places[item]
+	items     places[state.StepItem]
 	runs      places[Run]
-	slots     places[slot]
-	queues    places[queue]
+	slots     places[state.QueueSlot]
+	queues    places[state.QueueBacklog]
 	known     []*Run // those that the account knows
 	ready     []savedTurn
-	events    []*event
-	waiting   map[uint64]sleeper // version 1: by the sequence of their timer
-	bookings  []savedBooking     // version 1: all timers
+	events    []*state.LogEntry
+	waiting   map[uint64]state.Sleeper // version 1: by the sequence of their timer
+	bookings  []savedBooking           // version 1: all timers
 	canceling []*Message
 	inFlight  []*Message // ready in the document
 	err       error
@@ -129,7 +130,7 @@ func (p *places[T]) missing() int {
 }
 
 func newLoader() *loader {
-	return &loader{state: newState(0, "-", "-")}
+	return &loader{state: state.New(0, "-", "-")}
 }
 
 // members reads the document. Lists that others point at come in any order.
@@ -138,24 +139,24 @@ func (l *loader) members(c *codec.Codec) {
 	read(l, c, "events", (*savedEvent).members, l.event)
 	read(l, c, "messages", (*savedMessage).members, l.message)
 	read(l, c, "runs", (*savedRun).members, l.run)
-	read(l, c, "items", (*savedItem).members, func(s *savedItem) { *l.items.next() = s.item })
+	read(l, c, "items", (*savedItem).members, func(s *savedItem) { *l.items.next() = s.StepItem })
 	read(l, c, "slots", (*savedSlot).members, func(s *savedSlot) {
-		*l.slots.next() = slot{queue: must(l, &l.queues, s.queuePlace, "slot", ""), open: s.open}
+		*l.slots.next() = state.QueueSlot{Queue: must(l, &l.queues, s.queuePlace, "slot", ""), Open: s.Open}
 	})
 	read(l, c, "queues", (*savedQueue).members, l.queue)
 	read(l, c, "ready", (*savedTurn).members, func(s *savedTurn) { l.ready = append(l.ready, *s) })
 	read(l, c, "flowKeys", (*savedFlow).members, l.flow)
 	read(l, c, "waiters", (*savedWaiter).members, l.waiter)
 	read(l, c, "dlq", (*savedEntry).members, l.entry)
-	read(l, c, "groups", groupMembers, func(g *Group) { l.groups[g.Name] = new(*g) })
+	read(l, c, "groups", groupMembers, func(g *Group) { l.state.Groups[g.Name] = new(*g) })
 	read(l, c, "schedules", (*savedSchedule).members, l.schedule)
 	read(l, c, "dedup", (*savedMark).members, l.mark)
 	read(l, c, "usage", (*savedMinute).members, func(s *savedMinute) {
-		n := len(l.usage)
-		l.want(n == 0 || l.usage[n-1].Number < s.Number, "usage: minute %d is out of order", s.Number)
-		l.usage = append(l.usage, s.Minute)
+		n := len(l.state.Usage)
+		l.want(n == 0 || l.state.Usage[n-1].Number < s.Number, "usage: minute %d is out of order", s.Number)
+		l.state.Usage = append(l.state.Usage, s.Minute)
 	})
-	read(l, c, "search", (*search.Index).Members, func(x *search.Index) { l.search[x.ID] = new(*x) })
+	read(l, c, "search", (*search.Index).Members, func(x *search.Index) { l.state.Search[x.ID] = new(*x) })
 	l.vectorMembers(c)
 	l.firstVersion(c)
 	if l.err != nil {
@@ -183,7 +184,7 @@ func (l *loader) vectorMembers(c *codec.Codec) {
 	for _, s := range all {
 		x, err := vector.Load(s)
 		if l.want(err == nil, "%v", err) {
-			l.vectors[x.Name] = x
+			l.state.Vectors[x.Name] = x
 		}
 	}
 }
@@ -198,7 +199,7 @@ func (l *loader) firstVersion(c *codec.Codec) {
 		codec.Int(c, "issued", &l.head.timers)
 		read(l, c, "list", (*savedBooking).members, func(s *savedBooking) { l.bookings = append(l.bookings, *s) })
 	})
-	read(l, c, "reports", (*savedReport).members, func(s *savedReport) { l.reports[s.callback] = s.entry })
+	read(l, c, "reports", (*savedReport).members, func(s *savedReport) { l.state.Reports[s.callback] = s.entry })
 }
 
 // snapshot is what was read, once all of it fits together.
@@ -209,14 +210,14 @@ func (l *loader) snapshot(c *codec.Codec) (*Snapshot, error) {
 		return nil, damaged(err)
 	}
 	h := &l.head
-	l.now, l.seq, l.current, l.next = h.now, h.sequence, h.currentKey, h.nextKey
+	l.state.Now, l.state.Seq, l.state.CurrentKey, l.state.NextKey = h.now, h.sequence, h.currentKey, h.nextKey
 	l.want(h.version > 0, "no version")
 	l.want(clock.Valid(h.now), "its clock is at %s: must be in the years 1970 to 9999", h.now.UTC())
 	l.want(slices.Contains([]string{"real", "manual", "auto"}, h.clock), "clock %q: must be real, manual or auto", h.clock)
 	l.want(h.currentKey != "" && h.nextKey != "", "a signing key is missing")
-	err := loadSource(l.ids.source, h.source)
+	err := loadSource(l.state.IDs.Source, h.source)
 	l.want(err == nil, "generator.source: %v", err)
-	l.ids.secret, err = strconv.ParseUint(h.secret, 10, 64)
+	l.state.IDs.Secret, err = strconv.ParseUint(h.secret, 10, 64)
 	l.want(err == nil, "generator.secret: %v", err)
 	for what, place := range map[string]int{"message": l.messages.missing(), "item": l.items.missing(), "run": l.runs.missing(), "slot": l.slots.missing(), "queue": l.queues.missing()} {
 		l.want(place == 0, "%s %d: not found", what, place)
@@ -227,7 +228,7 @@ func (l *loader) snapshot(c *codec.Codec) (*Snapshot, error) {
 	if l.err != nil {
 		return nil, damaged(l.err)
 	}
-	return &Snapshot{Account: h.account, Clock: h.clock, Now: h.now, VectorIndexes: slices.Sorted(maps.Keys(l.vectors)), state: &l.state, canceling: l.canceling, inFlight: l.inFlight, lsn: h.lsn}, nil
+	return &Snapshot{Account: h.account, Clock: h.clock, Now: h.now, VectorIndexes: slices.Sorted(maps.Keys(l.state.Vectors)), state: &l.state, canceling: l.canceling, inFlight: l.inFlight, lsn: h.lsn}, nil
 }
 
 // loadSource puts the source of ids back. Its decoder panics at some texts.
@@ -267,23 +268,23 @@ func must[T any](l *loader, p *places[T], place int, what, id string) *T {
 }
 
 // waits books the timer of an owner.
-func (l *loader) waits(owner sleeper, t savedTimer, otherwise timerKind) {
+func (l *loader) waits(owner state.Sleeper, t savedTimer, otherwise state.TimerKind) {
 	if t.seq == 0 {
 		return
 	}
 	if t.due == 0 {
 		if l.waiting == nil {
-			l.waiting = map[uint64]sleeper{}
+			l.waiting = map[uint64]state.Sleeper{}
 		}
 		l.want(l.waiting[t.seq] == nil, "timer %d: of two owners", t.seq)
 		l.waiting[t.seq] = owner
 		return
 	}
-	if t.kind != wakeOutcome {
+	if t.kind != state.WakeOutcome {
 		t.kind = otherwise
 	}
-	if l.want(t.kind.wakes(owner), "timer %d of %q: its outcome is missing", t.seq, owner.name()) {
-		l.timers.load(booking{t.due, t.seq, owner}, t.kind)
+	if l.want(t.kind.Wakes(owner), "timer %d of %q: its outcome is missing", t.seq, owner.Name()) {
+		l.state.Timers.Load(state.Booking{Due: t.due, Seq: t.seq, Owner: owner}, t.kind)
 	}
 }
 
@@ -291,57 +292,57 @@ func (l *loader) waits(owner sleeper, t savedTimer, otherwise timerKind) {
 func (l *loader) finish() {
 	l.finishTimers()
 	l.finishLog()
-	for _, k := range l.flows {
-		k.waiting.all(func(m *Message) {
+	for _, k := range l.state.Flows {
+		k.Held.All(func(m *Message) {
 			l.want(m.FlowKey() == k.Key, "message %q: held by key %q, but its key is %q", m.ID, k.Key, m.FlowKey())
 		})
 	}
 	for _, t := range l.ready {
-		k := l.flows[t.flowKey]
+		k := l.state.Flows[t.flowKey]
 		switch {
 		case t.flowKey == "":
 			m := must(l, &l.messages, t.message, "ready", "message")
-			l.state.ready.push(turn{message: m})
+			l.state.Ready.Push(state.ReadyTurn{Message: m})
 			if t.inFlight && l.want(m.State == Active, "message %q: in flight, with state %q", m.ID, m.State) {
 				l.inFlight = append(l.inFlight, m)
 			}
 		case l.want(k != nil, "ready key %q: not found", t.flowKey):
-			l.state.ready.push(turn{key: k})
+			l.state.Ready.Push(state.ReadyTurn{Key: k})
 		}
 	}
-	for _, w := range l.waiters {
-		w.item.waiter, w.RunRef = w, w.run.RunRef // its URL has the name of the waiter's own
+	for _, w := range l.state.Waiters {
+		w.Item.Waiter, w.RunRef = w, w.Run.RunRef // its URL has the name of the waiter's own
 	}
-	slices.SortFunc(l.known, byPosition[*Run])
+	slices.SortFunc(l.known, state.ByPosition[*Run])
 	for _, run := range l.known {
-		l.runList.add(run.ID, run)
+		l.state.RunList.Add(run.ID, run)
 	}
-	l.dlq.sort()
-	l.tallied()
+	l.state.DLQ.Sort()
+	l.state.Recount()
 }
 
 // finishTimers books the timers of version 1 that have an owner. Others are in
 // snapshots of servers that never removed one.
 func (l *loader) finishTimers() {
 	for _, t := range l.bookings {
-		kind := timerKind(max(0, slices.Index(timerKinds, t.of)))
+		kind := state.TimerKind(max(0, slices.Index(timerKinds, t.of)))
 		owner := l.waiting[t.seq]
-		if owner == nil || owner.name() != t.subject {
+		if owner == nil || owner.Name() != t.subject {
 			continue
 		}
 		delete(l.waiting, t.seq)
-		if !l.want(timerKinds[kind] == t.of && kind.wakes(owner), "timer %d: of kind %q, but %q has no such timer, or its outcome is missing", t.seq, t.of, t.subject) {
+		if !l.want(timerKinds[kind] == t.of && kind.Wakes(owner), "timer %d: of kind %q, but %q has no such timer, or its outcome is missing", t.seq, t.of, t.subject) {
 			return
 		}
-		l.timers.load(booking{t.due, t.seq, owner}, kind)
+		l.state.Timers.Load(state.Booking{Due: t.due, Seq: t.seq, Owner: owner}, kind)
 	}
 	for seq, owner := range l.waiting {
-		l.want(false, "timer %d of %q: missing", seq, owner.name())
+		l.want(false, "timer %d of %q: missing", seq, owner.Name())
 	}
-	for _, b := range l.timers.heap {
-		l.want(b.seq <= l.head.timers, "timer %d of %q: %d have been issued", b.seq, b.owner.name(), l.head.timers)
+	for _, b := range l.state.Timers.Heap {
+		l.want(b.Seq <= l.head.timers, "timer %d of %q: %d have been issued", b.Seq, b.Owner.Name(), l.head.timers)
 	}
-	l.timers.issued = l.head.timers
+	l.state.Timers.Issued = l.head.timers
 }
 
 func (l *loader) finishLog() {
@@ -350,18 +351,18 @@ func (l *loader) finishLog() {
 		return
 	}
 	l.want(l.head.stripped <= issued+1, "strippedBelow: %d, %d events issued", l.head.stripped, issued)
-	l.log = eventLog{events: l.events, issued: issued, bare: l.head.stripped}
+	l.state.Log = state.EventLog{Events: l.events, Issued: issued, Bare: l.head.stripped}
 	for i, e := range l.events {
-		e.seq = issued - uint64(len(l.events)-1-i)
-		if e.msg == nil {
+		e.Seq = issued - uint64(len(l.events)-1-i)
+		if e.Message == nil {
 			continue
 		}
-		if e.detail != nil && e.detail.out != nil && l.state.messages[e.msg.ID] != e.msg {
-			e.msg.last = e.detail.out // a message that has ended does not have it itself
+		if e.LogDetail != nil && e.LogDetail.Outcome != nil && l.state.Messages[e.Message.ID] != e.Message {
+			e.Message.Last = e.LogDetail.Outcome // a message that has ended does not have it itself
 		}
-		if e.state == string(Created) {
-			l.log.created = append(l.log.created, e)
+		if e.State == string(Created) {
+			l.state.Log.Created = append(l.state.Log.Created, e)
 		}
 	}
-	l.log.sort()
+	l.state.Log.Sort()
 }

@@ -3,10 +3,9 @@ package engine
 import (
 	"github.com/understudy-mock/understudy/engine/formula"
 
+	"github.com/understudy-mock/understudy/engine/codec"
 	"github.com/understudy-mock/understudy/engine/usage"
 )
-
-import "github.com/understudy-mock/understudy/engine/codec"
 
 func messageMembers(m *Message, c *codec.Codec) {
 	codec.Text(c, "id", &m.ID)

@@ -69,15 +69,26 @@ func mapped[T any](members func(*T, *codec.Codec), but ...string) func(*testing.
 		if err := in.Close(); err != nil {
 			t.Fatalf("%v in %s", err, text.Bytes())
 		}
-		unexported := cmp.FilterPath(func(p cmp.Path) bool {
-			field, ok := p.Last().(cmp.StructField)
-			return ok && strings.ToLower(field.Name()[:1]) == field.Name()[:1]
+		apart := cmp.FilterPath(func(p cmp.Path) bool {
+			f, ok := structField(p)
+			return ok && !isSaved(f)
 		}, cmp.Ignore())
 		left := cmp.FilterPath(func(p cmp.Path) bool { return slices.Contains(but, typeless(p)) }, cmp.Ignore())
-		if d := cmp.Diff(want, got, unexported, left, cmp.Comparer(sameFormula), cmpopts.EquateEmpty(), cmp.Comparer(time.Time.Equal)); d != "" {
+		if d := cmp.Diff(want, got, apart, left, cmp.Comparer(sameFormula), cmpopts.EquateEmpty(), cmp.Comparer(time.Time.Equal)); d != "" {
 			t.Errorf("written (-), read (+) by %s:\n%s", text.Bytes(), d)
 		}
 	}
+}
+
+// isSaved reports whether a snapshot has the field as it is.
+func isSaved(f reflect.StructField) bool { return f.IsExported() && f.Tag.Get("saved") == "" }
+
+// structField is the field that a path ends with.
+func structField(p cmp.Path) (f reflect.StructField, ok bool) {
+	if _, ok := p.Last().(cmp.StructField); !ok {
+		return f, false
+	}
+	return p.Index(-2).Type().FieldByName(p.Last().(cmp.StructField).Name())
 }
 
 // typeless is a path such as Waiter.RunRef.URL.
@@ -119,7 +130,7 @@ func fill(v reflect.Value, n *int, depth int) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
+			if isSaved(v.Type().Field(i)) {
 				fill(v.Field(i), n, depth+1)
 			}
 		}

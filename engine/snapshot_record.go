@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/codec"
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/usage"
 )
 
@@ -18,7 +19,7 @@ import (
 type savedTimer struct {
 	seq  uint64 // 0: it waits for no time
 	due  int64  // Unix ms
-	kind timerKind
+	kind state.TimerKind
 }
 
 type savedMessage struct {
@@ -38,10 +39,10 @@ func (s *savedMessage) members(c *codec.Codec) {
 	s.wake.members(c)
 	codec.Int(c, "slot", &s.slotPlace)
 	codec.Int(c, "item", &s.itemPlace)
-	codec.Int(c, "cut", &s.cut)
-	codec.Bool(c, "canceled", &s.canceled)
+	codec.Int(c, "cut", &s.Cut)
+	codec.Bool(c, "canceled", &s.Canceled)
 	codec.Bool(c, "canceling", &s.canceling)
-	codec.Optional(c, "last", &s.last, outcomeMembers)
+	codec.Optional(c, "last", &s.Last, outcomeMembers)
 	codec.Text(c, "reportsOn", &s.reportsOn)
 }
 
@@ -51,42 +52,42 @@ func (t *savedTimer) members(c *codec.Codec) {
 	codec.Int(c, "timer", &t.seq)
 	codec.Int(c, "due", &t.due)
 	wakes := timerKinds[t.kind]
-	if t.kind != wakeOutcome {
+	if t.kind != state.WakeOutcome {
 		wakes = ""
 	}
 	switch codec.Text(c, "wakes", &wakes); wakes {
 	case "":
-	case timerKinds[wakeOutcome]:
-		t.kind = wakeOutcome
+	case timerKinds[state.WakeOutcome]:
+		t.kind = state.WakeOutcome
 	default:
-		c.Failf("wakes %q: must be %s", wakes, timerKinds[wakeOutcome])
+		c.Failf("wakes %q: must be %s", wakes, timerKinds[state.WakeOutcome])
 	}
 }
 
-type savedItem struct{ item }
+type savedItem struct{ state.StepItem }
 
 func (s *savedItem) members(c *codec.Codec) {
-	codec.Text(c, "messageId", &s.messageID)
-	codec.Bytes(c, "body", &s.body)
-	codec.Text(c, "callType", &s.callType)
-	codec.Object(c, "step", &s.step, stepMembers)
-	codec.List(c, "errors", &s.errors, stepErrorMembers)
-	codec.Text(c, "ended", &s.ended)
-	codec.Text(c, "settled", &s.settled)
+	codec.Text(c, "messageId", &s.MessageID)
+	codec.Bytes(c, "body", &s.Body)
+	codec.Text(c, "callType", &s.CallType)
+	codec.Object(c, "step", &s.Step, stepMembers)
+	codec.List(c, "errors", &s.Errors, stepErrorMembers)
+	codec.Text(c, "ended", &s.Ended)
+	codec.Text(c, "settled", &s.Settled)
 }
 
 type savedSlot struct {
-	slot
+	state.QueueSlot
 	queuePlace int
 }
 
 func (s *savedSlot) members(c *codec.Codec) {
 	codec.Int(c, "queue", &s.queuePlace)
-	codec.Int(c, "open", &s.open)
+	codec.Int(c, "open", &s.Open)
 }
 
 type savedQueue struct {
-	queue
+	state.QueueBacklog
 	held   []*Message // that wait in it
 	places []int      // the same
 	gone   bool       // deleted, but messages still have a turn in it
@@ -94,13 +95,13 @@ type savedQueue struct {
 
 func (s *savedQueue) members(c *codec.Codec) {
 	queueMembers(&s.Queue, c)
-	codec.Int(c, "active", &s.active)
+	codec.Int(c, "active", &s.Active)
 	codec.Ints(c, "waiting", &s.places)
 	codec.Bool(c, "gone", &s.gone)
 }
 
 type savedFlow struct {
-	flowKey
+	state.FlowGate
 	wake   savedTimer
 	held   []*Message // that wait for it
 	places []int      // the same
@@ -111,9 +112,9 @@ func (s *savedFlow) members(c *codec.Codec) {
 	flowMembers(&s.FlowKey, c)
 	codec.Ints(c, "held", &s.places)
 	codec.Times(c, "starts", &s.times)
-	codec.Bool(c, "offered", &s.offered)
+	codec.Bool(c, "offered", &s.Offered)
 	s.wake.members(c)
-	codec.Time(c, "pausedAt", &s.pausedAt)
+	codec.Time(c, "pausedAt", &s.PausedAt)
 }
 
 type savedSchedule struct {
@@ -138,12 +139,12 @@ func (t *savedTurn) members(c *codec.Codec) {
 	codec.Bool(c, "inFlight", &t.inFlight)
 }
 
-type savedMark struct{ mark }
+type savedMark struct{ state.DedupMark }
 
 func (m *savedMark) members(c *codec.Codec) {
-	codec.Text(c, "key", &m.key)
-	codec.Text(c, "id", &m.id)
-	codec.Time(c, "until", &m.until)
+	codec.Text(c, "key", &m.Key)
+	codec.Text(c, "id", &m.ID)
+	codec.Time(c, "until", &m.Until)
 }
 
 type savedRun struct {
@@ -163,8 +164,8 @@ func (s *savedRun) members(c *codec.Codec) {
 	codec.List(c, "calls", &s.callPlaces, (*savedCall).members)
 	codec.List(c, "kept", &s.early, (*savedEarly).members) // the number is "keptItems"
 	codec.Optional(c, "invoked", &s.invocation, (*savedInvocation).members)
-	codec.Bool(c, "bare", &s.bare)
-	codec.Bool(c, "proven", &s.proven)
+	codec.Bool(c, "bare", &s.Bare)
+	codec.Bool(c, "proven", &s.Proven)
 	codec.Bool(c, "gone", &s.gone)
 }
 
@@ -187,28 +188,28 @@ func (s *savedEarly) members(c *codec.Codec) {
 }
 
 type savedInvocation struct {
-	invocation
+	state.InvokerCall
 	runPlace, itemPlace int
 }
 
 func (s *savedInvocation) members(c *codec.Codec) {
 	codec.Int(c, "run", &s.runPlace)
 	codec.Int(c, "item", &s.itemPlace)
-	codec.Bytes(c, "raw", &s.raw)
-	codec.Header(c, "header", &s.headers)
+	codec.Bytes(c, "raw", &s.Raw)
+	codec.Header(c, "header", &s.Headers)
 }
 
 type savedWaiter struct {
-	waiter
+	state.PendingWait
 	wake                savedTimer
 	runPlace, itemPlace int
 }
 
 func (s *savedWaiter) members(c *codec.Codec) {
 	waiterMembers(&s.Waiter, c)
-	codec.Text(c, "waiterId", &s.id)
+	codec.Text(c, "waiterId", &s.WaiterID)
 	s.wake.members(c)
-	codec.Bytes(c, "raw", &s.raw)
+	codec.Bytes(c, "raw", &s.Raw)
 	codec.Int(c, "item", &s.itemPlace)
 	codec.Int(c, "ofRun", &s.runPlace)
 }
@@ -232,23 +233,23 @@ func (s *savedEntry) members(c *codec.Codec) {
 }
 
 type savedEvent struct {
-	event
-	detail                            detail
+	state.LogEntry
+	detail                            state.LogDetail
 	messagePlace, runPlace, itemPlace int
 }
 
 func (s *savedEvent) members(c *codec.Codec) {
-	codec.Int(c, "at", &s.at)
-	codec.Int(c, "next", &s.next)
-	codec.Text(c, "state", &s.state)
+	codec.Int(c, "at", &s.At)
+	codec.Int(c, "next", &s.Next)
+	codec.Text(c, "state", &s.State)
 	codec.Int(c, "message", &s.messagePlace)
 	codec.Int(c, "run", &s.runPlace)
 	codec.Int(c, "item", &s.itemPlace)
-	codec.Optional(c, "outcome", &s.detail.out, outcomeMembers)
-	codec.Text(c, "error", &s.detail.err)
-	codec.Text(c, "rule", &s.detail.rule)
-	codec.Text(c, "dlqId", &s.detail.dlqID)
-	codec.Optional(c, "invoker", &s.detail.invoker, runRefMembers)
+	codec.Optional(c, "outcome", &s.detail.Outcome, outcomeMembers)
+	codec.Text(c, "error", &s.detail.Error)
+	codec.Text(c, "rule", &s.detail.Rule)
+	codec.Text(c, "dlqId", &s.detail.DLQID)
+	codec.Optional(c, "invoker", &s.detail.Invoker, runRefMembers)
 }
 
 type savedMinute struct{ usage.Minute }
@@ -281,4 +282,4 @@ func (s *savedBooking) members(c *codec.Codec) {
 }
 
 // timerKinds are the names of the kinds.
-var timerKinds = []string{wakeMessage: "message", wakeFlow: "flowKey", wakeSchedule: "schedule", wakeOutcome: "outcome", wakeWaiter: "waiter"}
+var timerKinds = []string{state.WakeMessage: "message", state.WakeFlow: "flowKey", state.WakeSchedule: "schedule", state.WakeOutcome: "outcome", state.WakeWaiter: "waiter"}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/engine/vector"
@@ -22,16 +23,9 @@ import (
 // millisecond.
 const batch = 256
 
-// savedAt is where an object is in the snapshot of an epoch.
-type savedAt struct {
-	epoch uint32
-	place uint32 // 0: it is new since then
-	live  bool   // of a message: it had not ended
-}
-
 // table has the objects of a kind, in the order in which they were met.
 type table[T, S any] struct {
-	at      func(*T) *savedAt
+	at      func(*T) *state.SnapshotMark
 	copy    func(*T) S
 	list    []*T
 	copied  int      // of the list, from its beginning
@@ -41,35 +35,35 @@ type table[T, S any] struct {
 // saver writes a snapshot.
 type saver struct {
 	account *Account
-	from    *state // that of the account, or what a Restore has put aside
+	from    *state.State // that of the account, or what a Restore has put aside
 	epoch   uint32
 	most    int    // records copied at once under the lock
 	between func() // called whenever the lock is free; for tests
 
 	head      header
-	events    []*event
-	details   map[*event]*detail // of events that have changed since
+	events    []*state.LogEntry
+	details   map[*state.LogEntry]*state.LogDetail // of events that have changed since
 	entries   []*DLQEntry
 	callbacks map[*DLQEntry]*CallbackInfo // of entries that have changed since
 	waiters   []savedWaiter
-	flowKeys  []*flowKey
-	flows     map[*flowKey]savedFlow // keys that have changed since
-	turns     []turn
+	flowKeys  []*state.FlowGate
+	flows     map[*state.FlowGate]savedFlow // keys that have changed since
+	turns     []state.ReadyTurn
 	runList   []*Run
 	live      map[string]*Message
 	groups    []*Group
 	schedules []savedSchedule
-	marks     []mark
+	marks     []state.DedupMark
 	minutes   usage.Minutes
 	search    []search.Index
 	vectors   []vector.Saved
 	inFlight  []savedTurn
 
 	messages table[Message, savedMessage]
-	items    table[item, savedItem]
+	items    table[state.StepItem, savedItem]
 	runs     table[Run, savedRun]
-	slots    table[slot, savedSlot]
-	queues   table[queue, savedQueue]
+	slots    table[state.QueueSlot, savedSlot]
+	queues   table[state.QueueBacklog, savedQueue]
 }
 
 // place is where v is in the list of its kind.
@@ -78,16 +72,16 @@ func (t *table[T, S]) place(epoch uint32, v *T) int {
 		return 0
 	}
 	at := t.at(v)
-	if at.epoch != epoch {
+	if at.Epoch != epoch {
 		t.list = append(t.list, v)
-		*at = savedAt{epoch: epoch, place: uint32(len(t.list))}
+		*at = state.SnapshotMark{Epoch: epoch, Place: uint32(len(t.list))}
 	}
-	return int(at.place)
+	return int(at.Place)
 }
 
 // keep makes the record of an object that is about to change.
 func (t *table[T, S]) keep(epoch uint32, v *T) {
-	if at := t.at(v); at.epoch == epoch && int(at.place) <= t.copied {
+	if at := t.at(v); at.Epoch == epoch && int(at.Place) <= t.copied {
 		return // new since then, or copied
 	}
 	if _, ok := t.earlier[v]; ok {
@@ -118,31 +112,31 @@ func (a *Account) touch(v any) {
 	switch v := v.(type) {
 	case *Message: // what it stands for changes with it
 		w.messages.keep(w.epoch, v)
-		if v.step != nil {
-			a.touch(v.step)
+		if v.Step != nil {
+			a.touch(v.Step)
 		}
-		if run := a.runs[v.RunID]; run != nil {
+		if run := a.state.Runs[v.RunID]; run != nil {
 			a.touch(run)
 		}
-		if v.queue != nil {
-			a.touch(v.queue)
-			a.touch(v.queue.queue)
+		if v.Slot != nil {
+			a.touch(v.Slot)
+			a.touch(v.Slot.Queue)
 		}
-	case *item:
+	case *state.StepItem:
 		w.items.keep(w.epoch, v)
 	case *Run:
 		w.runs.keep(w.epoch, v)
-	case *slot:
+	case *state.QueueSlot:
 		w.slots.keep(w.epoch, v)
-	case *queue:
+	case *state.QueueBacklog:
 		w.queues.keep(w.epoch, v)
-	case *flowKey:
+	case *state.FlowGate:
 		if _, ok := w.flows[v]; !ok {
 			w.flows[v] = w.copyFlow(v)
 		}
-	case *event:
+	case *state.LogEntry:
 		if _, ok := w.details[v]; !ok {
-			w.details[v] = v.detail
+			w.details[v] = v.LogDetail
 		}
 	case *DLQEntry:
 		if _, ok := w.callbacks[v]; !ok {
@@ -154,6 +148,6 @@ func (a *Account) touch(v any) {
 // isNew marks a message that is created now.
 func (a *Account) isNew(m *Message) {
 	if a.saving != nil {
-		m.saved = savedAt{epoch: a.saving.epoch}
+		m.Saved = state.SnapshotMark{Epoch: a.saving.epoch}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine/codec"
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/engine/vector"
@@ -55,12 +56,12 @@ func (w *saver) briefly(part func()) {
 }
 
 func newSaver(a *Account) *saver {
-	w := &saver{account: a, from: &a.state, most: batch, between: func() {}, details: map[*event]*detail{}, callbacks: map[*DLQEntry]*CallbackInfo{}, flows: map[*flowKey]savedFlow{}}
-	w.messages = table[Message, savedMessage]{at: func(m *Message) *savedAt { return &m.saved }, copy: w.copyMessage}
-	w.items = table[item, savedItem]{at: func(it *item) *savedAt { return &it.saved }, copy: func(it *item) savedItem { return savedItem{*it} }}
-	w.runs = table[Run, savedRun]{at: func(run *Run) *savedAt { return &run.saved }, copy: w.copyRun}
-	w.slots = table[slot, savedSlot]{at: func(s *slot) *savedAt { return &s.saved }, copy: func(s *slot) savedSlot { return savedSlot{slot: *s} }}
-	w.queues = table[queue, savedQueue]{at: func(q *queue) *savedAt { return &q.saved }, copy: w.copyQueue}
+	w := &saver{account: a, from: &a.state, most: batch, between: func() {}, details: map[*state.LogEntry]*state.LogDetail{}, callbacks: map[*DLQEntry]*CallbackInfo{}, flows: map[*state.FlowGate]savedFlow{}}
+	w.messages = table[Message, savedMessage]{at: func(m *Message) *state.SnapshotMark { return &m.Saved }, copy: w.copyMessage}
+	w.items = table[state.StepItem, savedItem]{at: func(it *state.StepItem) *state.SnapshotMark { return &it.Saved }, copy: func(it *state.StepItem) savedItem { return savedItem{*it} }}
+	w.runs = table[Run, savedRun]{at: func(run *Run) *state.SnapshotMark { return &run.Saved }, copy: w.copyRun}
+	w.slots = table[state.QueueSlot, savedSlot]{at: func(s *state.QueueSlot) *state.SnapshotMark { return &s.Saved }, copy: func(s *state.QueueSlot) savedSlot { return savedSlot{QueueSlot: *s} }}
+	w.queues = table[state.QueueBacklog, savedQueue]{at: func(q *state.QueueBacklog) *state.SnapshotMark { return &q.Saved }, copy: w.copyQueue}
 	return w
 }
 
@@ -70,31 +71,31 @@ func (w *saver) begin() {
 	a.saveEpoch++
 	w.epoch, a.saving = a.saveEpoch, w
 	a.stamp()
-	source, _ := a.ids.source.MarshalBinary() // never fails
-	w.head = header{version: SnapshotVersion, account: a.cfg.ID, clock: a.mode, now: a.now, currentKey: a.current, nextKey: a.next,
-		source: base64.StdEncoding.EncodeToString(source), secret: strconv.FormatUint(a.ids.secret, 10),
-		sequence: a.seq, timers: a.timers.issued, events: a.log.issued, stripped: a.log.bare, lsn: a.lsn}
-	w.events, w.live = a.log.events, a.messages // the log is only added to
-	w.entries, w.runList = slices.Clone(a.dlq.items), slices.Clone(a.runList.items)
-	w.turns = make([]turn, 0, a.waitingTurns())
-	a.shares.all(func(t turn) { w.turns = append(w.turns, t) })
-	a.ready.all(func(t turn) { w.turns = append(w.turns, t) })
-	w.marks, w.minutes = slices.Clone(a.dedup.order.items[a.dedup.order.head:]), slices.Clone(a.usage)
-	for _, name := range slices.Sorted(maps.Keys(a.queues)) {
-		w.queues.place(w.epoch, a.queues[name])
+	source, _ := a.state.IDs.Source.MarshalBinary() // never fails
+	w.head = header{version: SnapshotVersion, account: a.cfg.ID, clock: a.mode, now: a.state.Now, currentKey: a.state.CurrentKey, nextKey: a.state.NextKey,
+		source: base64.StdEncoding.EncodeToString(source), secret: strconv.FormatUint(a.state.IDs.Secret, 10),
+		sequence: a.state.Seq, timers: a.state.Timers.Issued, events: a.state.Log.Issued, stripped: a.state.Log.Bare, lsn: a.lsn}
+	w.events, w.live = a.state.Log.Events, a.state.Messages // the log is only added to
+	w.entries, w.runList = slices.Clone(a.state.DLQ.Items), slices.Clone(a.state.RunList.Items)
+	w.turns = make([]state.ReadyTurn, 0, a.waitingTurns())
+	a.state.Shares.All(func(t state.ReadyTurn) { w.turns = append(w.turns, t) })
+	a.state.Ready.All(func(t state.ReadyTurn) { w.turns = append(w.turns, t) })
+	w.marks, w.minutes = slices.Clone(a.state.Dedup.Order.Items[a.state.Dedup.Order.Head:]), slices.Clone(a.state.Usage)
+	for _, name := range slices.Sorted(maps.Keys(a.state.Queues)) {
+		w.queues.place(w.epoch, a.state.Queues[name])
 	}
-	w.flowKeys, w.groups = slices.Collect(maps.Values(a.flows)), slices.Collect(maps.Values(a.groups))
-	for _, s := range a.schedules {
+	w.flowKeys, w.groups = slices.Collect(maps.Values(a.state.Flows)), slices.Collect(maps.Values(a.state.Groups))
+	for _, s := range a.state.Schedules {
 		w.schedules = append(w.schedules, savedSchedule{*s, w.timer(s)})
 	}
-	for _, one := range a.waiters {
-		w.waiters = append(w.waiters, savedWaiter{waiter: *one, wake: w.timer(one)})
+	for _, one := range a.state.Waiters {
+		w.waiters = append(w.waiters, savedWaiter{PendingWait: *one, wake: w.timer(one)})
 	}
-	for _, x := range a.search {
+	for _, x := range a.state.Search {
 		w.search = append(w.search, *x)
 	}
-	for _, x := range a.vectors {
-		w.vectors = append(w.vectors, x.Save(a.now))
+	for _, x := range a.state.Vectors {
+		w.vectors = append(w.vectors, x.Save(a.state.Now))
 	}
 }
 
@@ -107,39 +108,39 @@ func (w *saver) detach() {
 func (w *saver) end() { w.account.saving = nil }
 
 // timer is what an owner waits for.
-func (w *saver) timer(owner sleeper) savedTimer {
-	t := owner.timed()
-	if t.place == 0 {
+func (w *saver) timer(owner state.Sleeper) savedTimer {
+	t := owner.Timed()
+	if t.Place == 0 {
 		return savedTimer{}
 	}
-	b := w.from.timers.heap[t.place-1]
-	return savedTimer{b.seq, b.due, t.kind}
+	b := w.from.Timers.Heap[t.Place-1]
+	return savedTimer{b.Seq, b.Due, t.Kind}
 }
 
 func (w *saver) copyMessage(m *Message) savedMessage {
-	s := savedMessage{Message: *m, wake: w.timer(m), live: w.from.messages[m.ID] == m}
+	s := savedMessage{Message: *m, wake: w.timer(m), live: w.from.Messages[m.ID] == m}
 	if s.live {
-		s.inFlight, s.canceling = m.State == Active && m.cancel != nil, m.State == CancelRequested
-		s.reportsOn = w.from.reports[m.ID]
+		s.inFlight, s.canceling = m.State == Active && m.Cancel != nil, m.State == CancelRequested
+		s.reportsOn = w.from.Reports[m.ID]
 	} else {
-		s.last = nil // it is in the log
+		s.Last = nil // it is in the log
 	}
 	return s
 }
 
-func (w *saver) copyQueue(q *queue) savedQueue {
-	return savedQueue{queue: *q, held: slices.Clone(q.waiting.items[q.waiting.head:]), gone: w.from.queues[q.Name] != q}
+func (w *saver) copyQueue(q *state.QueueBacklog) savedQueue {
+	return savedQueue{QueueBacklog: *q, held: slices.Clone(q.Waiting.Items[q.Waiting.Head:]), gone: w.from.Queues[q.Name] != q}
 }
 
-func (w *saver) copyFlow(k *flowKey) savedFlow {
-	return savedFlow{flowKey: *k, wake: w.timer(k), held: slices.Clone(k.waiting.items[k.waiting.head:]), times: slices.Clone(k.starts.items[k.starts.head:])}
+func (w *saver) copyFlow(k *state.FlowGate) savedFlow {
+	return savedFlow{FlowGate: *k, wake: w.timer(k), held: slices.Clone(k.Held.Items[k.Held.Head:]), times: slices.Clone(k.Starts.Items[k.Starts.Head:])}
 }
 
 func (w *saver) copyRun(run *Run) savedRun {
-	s := savedRun{Run: *run, gone: w.from.runs[run.ID] != run}
-	s.open, s.calls = slices.Clone(run.open), maps.Clone(run.calls)
-	for _, event := range slices.Sorted(maps.Keys(run.kept)) {
-		if data := run.kept[event]; len(data) > 0 {
+	s := savedRun{Run: *run, gone: w.from.Runs[run.ID] != run}
+	s.Open, s.Calls = slices.Clone(run.Open), maps.Clone(run.Calls)
+	for _, event := range slices.Sorted(maps.Keys(run.Early)) {
+		if data := run.Early[event]; len(data) > 0 {
 			s.early = append(s.early, savedEarly{event, slices.Clone(data)})
 		}
 	}
@@ -161,11 +162,11 @@ func (w *saver) members(c *codec.Codec) {
 	enumerate(w, &w.messages, w.unlogged())
 	codec.Section(c, "messages", records(w, &w.messages, w.message), (*savedMessage).members, nil)
 	codec.Section(c, "ready", copies(w, w.ready(), func(t savedTurn) savedTurn { return t }), (*savedTurn).members, nil)
-	slices.SortFunc(w.flowKeys, func(x, y *flowKey) int { return strings.Compare(x.Key, y.Key) })
+	slices.SortFunc(w.flowKeys, func(x, y *state.FlowGate) int { return strings.Compare(x.Key, y.Key) })
 	codec.Section(c, "flowKeys", copies(w, w.flowKeys, w.flow), (*savedFlow).members, nil)
 	codec.Section(c, "slots", records(w, &w.slots, w.slot), (*savedSlot).members, nil)
 	codec.Section(c, "queues", records(w, &w.queues, w.queue), (*savedQueue).members, nil)
-	codec.Section(c, "items", records(w, &w.items, func(*item, *savedItem) {}), (*savedItem).members, nil)
+	codec.Section(c, "items", records(w, &w.items, func(*state.StepItem, *savedItem) {}), (*savedItem).members, nil)
 	w.small(c)
 }
 
@@ -175,7 +176,7 @@ func (w *saver) small(c *codec.Codec) {
 	codec.Section(c, "groups", slices.Values(w.groups), groupMembers, nil) // a group is a value: a change replaces it
 	slices.SortFunc(w.schedules, func(x, y savedSchedule) int { return strings.Compare(x.ID, y.ID) })
 	codec.Section(c, "schedules", each(w.schedules), (*savedSchedule).members, nil)
-	codec.Section(c, "dedup", copies(w, w.marks, func(m mark) savedMark { return savedMark{m} }), (*savedMark).members, nil)
+	codec.Section(c, "dedup", copies(w, w.marks, func(m state.DedupMark) savedMark { return savedMark{m} }), (*savedMark).members, nil)
 	codec.Section(c, "usage", copies(w, w.minutes, func(m usage.Minute) savedMinute { return savedMinute{m} }), (*savedMinute).members, nil)
 	slices.SortFunc(w.search, func(x, y search.Index) int { return strings.Compare(x.ID, y.ID) })
 	codec.Section(c, "search", each(w.search), (*search.Index).Members, nil)
@@ -253,7 +254,7 @@ func enumerate[T, S any](w *saver, t *table[T, S], list []*T) {
 // of creation.
 func (w *saver) unlogged() []*Message {
 	var found []*Message
-	known := func(m *Message) bool { return m.saved.epoch == w.epoch }
+	known := func(m *Message) bool { return m.Saved.Epoch == w.epoch }
 	w.briefly(func() {
 		n := 0
 		for _, m := range w.live {
@@ -278,25 +279,25 @@ func (w *saver) unlogged() []*Message {
 	return slices.Compact(found)
 }
 
-func (w *saver) event(e *event) savedEvent {
-	s := savedEvent{event: *e, messagePlace: w.messages.place(w.epoch, e.msg), runPlace: w.runs.place(w.epoch, e.run)}
+func (w *saver) event(e *state.LogEntry) savedEvent {
+	s := savedEvent{LogEntry: *e, messagePlace: w.messages.place(w.epoch, e.Message), runPlace: w.runs.place(w.epoch, e.Run)}
 	d, changed := w.details[e]
 	if !changed {
-		d = e.detail
+		d = e.LogDetail
 	}
 	if d != nil {
-		s.detail, s.itemPlace = *d, w.items.place(w.epoch, d.step)
+		s.detail, s.itemPlace = *d, w.items.place(w.epoch, d.Step)
 	}
 	return s
 }
 
 func (w *saver) waiter(s savedWaiter) savedWaiter {
-	s.itemPlace, s.runPlace = w.items.place(w.epoch, s.item), w.runs.place(w.epoch, s.run)
+	s.itemPlace, s.runPlace = w.items.place(w.epoch, s.Item), w.runs.place(w.epoch, s.Run)
 	return s
 }
 
 func (w *saver) entry(e *DLQEntry) savedEntry {
-	s := savedEntry{DLQEntry: *e, itemPlace: w.items.place(w.epoch, e.Message.step), runPlace: w.runs.place(w.epoch, e.run)}
+	s := savedEntry{DLQEntry: *e, itemPlace: w.items.place(w.epoch, e.Message.Step), runPlace: w.runs.place(w.epoch, e.FailedRun)}
 	if callback, changed := w.callbacks[e]; changed {
 		s.Callback = callback
 	}
@@ -304,30 +305,30 @@ func (w *saver) entry(e *DLQEntry) savedEntry {
 }
 
 func (w *saver) run(_ *Run, s *savedRun) {
-	for _, it := range s.Run.items {
+	for _, it := range s.Run.Items {
 		s.itemPlaces = append(s.itemPlaces, w.items.place(w.epoch, it))
 	}
-	for _, it := range s.Run.open {
+	for _, it := range s.Run.Open {
 		s.openPlaces = append(s.openPlaces, w.items.place(w.epoch, it))
 	}
-	for _, id := range slices.Sorted(maps.Keys(s.Run.calls)) {
-		s.callPlaces = append(s.callPlaces, savedCall{id, w.items.place(w.epoch, s.Run.calls[id])})
+	for _, id := range slices.Sorted(maps.Keys(s.Run.Calls)) {
+		s.callPlaces = append(s.callPlaces, savedCall{id, w.items.place(w.epoch, s.Run.Calls[id])})
 	}
-	if inv := s.Run.invoked; inv != nil {
-		s.invocation = &savedInvocation{*inv, w.runs.place(w.epoch, inv.run), w.items.place(w.epoch, inv.item)}
+	if inv := s.Run.Invoked; inv != nil {
+		s.invocation = &savedInvocation{*inv, w.runs.place(w.epoch, inv.Run), w.items.place(w.epoch, inv.Item)}
 	}
 }
 
 // message notes which attempts are in flight: they are made again before all
 // that is ready.
 func (w *saver) message(m *Message, s *savedMessage) {
-	m.saved.live = s.live
-	s.itemPlace = w.items.place(w.epoch, s.step)
+	m.Saved.Live = s.live
+	s.itemPlace = w.items.place(w.epoch, s.Step)
 	if s.live {
-		s.slotPlace = w.slots.place(w.epoch, s.Message.queue)
+		s.slotPlace = w.slots.place(w.epoch, s.Message.Slot)
 	}
 	if s.inFlight {
-		w.inFlight = append(w.inFlight, savedTurn{message: int(m.saved.place), inFlight: true})
+		w.inFlight = append(w.inFlight, savedTurn{message: int(m.Saved.Place), inFlight: true})
 	}
 }
 
@@ -337,17 +338,17 @@ func (w *saver) ready() []savedTurn {
 	w.briefly(func() {
 		for _, t := range w.turns {
 			switch {
-			case t.key != nil:
-				list = append(list, savedTurn{flowKey: t.key.Key})
-			case w.waits(t.message):
-				list = append(list, savedTurn{message: int(t.message.saved.place)})
+			case t.Key != nil:
+				list = append(list, savedTurn{flowKey: t.Key.Key})
+			case w.waits(t.Message):
+				list = append(list, savedTurn{message: int(t.Message.Saved.Place)})
 			}
 		}
 	})
 	return list
 }
 
-func (w *saver) flow(k *flowKey) savedFlow {
+func (w *saver) flow(k *state.FlowGate) savedFlow {
 	s, changed := w.flows[k]
 	if !changed {
 		s = w.copyFlow(k)
@@ -356,21 +357,21 @@ func (w *saver) flow(k *flowKey) savedFlow {
 	return s
 }
 
-func (w *saver) slot(_ *slot, s *savedSlot) {
-	s.queuePlace = w.queues.place(w.epoch, s.slot.queue)
+func (w *saver) slot(_ *state.QueueSlot, s *savedSlot) {
+	s.queuePlace = w.queues.place(w.epoch, s.QueueSlot.Queue)
 }
 
-func (w *saver) queue(_ *queue, s *savedQueue) { s.places = w.waitingPlaces(s.held) }
+func (w *saver) queue(_ *state.QueueBacklog, s *savedQueue) { s.places = w.waitingPlaces(s.held) }
 
 // waits reports whether a message in a list of the state has not ended. What was
 // cancelled while it waited stays in its list, with the place of an earlier snapshot.
-func (w *saver) waits(m *Message) bool { return m.saved.live && m.saved.epoch == w.epoch }
+func (w *saver) waits(m *Message) bool { return m.Saved.Live && m.Saved.Epoch == w.epoch }
 
 // waitingPlaces leave out what was cancelled while it waited.
 func (w *saver) waitingPlaces(list []*Message) (places []int) {
 	for _, m := range list {
 		if w.waits(m) {
-			places = append(places, int(m.saved.place))
+			places = append(places, int(m.Saved.Place))
 		}
 	}
 	return places

@@ -1,18 +1,21 @@
 package engine
 
-import "github.com/understudy-mock/understudy/engine/usage"
+import (
+	"github.com/understudy-mock/understudy/engine/internal/state"
+	"github.com/understudy-mock/understudy/engine/usage"
+)
 
 // countUsage counts an event: the log is the only source of the statistics.
-func (a *Account) countUsage(e *event) {
-	m := a.usage.At(a.now)
-	if e.detail != nil && e.out != nil && (e.state == string(Delivered) || e.state == string(Errored)) {
-		m.Bytes += int64(e.out.BytesUp + e.out.BytesIn)
+func (a *Account) countUsage(e *state.LogEntry) {
+	m := a.state.Usage.At(a.state.Now)
+	if e.LogDetail != nil && e.Outcome != nil && (e.State == string(Delivered) || e.State == string(Errored)) {
+		m.Bytes += int64(e.Outcome.BytesUp + e.Outcome.BytesIn)
 	}
-	if e.state == string(Active) {
+	if e.State == string(Active) {
 		m.Requests++
 	}
-	if e.run == nil {
-		switch MessageState(e.state) {
+	if e.Run == nil {
+		switch MessageState(e.State) {
 		case Created:
 			m.Created++
 		case Delivered:
@@ -26,7 +29,7 @@ func (a *Account) countUsage(e *event) {
 		}
 		return
 	}
-	switch e.state {
+	switch e.State {
 	case string(Created):
 		m.Steps++
 	case string(RunStarted):
@@ -44,10 +47,10 @@ func (a *Account) countUsage(e *event) {
 func (a *Account) Usage(period string) (usage.Statistics, error) {
 	a.lock()
 	defer a.unlock()
-	s, err := a.usage.Statistics(period, a.now)
+	s, err := a.state.Usage.Statistics(period, a.state.Now)
 	if err != nil {
 		return s, err
 	}
-	s.DLQ, s.PricePerMessage = a.dlq.len(), a.cfg.PricePerMessage
+	s.DLQ, s.PricePerMessage = a.state.DLQ.Len(), a.cfg.PricePerMessage
 	return s, nil
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
@@ -14,18 +15,18 @@ const maxMessagePage = 1000
 func (a *Account) Messages(f Filter) (Page[Message], error) {
 	a.lock()
 	defer a.unlock()
-	return listPage(a, "message", f, maxMessagePage, a.log.newestCreated, f.created, func(e *event) Message { return a.redacted(e.msg) })
+	return listPage(a, "message", f, maxMessagePage, a.state.Log.NewestCreated, f.created, func(e *state.LogEntry) Message { return a.redacted(e.Message) })
 }
 
 // created matches the message of a CREATED event by what it is now.
-func (f *Filter) created(e *event) bool {
-	m := e.msg
-	if f.WorkflowOnly && e.run == nil || f.MessagesOnly && e.run != nil {
+func (f *Filter) created(e *state.LogEntry) bool {
+	m := e.Message
+	if f.WorkflowOnly && e.Run == nil || f.MessagesOnly && e.Run != nil {
 		return false
 	}
 	var run *RunRef
-	if e.run != nil {
-		run = e.run.ref()
+	if e.Run != nil {
+		run = e.Run.Ref()
 	}
 	return isWanted(f.States, string(m.State)) && f.run(run) && f.message(m, m.CreatedAt)
 }
@@ -44,14 +45,14 @@ func (a *Account) Trace(id string) (Trace, error) {
 	a.lock()
 	defer a.unlock()
 	var t Trace
-	m := a.messages[id]
-	for _, e := range slices.Backward(a.log.events) {
-		if e.msg == nil || e.msg.ID != id {
+	m := a.state.Messages[id]
+	for _, e := range slices.Backward(a.state.Log.Events) {
+		if e.Message == nil || e.Message.ID != id {
 			continue
 		}
-		m = e.msg
+		m = e.Message
 		t.Events = append(t.Events, a.viewEvent(e))
-		if e.state == string(Created) {
+		if e.State == string(Created) {
 			break
 		}
 	}
@@ -60,12 +61,12 @@ func (a *Account) Trace(id string) (Trace, error) {
 	}
 	slices.Reverse(t.Events)
 	t.Message = a.redacted(m)
-	for _, e := range slices.Backward(a.log.created) {
-		if e.msg == m {
+	for _, e := range slices.Backward(a.state.Log.Created) {
+		if e.Message == m {
 			break
 		}
-		if e.msg.SourceID == id {
-			t.Reports = append(t.Reports, a.redacted(e.msg))
+		if e.Message.SourceID == id {
+			t.Reports = append(t.Reports, a.redacted(e.Message))
 		}
 	}
 	slices.Reverse(t.Reports)
@@ -75,7 +76,7 @@ func (a *Account) Trace(id string) (Trace, error) {
 
 // explainNow says why a message is as it is, whether it has ended or not.
 func (a *Account) explainNow(m *Message) []Reason {
-	if a.messages[m.ID] == m {
+	if a.state.Messages[m.ID] == m {
 		return a.explainMessage(m)
 	}
 	x, _ := a.explainEnded(m.ID) // it has events
@@ -84,7 +85,7 @@ func (a *Account) explainNow(m *Message) []Reason {
 
 // keptAs is the DLQ entry of a message, "" for none.
 func (a *Account) keptAs(id string) string {
-	for entry := range a.dlq.newest(newestPosition) {
+	for entry := range a.state.DLQ.Newest(state.NewestPosition) {
 		if entry.Message.ID == id {
 			return entry.ID
 		}

@@ -22,13 +22,13 @@ func ReadVectors[R any, Q vector.Read[R]](a *Account, index string, q Q) (R, err
 		var zero R
 		return zero, err
 	}
-	return q.Read(x, a.now)
+	return q.Read(x, a.state.Now)
 }
 
 // vectorIndex is the index with that name, as it was configured if it was never
 // used. changeVectors keeps one that a command has changed.
 func (a *Account) vectorIndex(name string) (*vector.Index, error) {
-	if x := a.vectors[name]; x != nil {
+	if x := a.state.Vectors[name]; x != nil {
 		return x, nil
 	}
 	i := slices.IndexFunc(a.cfg.VectorIndexes, func(c vector.Config) bool { return c.Name == name })
@@ -50,11 +50,11 @@ func (c changeVectors[R, C]) apply(a *Account) (r R, err error) {
 		return r, err
 	}
 	was := x.Bytes()
-	r, err = c.Change.Apply(x, vector.Env{Now: a.now, Lag: a.cfg.VectorLag, Room: a.roomForBytes, NewID: func() string { return a.newID("") }})
+	r, err = c.Change.Apply(x, vector.Env{Now: a.state.Now, Lag: a.cfg.VectorLag, Room: a.roomForBytes, NewID: func() string { return a.newID("") }})
 	if err != nil {
 		return r, err
 	}
-	a.vectors[c.Index] = x
+	a.state.Vectors[c.Index] = x
 	a.addWork(x.Bytes() - was)
 	return r, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/duration"
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
@@ -27,27 +28,6 @@ type WaitRequest struct {
 	TimeoutHeader Header
 	TimeoutBody   []byte
 	Step          []byte // as its endpoint submits it
-}
-
-// Waiter is a run that waits for an event.
-type Waiter struct {
-	RunRef
-	EventID       string
-	URL           string
-	Header        Header
-	Deadline      time.Time
-	TimeoutURL    string
-	TimeoutHeader Header
-	TimeoutBody   []byte
-}
-
-type waiter struct {
-	Waiter
-	id    string
-	timer timer
-	raw   []byte
-	item  *item
-	run   *Run
 }
 
 // Notified is a waiter that was woken, and the message that carries it on.
@@ -95,56 +75,56 @@ func (a *Account) parseWaitStep(r WaitRequest) (w waitStep, err error) {
 
 // await registers a waiter of a run that has not ended.
 func (a *Account) await(run *Run, r waitStep) {
-	w := &waiter{
-		id:  a.ids.id("wtr_", a.now),
-		raw: r.Step,
-		run: run,
-		Waiter: Waiter{RunRef: run.RunRef, EventID: r.EventID, URL: r.URL, Header: r.TimeoutHeader, Deadline: a.now.Add(r.limit),
+	w := &state.PendingWait{
+		WaiterID: a.state.IDs.New("wtr_", a.state.Now),
+		Raw:      r.Step,
+		Run:      run,
+		Waiter: Waiter{RunRef: run.RunRef, EventID: r.EventID, URL: r.URL, Header: r.TimeoutHeader, Deadline: a.state.Now.Add(r.limit),
 			TimeoutURL: r.TimeoutURL, TimeoutHeader: r.TimeoutHeader, TimeoutBody: r.TimeoutBody},
 	}
 	step := r.step
-	step.Type, step.CallType, step.CreatedAt = "Wait", "step", a.now
+	step.Type, step.CallType, step.CreatedAt = "Wait", "step", a.state.Now
 	step.WaitEventID, step.WaitFor, step.WaitDeadline = r.EventID, r.Timeout, w.Deadline
 	if step.WaitFor == "" {
 		step.WaitFor = "7d"
 	}
-	w.item = &item{callType: "step", step: step, waiter: w}
-	run.open = append(run.open, w.item)
-	a.waiters[w.id] = w
-	a.timers.add(w.Deadline, wakeWaiter, w)
-	a.append(event{state: string(WaiterAdded), run: run, detail: &detail{step: w.item}})
-	if kept := run.kept[r.EventID]; len(kept) > 0 {
-		run.kept[r.EventID] = kept[1:]
+	w.Item = &state.StepItem{CallType: "step", Step: step, Waiter: w}
+	run.Open = append(run.Open, w.Item)
+	a.state.Waiters[w.WaiterID] = w
+	a.state.Timers.Add(w.Deadline, state.WakeWaiter, w)
+	a.append(state.LogEntry{State: string(WaiterAdded), Run: run, LogDetail: &state.LogDetail{Step: w.Item}})
+	if kept := run.Early[r.EventID]; len(kept) > 0 {
+		run.Early[r.EventID] = kept[1:]
 		a.notify(w, kept[0])
 	}
 }
 
 // notify wakes a waiter with the data of an event: the step is appended and
 // the endpoint called.
-func (a *Account) notify(w *waiter, data []byte) Notified {
-	a.touch(w.item)
+func (a *Account) notify(w *state.PendingWait, data []byte) Notified {
+	a.touch(w.Item)
 	if len(data) > 0 {
-		w.item.step.Out = base64.StdEncoding.EncodeToString(data)
+		w.Item.Step.Out = base64.StdEncoding.EncodeToString(data)
 	}
 	m := a.resumeWaiter(w, false)
 	return Notified{Waiter: w.Waiter, MessageID: m.ID}
 }
 
 // expire wakes a waiter whose time is over.
-func (a *Account) expire(w *waiter) {
+func (a *Account) expire(w *state.PendingWait) {
 	a.resumeWaiter(w, true)
 }
 
-func (a *Account) resumeWaiter(w *waiter, timedOut bool) *Message {
+func (a *Account) resumeWaiter(w *state.PendingWait, timedOut bool) *Message {
 	a.dropWaiter(w)
-	it := w.item
+	it := w.Item
 	a.touch(it)
-	a.touch(w.run)
-	it.waiter = nil
-	it.step.WaitTimedOut = &timedOut
-	it.body = a.cfg.Wire.FinishStep(w.raw, &it.step)
-	w.run.close(it)
-	return a.carry(w.run, it, w.run.stepOptions(Options{}), w.TimeoutHeader)
+	a.touch(w.Run)
+	it.Waiter = nil
+	it.Step.WaitTimedOut = &timedOut
+	it.Body = a.cfg.Wire.FinishStep(w.Raw, &it.Step)
+	w.Run.RemoveOpen(it)
+	return a.carry(w.Run, it, w.Run.StepOptions(Options{}), w.TimeoutHeader)
 }
 
 // Notification is what came of an event.
@@ -187,22 +167,22 @@ type notifyRun struct {
 
 func (c notifyRun) apply(a *Account) (Notification, error) {
 	n := Notification{Woken: []Notified{}}
-	run := a.runs[c.Run]
-	if run == nil || run.ended() {
+	run := a.state.Runs[c.Run]
+	if run == nil || run.Ended() {
 		n.Waited = a.waited()
 		return n, nil
 	}
 	for _, w := range a.waitersOf(c.Event) {
-		if w.run == run {
+		if w.Run == run {
 			n.Woken = append(n.Woken, a.notify(w, c.Data))
 			return n, nil
 		}
 	}
 	a.touch(run)
-	if run.kept == nil {
-		run.kept = map[string][][]byte{}
+	if run.Early == nil {
+		run.Early = map[string][][]byte{}
 	}
-	run.kept[c.Event] = append(run.kept[c.Event], c.Data)
+	run.Early[c.Event] = append(run.Early[c.Event], c.Data)
 	n.Kept, n.Waited = true, a.waited()
 	return n, nil
 }
@@ -210,7 +190,7 @@ func (c notifyRun) apply(a *Account) (Notification, error) {
 // waited are the first events that runs wait for.
 func (a *Account) waited() []string {
 	events := map[string]bool{}
-	for _, w := range a.waiters {
+	for _, w := range a.state.Waiters {
 		events[w.EventID] = true
 	}
 	list := slices.Sorted(maps.Keys(events))
@@ -221,8 +201,8 @@ func (a *Account) waited() []string {
 func (a *Account) Waiters(eventID string) []Waiter {
 	a.lock()
 	defer a.unlock()
-	list, of := []Waiter{}, []*waiter{}
-	for _, w := range a.waiters {
+	list, of := []Waiter{}, []*state.PendingWait{}
+	for _, w := range a.state.Waiters {
 		if eventID == "" || w.EventID == eventID {
 			of = append(of, w)
 		}
@@ -234,9 +214,9 @@ func (a *Account) Waiters(eventID string) []Waiter {
 	return list
 }
 
-func (a *Account) waitersOf(eventID string) []*waiter {
-	var list []*waiter
-	for _, w := range a.waiters {
+func (a *Account) waitersOf(eventID string) []*state.PendingWait {
+	var list []*state.PendingWait
+	for _, w := range a.state.Waiters {
 		if w.EventID == eventID {
 			list = append(list, w)
 		}
@@ -246,19 +226,19 @@ func (a *Account) waitersOf(eventID string) []*waiter {
 }
 
 // inOrder sorts waiters by when they came.
-func (a *Account) inOrder(list []*waiter) {
-	slices.SortFunc(list, func(x, y *waiter) int { return cmp.Compare(a.timers.seq(x), a.timers.seq(y)) })
+func (a *Account) inOrder(list []*state.PendingWait) {
+	slices.SortFunc(list, func(x, y *state.PendingWait) int { return cmp.Compare(a.state.Timers.Seq(x), a.state.Timers.Seq(y)) })
 }
 
-func (a *Account) dropWaiter(w *waiter) {
-	delete(a.waiters, w.id)
-	a.timers.remove(w)
+func (a *Account) dropWaiter(w *state.PendingWait) {
+	delete(a.state.Waiters, w.WaiterID)
+	a.state.Timers.Remove(w)
 }
 
 // dropWaiters forgets the waiters of an ended run.
 func (a *Account) dropWaiters(run *Run) {
-	for _, w := range a.waiters {
-		if w.run == run {
+	for _, w := range a.state.Waiters {
+		if w.Run == run {
 			a.dropWaiter(w)
 		}
 	}

@@ -3,7 +3,6 @@ package house
 import (
 	"go/ast"
 	"go/token"
-	"path"
 	"regexp"
 )
 
@@ -11,9 +10,12 @@ var roleRule = rule{"roles are compared in their table", roleProblems, []breach{
 	{
 		"roles are compared in their table",
 		"engine/queue.go", "package engine\nfunc (m *Message) f() bool { return m.Role == RoleStep }",
-		"engine/queue.go:2: compares roles, which is for engine/role.go",
+		"engine/queue.go:2: compares roles, which is for engine/internal/state/role.go",
 	},
 }}
+
+// roleTable is the file that compares roles.
+const roleTable = "engine/internal/state/role.go"
 
 // roleProblems keeps what follows from the role of a message in one table.
 func roleProblems(tree []source) []string {
@@ -29,7 +31,7 @@ func roleProblems(tree []source) []string {
 		return false
 	}
 	for _, s := range tree {
-		if path.Dir(s.path) != "engine" || !s.product() || s.path == "engine/role.go" {
+		if !inEngine(s.path) || !s.product() || s.path == roleTable {
 			continue
 		}
 		ast.Inspect(s.syntax, func(n ast.Node) bool {
@@ -41,7 +43,7 @@ func roleProblems(tree []source) []string {
 				compares = names(n.Tag)
 			}
 			if compares {
-				problems = append(problems, s.at(n)+": compares roles, which is for engine/role.go")
+				problems = append(problems, s.at(n)+": compares roles, which is for "+roleTable)
 			}
 			return true
 		})

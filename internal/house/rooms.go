@@ -41,7 +41,7 @@ var storeFiles = regexp.MustCompile(`^engine/snapshot\w*\.go$`)
 func wireProblems(tree []source) []string {
 	var problems []string
 	for _, s := range tree {
-		if path.Dir(s.path) != "engine" || !s.product() || storeFiles.MatchString(s.path) {
+		if !inEngine(s.path) || !s.product() || storeFiles.MatchString(s.path) {
 			continue
 		}
 		ast.Inspect(s.syntax, func(n ast.Node) bool {
@@ -59,6 +59,12 @@ func wireProblems(tree []source) []string {
 		})
 	}
 	return problems
+}
+
+// inEngine reports whether a file belongs to the package engine, or to those that
+// only the engine imports.
+func inEngine(name string) bool {
+	return path.Dir(name) == "engine" || strings.HasPrefix(name, "engine/internal/")
 }
 
 // sharedFiles keep values that belong to no account. Sorted.

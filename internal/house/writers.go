@@ -37,30 +37,38 @@ var loading = regexp.MustCompile(`^engine/snapshot_(entry|load|member|record|wri
 var writerRule = rule{"the state has one writer", writerProblems, []breach{
 	{
 		"reading writes nothing",
-		"engine/queue.go", "package engine\ntype state struct{ n int }\ntype Account struct{ state }\nfunc (a *Account) Queues() { a.n++ }",
+		"engine/queue.go", "package engine\ntype values struct{ n int }\ntype Account struct{ state values }\nfunc (a *Account) Queues() { a.state.n++ }",
 		"engine/queue.go:4: Queues writes the state: only what apply of a command calls may",
 	},
 	{
 		"nor does what it calls",
-		"engine/queue.go", "package engine\ntype state struct{ n int }\ntype Account struct{ state }\ntype c struct{}\nfunc (c) apply(a *Account) { a.pump() }\nfunc (a *Account) pump() { a.n++ }\nfunc (a *Account) Queues() { a.pump() }",
+		"engine/queue.go", "package engine\ntype values struct{ n int }\ntype Account struct{ state values }\ntype c struct{}\nfunc (c) apply(a *Account) { a.pump() }\nfunc (a *Account) pump() { a.state.n++ }\nfunc (a *Account) Queues() { a.pump() }",
 		"engine/queue.go:7: Queues calls pump, which writes the state: only what apply of a command calls may",
 	},
 }}
 
-// engineCode is the package engine: who writes the state, and who calls whom.
+// statePackages are those of the engine in the order of their imports. What the first
+// ones do to values is no change of an account until something calls it.
+var statePackages = []string{"engine/internal/state", "engine/internal/snapshot", "engine/internal/view", "engine"}
+
+// engineCode is the package engine and those below it: who writes the state, and who
+// calls whom.
 type engineCode struct {
 	info   *types.Info
-	kept   map[*types.TypeName]bool // the types that the state consists of
+	parts  map[string]*types.Package // by import path
+	root   *types.Named              // the state of an account
+	kept   map[*types.TypeName]bool  // the types that it consists of
 	bodies map[*types.Func]*ast.FuncDecl
 	writes map[*types.Func]bool
 	calls  map[*types.Func][]*types.Func
 	at     map[*types.Func]string
 }
 
-// nothing is imported: types of other packages are no part of the rule.
-type nothing struct{}
-
-func (nothing) Import(name string) (*types.Package, error) {
+// Import knows the packages of the engine alone: types of others are no part of the rule.
+func (c *engineCode) Import(name string) (*types.Package, error) {
+	if p := c.parts[name]; p != nil {
+		return p, nil
+	}
 	p := types.NewPackage(name, path.Base(name))
 	p.MarkComplete()
 	return p, nil
@@ -82,14 +90,14 @@ func writerProblems(tree []source) []string {
 	inside, all := code.reached(roots), code.transitive()
 	var problems []string
 	for f := range code.bodies {
-		if inside[f] || writers[f.Name()] != "" || loading.MatchString(code.at[f]) {
+		if inside[f] || f.Pkg().Path() == module+"/"+statePackages[0] || writers[f.Name()] != "" || loading.MatchString(code.at[f]) {
 			continue
 		}
 		if code.writes[f] {
 			problems = append(problems, fmt.Sprintf("%s: %s writes the state: only what apply of a command calls may", code.at[f], f.Name()))
 		}
 		for _, g := range code.calls[f] {
-			if inside[g] && all[g] && !slices.Contains(doors, g.Name()) && writers[g.Name()] == "" {
+			if (inside[g] || g.Pkg() != f.Pkg()) && all[g] && !slices.Contains(doors, g.Name()) && writers[g.Name()] == "" {
 				problems = append(problems, fmt.Sprintf("%s: %s calls %s, which writes the state: only what apply of a command calls may", code.at[f], f.Name(), g.Name()))
 			}
 		}
@@ -98,64 +106,89 @@ func writerProblems(tree []source) []string {
 	return slices.Compact(problems)
 }
 
-// readEngine checks the types of the package, nil when it is not in the tree.
+// readEngine checks the types of the packages, nil when the engine is not in the tree.
 func readEngine(tree []source) *engineCode {
-	var files []*ast.File
-	positions := token.NewFileSet()
 	code := &engineCode{
-		info: &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}},
-		kept: map[*types.TypeName]bool{}, bodies: map[*types.Func]*ast.FuncDecl{}, writes: map[*types.Func]bool{}, calls: map[*types.Func][]*types.Func{}, at: map[*types.Func]string{},
+		info:  &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}},
+		parts: map[string]*types.Package{}, kept: map[*types.TypeName]bool{}, bodies: map[*types.Func]*ast.FuncDecl{}, writes: map[*types.Func]bool{}, calls: map[*types.Func][]*types.Func{}, at: map[*types.Func]string{},
 	}
-	for i := range tree {
-		if s := &tree[i]; path.Dir(s.path) == "engine" && s.product() {
-			file, err := parser.ParseFile(positions, s.path, s.text, 0) // again: all in one set of positions
-			if err != nil {
-				return nil // readTree has parsed it
+	positions, read := token.NewFileSet(), map[string][]*ast.File{}
+	config := types.Config{Importer: code, Error: func(error) {}}
+	for _, name := range statePackages {
+		for i := range tree {
+			if s := &tree[i]; path.Dir(s.path) == name && s.product() {
+				file, err := parser.ParseFile(positions, s.path, s.text, 0) // again: all in one set of positions
+				if err != nil {
+					return nil // readTree has parsed it
+				}
+				read[name] = append(read[name], file)
 			}
-			files = append(files, file)
+		}
+		if pkg, _ := config.Check(module+"/"+name, positions, read[name], code.info); pkg != nil { // what is imported from elsewhere is missing
+			pkg.MarkComplete()
+			code.parts[module+"/"+name] = pkg
 		}
 	}
-	config := types.Config{Importer: nothing{}, Error: func(error) {}}
-	pkg, _ := config.Check("engine", positions, files, code.info) // what is imported is missing
-	if pkg == nil || pkg.Scope().Lookup("state") == nil {
+	if code.root = stateOf(code.parts[module+"/engine"]); code.root == nil {
 		return nil
 	}
-	code.keep(pkg.Scope().Lookup("state").Type(), pkg)
-	for _, file := range files {
-		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
-				if defined, ok := code.info.Defs[f.Name].(*types.Func); ok {
-					at := positions.Position(f.Pos())
-					code.bodies[defined], code.at[defined] = f, fmt.Sprintf("%s:%d", at.Filename, at.Line)
-					code.read(defined, f)
-				}
-			}
+	code.keep(code.root)
+	for _, name := range statePackages {
+		for _, file := range read[name] {
+			code.readFile(file, positions)
 		}
 	}
 	return code
 }
 
+// stateOf is the type of the field state of an account, nil where there is none.
+func stateOf(pkg *types.Package) *types.Named {
+	account := pkg.Scope().Lookup("Account")
+	if account == nil {
+		return nil
+	}
+	field, _, _ := types.LookupFieldOrMethod(account.Type(), true, pkg, "state")
+	if field == nil {
+		return nil
+	}
+	named, _ := types.Unalias(field.Type()).(*types.Named)
+	return named
+}
+
+// readFile notes what the functions of a file write and call.
+func (c *engineCode) readFile(file *ast.File, positions *token.FileSet) {
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
+			if defined, ok := c.info.Defs[f.Name].(*types.Func); ok {
+				at := positions.Position(f.Pos())
+				c.bodies[defined], c.at[defined] = f, fmt.Sprintf("%s:%d", at.Filename, at.Line)
+				c.read(defined, f)
+			}
+		}
+	}
+}
+
 // keep notes the types that a type consists of.
-func (c *engineCode) keep(t types.Type, pkg *types.Package) {
+func (c *engineCode) keep(t types.Type) {
 	switch t := types.Unalias(t).(type) {
 	case *types.Named:
 		name := t.Origin().Obj()
-		if name.Pkg() != pkg || c.kept[name] || name.Name() == "savedAt" || name.Name() == "Account" {
+		if name.Pkg() == nil || c.parts[name.Pkg().Path()] == nil || c.kept[name] || name.Name() == "SnapshotMark" || name.Name() == "Account" {
 			return
 		}
 		c.kept[name] = true
 		for i := range t.TypeArgs().Len() {
-			c.keep(t.TypeArgs().At(i), pkg)
+			c.keep(t.TypeArgs().At(i))
 		}
-		c.keep(t.Underlying(), pkg)
+		c.keep(t.Underlying())
 	case *types.Struct:
 		for i := range t.NumFields() {
-			c.keep(t.Field(i).Type(), pkg)
+			c.keep(t.Field(i).Type())
 		}
 	case *types.Map:
-		c.keep(t.Elem(), pkg)
+		c.keep(t.Elem())
 	case interface{ Elem() types.Type }:
-		c.keep(t.Elem(), pkg)
+		c.keep(t.Elem())
 	}
 }
 
@@ -215,7 +248,7 @@ func (c *engineCode) owned(s *types.Selection) bool {
 		}
 		t = fields.Field(i).Type()
 	}
-	return false
+	return types.Identical(t, c.root) // the state as a whole
 }
 
 // reached are the functions and all that they call.

@@ -1,4 +1,4 @@
-package engine
+package state
 
 import (
 	"cmp"
@@ -17,25 +17,25 @@ const maxInterned = 4096
 // maxInternedBytes bounds the headers that the interner alone may keep alive.
 const maxInternedBytes = 4 << 20
 
-// interner lets messages with equal headers share one map.
-type interner struct {
+// HeaderInterner lets messages with equal headers share one map.
+type HeaderInterner struct {
 	known map[string]Header
 	bytes int64
 }
 
-// share puts an equal map in the place of h, and returns the bytes of h when it
+// Share puts an equal map in the place of h, and returns the bytes of h when it
 // is the first of its kind, else 0.
-func (in *interner) share(h *Header) int64 {
+func (in *HeaderInterner) Share(h *Header) int64 {
 	if len(*h) == 0 {
 		*h = nil
 		return 0
 	}
-	key := headerKey(*h)
+	key := HeaderKey(*h)
 	if known, ok := in.known[key]; ok {
 		*h = known
 		return 0
 	}
-	bytes := headerBytes(*h)
+	bytes := HeaderBytes(*h)
 	if in.known == nil || len(in.known) >= maxInterned || in.bytes > maxInternedBytes {
 		in.known, in.bytes = map[string]Header{}, 0
 	}
@@ -48,16 +48,16 @@ func (in *interner) share(h *Header) int64 {
 // shared. Larger ones are rare.
 const maxSharedOptions = 1 << 10
 
-// optionInterner lets messages with equal options share one value.
-type optionInterner struct {
+// OptionInterner lets messages with equal options share one value.
+type OptionInterner struct {
 	known map[string]*Options // by canonical form
 	bytes int                 // of the forms
 	one   Options             // whose form is made, and
 	form  []byte              // the form: here they take no memory for each message
 }
 
-// share is o on the heap, or an equal one that is there already.
-func (in *optionInterner) share(o Options) *Options {
+// Share is o on the heap, or an equal one that is there already.
+func (in *OptionInterner) Share(o Options) *Options {
 	in.one = o
 	in.form = appendCanonical(in.form[:0], reflect.ValueOf(&in.one).Elem())
 	in.one = Options{} // it keeps nothing alive

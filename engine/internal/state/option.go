@@ -1,4 +1,4 @@
-package engine
+package state
 
 import (
 	"maps"
@@ -77,8 +77,8 @@ type Workflow struct {
 	CreatedAt    time.Time // the incarnation meant, zero for any
 }
 
-// has reports whether the feature set names f.
-func (w *Workflow) has(f string) bool {
+// Has reports whether the feature set names f.
+func (w *Workflow) Has(f string) bool {
 	if w == nil {
 		return false
 	}
@@ -96,10 +96,10 @@ type follower int
 
 const (
 	stepFollower        follower = iota // a later call of a run, from the trigger
-	retryFollower                       // the message of a DLQ retry, from the failed one
-	restartFollower                     // the run of a restart or resume, from the failed one
-	callbackFollower                    // a callback, from the message that it reports on
-	runCallbackFollower                 // a callback within a run, from the trigger as well
+	RetryFollower                       // the message of a DLQ retry, from the failed one
+	RestartFollower                     // the run of a restart or resume, from the failed one
+	CallbackFollower                    // a callback, from the message that it reports on
+	RunCallbackFollower                 // a callback within a run, from the trigger as well
 	followers
 )
 
@@ -170,16 +170,16 @@ func fieldOption[T any](field string, merge func(v *T, d T), at func(*Options) *
 	}
 }
 
-// over lays o over the defaults d: what o sets stays (decided: 10).
-func (o Options) over(d Options) Options {
+// Over lays o over the defaults d: what o sets stays (decided: 10).
+func (o Options) Over(d Options) Options {
 	for i := range optionTable {
 		optionTable[i].merge(&o, &d)
 	}
 	return o
 }
 
-// following are the options of a follower which sets o itself.
-func (o Options) following(f follower, source *Options) Options {
+// Following are the options of a follower which sets o itself.
+func (o Options) Following(f follower, source *Options) Options {
 	for i := range optionTable {
 		row := &optionTable[i]
 		how := row.follows[f]
@@ -210,7 +210,7 @@ func takeDefaultList(v *[]string, d []string) {
 
 func takeLarger(v *int, d int) { *v = max(*v, d) }
 
-func mergeForward(h *Header, d Header) { *h = mergeHeader(*h, d) }
+func mergeForward(h *Header, d Header) { *h = MergeHeader(*h, d) }
 
 // mergeCallback lays one callback over another. Neither is changed.
 func mergeCallback(c **Callback, d *Callback) {
@@ -218,7 +218,7 @@ func mergeCallback(c **Callback, d *Callback) {
 		takeDefault(c, d)
 		return
 	}
-	merged := Callback{URL: (*c).URL, Options: (*c).Options.over(d.Options)}
+	merged := Callback{URL: (*c).URL, Options: (*c).Options.Over(d.Options)}
 	takeDefault(&merged.URL, d.URL)
 	*c = &merged
 }
@@ -238,8 +238,8 @@ func mergeFlow(f **FlowControl, d *FlowControl) {
 	*f = &merged
 }
 
-// mergeHeader lays h over d. Neither is changed.
-func mergeHeader(h, d Header) Header {
+// MergeHeader lays h over d. Neither is changed.
+func MergeHeader(h, d Header) Header {
 	if len(d) == 0 {
 		return h
 	}
@@ -252,33 +252,33 @@ func mergeHeader(h, d Header) Header {
 	return m
 }
 
-// overriding lays o over the options of what failed.
-func (o Options) overriding(f follower, failed *Options) (*Options, error) {
-	opts := o.following(f, failed)
-	return &opts, opts.check()
+// Overriding lays o over the options of what failed.
+func (o Options) Overriding(f follower, failed *Options) (*Options, error) {
+	opts := o.Following(f, failed)
+	return &opts, opts.Check()
 }
 
-// check refuses what only the merged options show.
-func (o *Options) check() error {
+// Check refuses what only the merged options show.
+func (o *Options) Check() error {
 	if f := o.Flow; f != nil && (f.Key == "" || f.Parallelism <= 0 && f.Rate <= 0) {
 		return refusal.OfValue("flow control", "", "incomplete", "a key and at least one of parallelism and rate")
 	}
 	if o.RetryDelay != nil {
-		return o.RetryDelay.Check(o.retries())
+		return o.RetryDelay.Check(o.EffectiveRetries())
 	}
 	return nil
 }
 
-// timeout is how long an attempt may take.
-func (o *Options) timeout() time.Duration {
+// EffectiveTimeout is how long an attempt may take.
+func (o *Options) EffectiveTimeout() time.Duration {
 	if o.Timeout == 0 {
 		return DefaultTimeout
 	}
 	return o.Timeout
 }
 
-// retries is how many retries the options allow.
-func (o *Options) retries() int {
+// EffectiveRetries is how many retries the options allow.
+func (o *Options) EffectiveRetries() int {
 	if o.Retries == nil {
 		return DefaultRetries
 	}

@@ -1,4 +1,4 @@
-package engine
+package state
 
 import (
 	"reflect"
@@ -73,7 +73,7 @@ func TestFollowersInheritByTheTable(t *testing.T) {
 	mine, theirs := fullOptions(t, 1), fullOptions(t, 2)
 	mine.HeaderForward, mine.DedupContent, theirs.HeaderForward, theirs.DedupContent = true, true, true, true
 	for f := range followers {
-		unset, set := Options{}.following(f, &theirs), mine.following(f, &theirs)
+		unset, set := Options{}.Following(f, &theirs), mine.Following(f, &theirs)
 		for _, row := range optionTable {
 			var keptUnset, keptSet Options // what the follower has where it sets nothing, and where it sets its own
 			row.merge(&keptUnset, &unset)

@@ -1,4 +1,4 @@
-package engine
+package state
 
 import (
 	"bytes"
@@ -27,14 +27,14 @@ func (o *Outcome) Cause() string {
 		return "got no answer: " + headlineWithin([]byte(o.Err), reasonLength)
 	case o.Err != "":
 		return "failed: " + headlineWithin([]byte(o.Err), reasonLength)
-	case o.ok():
+	case o.OK():
 		return ""
 	}
 	text := fmt.Sprintf("was answered %d", o.Status)
 	if line := headline(o.Body); line != "" {
 		text += ": " + line
 	}
-	if o.answer.Final {
+	if o.Answer.Final {
 		text += " (the destination asked for no further attempt)"
 	}
 	return text
@@ -47,7 +47,7 @@ func (m *Message) Attempts() int {
 		return 0
 	case m.State == Retry, m.State == Canceled && !m.NextAt.IsZero(): // it waited
 		return m.Retried
-	case m.State == Canceled && m.last == nil:
+	case m.State == Canceled && m.Last == nil:
 		return 0
 	}
 	return m.Retried + 1
@@ -55,15 +55,15 @@ func (m *Message) Attempts() int {
 
 // Cause says why the latest attempt of a message failed, "" if it did not.
 func (m *Message) Cause() string {
-	if m.last != nil && (m.State == Retry || m.State == Errored || m.State == Failed) {
-		return m.cause(m.last)
+	if m.Last != nil && (m.State == Retry || m.State == Errored || m.State == Failed) {
+		return m.CauseOf(m.Last)
 	}
 	return ""
 }
 
-// cause names the step, where one is known, and the attempt. The retry that is
+// CauseOf names the step, where one is known, and the attempt. The retry that is
 // booked has been counted already.
-func (m *Message) cause(o *Outcome) string {
+func (m *Message) CauseOf(o *Outcome) string {
 	why := o.Cause()
 	if why == "" {
 		return ""
@@ -73,39 +73,34 @@ func (m *Message) cause(o *Outcome) string {
 		attempt--
 	}
 	text := fmt.Sprintf("attempt %d of %d %s", attempt, m.MaxRetries+1, why)
-	switch name := m.attemptedStep(o); {
-	case m.step == nil:
+	switch name := m.AttemptedStep(o); {
+	case m.Step == nil:
 	case name != "":
 		text = fmt.Sprintf("step %q failed: %s", name, text)
-	case m.step.step.Type == "Initial":
+	case m.Step.Step.Type == "Initial":
 		text = "the first step failed: " + text
 	default:
-		text = fmt.Sprintf("the step after %q failed: %s", m.step.step.Name, text)
+		text = fmt.Sprintf("the step after %q failed: %s", m.Step.Step.Name, text)
 	}
 	return text
 }
 
-// attemptedStep is the name of the step that an attempt was for, "" while nobody
+// AttemptedStep is the name of the step that an attempt was for, "" while nobody
 // has told: that of the plan or the call, or the one that the endpoint says threw.
-func (m *Message) attemptedStep(o *Outcome) string {
-	if it := m.step; it != nil && (m.Role.does().callsOut || it.step.TargetStep > 0) {
-		return it.step.Name
+func (m *Message) AttemptedStep(o *Outcome) string {
+	if it := m.Step; it != nil && (m.Role.Conduct().CallsOut || it.Step.TargetStep > 0) {
+		return it.Step.Name
 	}
 	if o != nil {
-		return o.answer.Step
+		return o.Answer.Step
 	}
 	return ""
 }
 
 // Asleep reports whether a message carries a sleep of its run that is not over.
 func (m *Message) Asleep() bool {
-	return m.Role.does().carriesSteps && m.State == Created && !m.NextAt.IsZero() && m.step != nil &&
-		(m.step.step.Type == "SleepFor" || m.step.step.Type == "SleepUntil")
-}
-
-// Asleep reports whether an event begins a sleep of a run.
-func (e *Event) Asleep() bool {
-	return e.State == string(Created) && e.Step != nil && (e.Step.Type == "SleepFor" || e.Step.Type == "SleepUntil") && e.NextAt.After(e.Time)
+	return m.Role.Conduct().CarriesSteps && m.State == Created && !m.NextAt.IsZero() && m.Step != nil &&
+		(m.Step.Step.Type == "SleepFor" || m.Step.Step.Type == "SleepUntil")
 }
 
 // headline is the line of an answer that says what went wrong: the message of a

@@ -1,4 +1,4 @@
-package engine
+package state
 
 import (
 	"reflect"
@@ -17,9 +17,9 @@ import (
 func TestSharingTakesEveryField(t *testing.T) {
 	t.Parallel()
 	for _, path := range fieldPaths(reflect.TypeFor[Options](), nil) {
-		t.Run(path.name, func(t *testing.T) {
+		t.Run(path.Name, func(t *testing.T) {
 			t.Parallel()
-			var in optionInterner
+			var in OptionInterner
 			with := func(n int) Options {
 				var o Options
 				path.set(t, reflect.ValueOf(&o).Elem(), n)
@@ -28,17 +28,17 @@ func TestSharingTakesEveryField(t *testing.T) {
 			values := []Options{{}, with(1), with(2)}
 			shared := make([]*Options, len(values))
 			for i, o := range values {
-				if shared[i] = in.share(o); !reflect.DeepEqual(*shared[i], o) {
+				if shared[i] = in.Share(o); !reflect.DeepEqual(*shared[i], o) {
 					t.Errorf("value %d: got %+v, want %+v", i, *shared[i], o)
 				}
 			}
 			for i, o := range []Options{{}, with(1), with(2)} {
-				if in.share(o) != shared[i] {
+				if in.Share(o) != shared[i] {
 					t.Errorf("value %d, made again, is not shared", i)
 				}
 			}
 			path.set(t, reflect.ValueOf(&values[1]).Elem(), 2) // no two fields of a value in one form
-			if in.share(values[1]) != shared[2] {
+			if in.Share(values[1]) != shared[2] {
 				t.Error("a value that was changed to another is not shared with it")
 			}
 		})
@@ -50,17 +50,17 @@ func TestSharedOptionsAreBounded(t *testing.T) {
 	t.Parallel()
 	t.Run("large options share nothing", func(t *testing.T) {
 		t.Parallel()
-		var in optionInterner
-		in.share(Options{DedupID: strings.Repeat("x", maxSharedOptions)})
+		var in OptionInterner
+		in.Share(Options{DedupID: strings.Repeat("x", maxSharedOptions)})
 		if len(in.known) != 0 {
 			t.Errorf("%d values are known", len(in.known))
 		}
 	})
 	t.Run("many forms start afresh", func(t *testing.T) {
 		t.Parallel()
-		var in optionInterner
+		var in OptionInterner
 		for n := range 3 * maxInterned {
-			in.share(Options{DedupID: strconv.Itoa(n)})
+			in.Share(Options{DedupID: strconv.Itoa(n)})
 			if len(in.known) > maxInterned {
 				t.Fatalf("%d values are known", len(in.known))
 			}
@@ -70,7 +70,7 @@ func TestSharedOptionsAreBounded(t *testing.T) {
 
 // fieldPath is a field of Options, or of what one points at.
 type fieldPath struct {
-	name  string
+	Name  string
 	index []int
 }
 
@@ -84,7 +84,7 @@ func fieldPaths(typ reflect.Type, within []int) (paths []fieldPath) {
 			continue
 		}
 		for _, p := range fieldPaths(f.Type.Elem(), index) {
-			paths = append(paths, fieldPath{f.Name + "." + p.name, p.index})
+			paths = append(paths, fieldPath{f.Name + "." + p.Name, p.index})
 		}
 	}
 	return paths
@@ -115,7 +115,7 @@ func TestMergedOptionsKeepEveryField(t *testing.T) {
 			t.Parallel()
 			var o Options
 			reflect.ValueOf(&o).Elem().FieldByIndex(f.Index).Set(filled(t, f.Type, 1))
-			for name, merged := range map[string]Options{"request": o.over(Options{}), "default": Options{}.over(o)} {
+			for name, merged := range map[string]Options{"request": o.Over(Options{}), "default": Options{}.Over(o)} {
 				if !reflect.DeepEqual(merged, o) {
 					t.Errorf("set by the %s: got %+v, want %+v", name, merged, o)
 				}

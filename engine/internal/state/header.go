@@ -1,12 +1,12 @@
-package engine
+package state
 
 import (
 	"slices"
 	"strings"
 )
 
-// headerKey is equal for equal headers.
-func headerKey(h Header) string {
+// HeaderKey is equal for equal headers.
+func HeaderKey(h Header) string {
 	names := make([]string, 0, len(h))
 	for name := range h {
 		names = append(names, name)

@@ -1,0 +1,26 @@
+package state
+
+import (
+	"time"
+)
+
+// The states of a failure callback; CALLBACK_SUCCESS is documented, the others
+// decided: 16.
+const (
+	CallbackInProgress = "CALLBACK_INPROGRESS"
+	CallbackSuccess    = "CALLBACK_SUCCESS"
+	CallbackFail       = "CALLBACK_FAIL"
+	CallbackCanceled   = "CALLBACK_CANCELED"
+)
+
+// CallbackInfo is what became of a failure callback ("DLQ entry",
+// failureCallbackInfo).
+type CallbackInfo struct {
+	MessageID     string
+	State         string
+	Status        int
+	Body          []byte
+	Header        Header
+	RequestHeader Header
+	EndedAt       time.Time
+}

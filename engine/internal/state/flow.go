@@ -1,0 +1,82 @@
+package state
+
+import (
+	"slices"
+	"time"
+)
+
+// FlowKey is the state of a flow-control key (decided: 5).
+type FlowKey struct {
+	Key               string
+	Waiting           int
+	Parallelism       int // most attempts in flight, 0 for no limit
+	InFlight          int
+	Rate              int // most starts within a period, 0 for no limit
+	RateCount         int // starts within the period that ends now
+	Period            time.Duration
+	PeriodStart       time.Time // the oldest of these starts, or now
+	Paused            bool
+	PinnedParallelism bool
+	PinnedRate        bool
+}
+
+// FlowGate holds messages until its limits let them start. No span of one
+// period ever sees more than rate starts: Starts remembers the times of the
+// latest ones, so that each start costs the same however many messages wait.
+type FlowGate struct {
+	FlowKey
+	Held     FIFO[*Message]
+	Starts   FIFO[time.Time] // within the last period before the latest start, oldest first
+	Offered  bool            // has a turn in ready
+	Timer    TimerPlace      // when its rate allows a start again; only while something waits
+	PausedAt time.Time
+}
+
+// ReadyTurn is an entry of the ready list: a message that may start at once, or a
+// key that may let one of its messages start.
+type ReadyTurn struct {
+	Message *Message
+	Key     *FlowGate
+}
+
+// Limit takes over the limits of a message, those that are not pinned.
+func (k *FlowGate) Limit(f *FlowControl) {
+	if !k.PinnedParallelism {
+		k.Parallelism = f.Parallelism
+	}
+	if !k.PinnedRate {
+		k.Rate, k.Period = f.Rate, f.Period
+		if k.Period <= 0 {
+			k.Period = time.Second
+		}
+	}
+}
+
+// recent is the starts within the period that ends now, oldest first.
+func (k *FlowGate) recent(now time.Time) []time.Time {
+	starts := k.Starts.Items[k.Starts.Head:]
+	old, _ := slices.BinarySearchFunc(starts, now.Add(-k.Period), func(start, limit time.Time) int {
+		if start.After(limit) {
+			return 1
+		}
+		return -1
+	})
+	return starts[old:]
+}
+
+// ForgetStarts drops the starts that are a period or more ago.
+func (k *FlowGate) ForgetStarts(now time.Time) {
+	for n := len(k.recent(now)); k.Starts.Len() > n; {
+		k.Starts.Pop()
+	}
+}
+
+// View is the key as lists show it: its period ends now.
+func (k *FlowGate) View(now time.Time) FlowKey {
+	v := k.FlowKey
+	recent := k.recent(now)
+	if v.RateCount, v.PeriodStart = len(recent), now; len(recent) > 0 {
+		v.PeriodStart = recent[0]
+	}
+	return v
+}

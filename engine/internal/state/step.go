@@ -1,0 +1,87 @@
+package state
+
+import (
+	"time"
+)
+
+// Step is one step of a run, as its endpoint reported it ("stepInfo"; names
+// decided: 4).
+type Step struct {
+	ID         int // from 1; 0 for the initial step and for plans
+	Name       string
+	Type       string // Initial, Run, Call, SleepFor, SleepUntil, Wait, Notify, Invoke
+	CallType   string
+	MessageID  string
+	Out        string
+	Concurrent int
+	TargetStep int // of a plan: the step that it is for
+	CreatedAt  time.Time
+
+	SleepFor   time.Duration
+	SleepUntil time.Time
+
+	CallURL            string
+	CallMethod         string
+	CallHeader         Header
+	CallBody           string
+	CallStatus         int // 0 until the answer came
+	CallResponseBody   string
+	CallResponseHeader Header
+
+	WaitEventID  string
+	WaitFor      string // the time limit as given, such as 120s
+	WaitDeadline time.Time
+	WaitTimedOut *bool // nil while it waits
+
+	Invoked       *RunRef
+	InvokedBody   string
+	InvokedHeader Header
+}
+
+// StepItem is an entry of a run's step list, or a third-party call beside it.
+type StepItem struct {
+	MessageID string
+	Body      []byte // the payload, or one step as JSON
+	CallType  string // step, toCallback, fromCallback
+	Step      Step
+	Waiter    *PendingWait // the wait that this entry stands for, while it lasts
+	Errors    []StepError  // of the attempts to deliver it
+	Ended     MessageState // of the call that carried it, once that is over
+	Settled   string       // state in the run view of a step whose result is in no list, "" otherwise
+	Saved     SnapshotMark
+}
+
+// Answered takes over what is known of a finished third-party call.
+func (s *Step) Answered(call *Step) {
+	s.CallURL, s.CallMethod, s.CallHeader, s.CallBody = call.CallURL, call.CallMethod, call.CallHeader, call.CallBody
+	s.CallStatus, s.CallResponseBody, s.CallResponseHeader = call.CallStatus, call.CallResponseBody, call.CallResponseHeader
+}
+
+// Answered keeps what the run view and the step of a third-party call need of
+// an outcome.
+func (m *Message) Answered(o *Outcome, now time.Time) {
+	if m.Step == nil {
+		return
+	}
+	if m.Role.Conduct().CallsOut {
+		s := &m.Step.Step
+		s.CallStatus, s.CallResponseBody, s.CallResponseHeader = o.Status, string(o.Body), o.Header
+	}
+	if !o.OK() {
+		m.Step.Failed(FailureText(o), o, now)
+	}
+}
+
+// Failed keeps a failed attempt for the run view.
+func (it *StepItem) Failed(why string, o *Outcome, now time.Time) {
+	it.Errors = append(it.Errors, StepError{Error: why, Body: string(o.Body), Header: o.Header, Status: o.Status, Time: now})
+}
+
+// StepError is a failed attempt in the run view.
+type StepError struct {
+	Error  string
+	Body   string
+	Header Header
+	Status int
+	Time   time.Time
+}

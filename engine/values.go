@@ -1,0 +1,108 @@
+package engine
+
+import "github.com/understudy-mock/understudy/engine/internal/state"
+
+// The values of an account, as callers see them. What an account knows is in the
+// package state, which only the engine imports; here is what goes in and comes out.
+// Fields that a value has for the engine alone say so there.
+type (
+	// Header is a set of named values.
+	Header = state.Header
+	// Options configure one message.
+	Options = state.Options
+	// Callback is where and how the outcome of a message is reported.
+	Callback = state.Callback
+	// FlowControl puts a message under a flow-control key.
+	FlowControl = state.FlowControl
+	// Redaction says what logs and DLQ show as REDACTED:<sha256>.
+	Redaction = state.Redaction
+	// Workflow holds the protocol fields of a message that belongs to a run.
+	Workflow = state.Workflow
+	// PublishRequest asks for one message, or one for each endpoint of a group.
+	PublishRequest = state.PublishRequest
+	// Message is one body on its way to one destination URL.
+	Message = state.Message
+	// MessageState is a message-level log state.
+	MessageState = state.MessageState
+	// Role says what a message is for.
+	Role = state.Role
+	// Outcome is what came of an attempt.
+	Outcome = state.Outcome
+	// Answer is what a destination's answer says beside its status.
+	Answer = state.Answer
+	// CallbackInfo is what became of a failure callback.
+	CallbackInfo = state.CallbackInfo
+	// DLQEntry is a failed message or run.
+	DLQEntry = state.DLQEntry
+	// Run is a workflow run.
+	Run = state.Run
+	// RunRef names a run.
+	RunRef = state.RunRef
+	// RunState is a run-level log state.
+	RunState = state.RunState
+	// Relation is a run that another one restarts or resumes.
+	Relation = state.Relation
+	// Step is one step of a run, as its endpoint reported it.
+	Step = state.Step
+	// StepError is a failed attempt in the run view.
+	StepError = state.StepError
+	// StepEntry is an entry of the step list that an endpoint gets.
+	StepEntry = state.StepEntry
+	// Waiter is a run that waits for an event.
+	Waiter = state.Waiter
+	// Group is a URL group.
+	Group = state.Group
+	// Endpoint is one member of a URL group.
+	Endpoint = state.Endpoint
+	// Queue delivers its messages in order.
+	Queue = state.Queue
+	// FlowKey is the state of a flow-control key.
+	FlowKey = state.FlowKey
+	// Schedule publishes again and again.
+	Schedule = state.Schedule
+)
+
+// The states of a message.
+const (
+	Created         = state.Created
+	Active          = state.Active
+	Retry           = state.Retry
+	Errored         = state.Errored
+	Delivered       = state.Delivered
+	Failed          = state.Failed
+	CancelRequested = state.CancelRequested
+	Canceled        = state.Canceled
+)
+
+// The run-level states.
+const (
+	RunStarted  = state.RunStarted
+	RunSuccess  = state.RunSuccess
+	RunFailed   = state.RunFailed
+	RunCanceled = state.RunCanceled
+	WaiterAdded = state.WaiterAdded
+	Invoked     = state.Invoked
+)
+
+// The roles of a message.
+const (
+	RoleMessage         = state.RoleMessage
+	RoleCallback        = state.RoleCallback
+	RoleFailureCallback = state.RoleFailureCallback
+	RoleStep            = state.RoleStep
+	RoleCall            = state.RoleCall
+)
+
+// The states of a failure callback.
+const (
+	CallbackInProgress = state.CallbackInProgress
+	CallbackSuccess    = state.CallbackSuccess
+	CallbackFail       = state.CallbackFail
+	CallbackCanceled   = state.CallbackCanceled
+)
+
+// What holds for a message whose options do not say it.
+const (
+	DefaultRetries = state.DefaultRetries
+	DefaultTimeout = state.DefaultTimeout
+)
