@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"io"
+	"math"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/codec"
@@ -68,7 +69,7 @@ func (c restore) apply(a *Account) (nothing, error) {
 // given away.
 func (s *Snapshot) keptFor(j journal.Journal) *Snapshot {
 	if j != nil && s.state != nil {
-		s.text = s.document()
+		_ = s.document()
 	}
 	return s
 }
@@ -83,19 +84,21 @@ func (s *Snapshot) take() (state.State, error) {
 	return taken, nil
 }
 
-// document is the snapshot as WriteSnapshot writes it.
+// document is the snapshot as WriteSnapshot writes it. It is written once, and in an
+// epoch that no account reaches: writing leaves its marks in the state, and an account
+// that takes the state would mistake those of its next epoch for its own.
 func (s *Snapshot) document() []byte {
-	var text bytes.Buffer
-	still := &Account{cfg: Config{ID: s.Account}, mode: s.Clock, replaying: true, state: *s.state}
-	_ = still.WriteSnapshot(&text) // a buffer takes everything
-	return text.Bytes()
+	if s.text == nil {
+		var text bytes.Buffer
+		still := &Account{cfg: Config{ID: s.Account}, mode: s.Clock, replaying: true, saveEpoch: math.MaxUint32 - 1, state: *s.state}
+		_ = still.WriteSnapshot(&text) // a buffer takes everything
+		s.text = text.Bytes()
+	}
+	return s.text
 }
 
 // MarshalJSON gives the document.
 func (s *recordedSnapshot) MarshalJSON() ([]byte, error) {
-	if s.text != nil {
-		return s.text, nil
-	}
 	return (*Snapshot)(s).document(), nil
 }
 
