@@ -3,7 +3,6 @@ package conformance
 import (
 	"encoding/base64"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -32,32 +31,6 @@ var authSteps = []step{
 	{"Then", `the answer does not name the run`, (*scenario).runNotNamed},
 }
 
-// homes are the profile and the area of the operations that scenarios about
-// signing in ask for.
-var homes = map[string]struct{ profile, area string }{
-	"getUsageStatistics":      {"USAGE", "stats"},
-	"getVectorInfo":           {"INDEX", "vector"},
-	"listWorkflowDLQ":         {"WF-RECOVER", "dlq"},
-	"listWorkflowMessageLogs": {"WF-READ", "log"},
-	"publishMessage":          {"MSG", "publish"},
-	"resumeFlowControlKey":    {"FLOW", "flow"},
-	"restartWorkflowRun":      {"WF-RECOVER", "restart"},
-	"deleteSearchIndex":       {"INDEX", "search"},
-	"updateURLGroup":          {"GROUP", "group"},
-}
-
-// claimed is an error for an operation that the target neither claims nor has.
-func (s *scenario) claimed(op string) error {
-	home, claims := homes[op], s.suite.cfg.Target.Profiles
-	if len(claims) > 0 && !slices.Contains(claims, home.profile) {
-		return &inconclusive{verdict: report.NotApplicable, detail: "the target does not claim the profile " + home.profile}
-	}
-	if why := s.suite.absent[home.area]; why != "" {
-		return &inconclusive{verdict: report.NotApplicable, detail: why}
-	}
-	return nil
-}
-
 // example is a request to an operation that has no consequences to speak of.
 func (s *scenario) example(op string) (ask, error) {
 	q := ask{op: op}
@@ -81,11 +54,6 @@ func (s *scenario) example(op string) (ask, error) {
 		q.vars, q.path = map[string]string{"id": s.user}, s.statsPath()
 	}
 	return q, nil
-}
-
-// name makes a name that no other scenario and no other run has.
-func (s *scenario) name(kind string) string {
-	return s.suite.cfg.Target.Isolation.Prefix + "-" + s.key + "-" + kind
 }
 
 func (s *scenario) requestOperation(op string) error {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec"
@@ -173,20 +174,20 @@ func CheckTarget(ctx context.Context, cfg Config) ([]Checked, error) {
 // trials are those of the drivers, and of the bindings that the file has.
 func (st *suite) trials() []trial {
 	all := slices.Clone(driverTrials)
-	for _, name := range slices.Sorted(maps.Keys(st.cfg.Target.Drivers)) {
+	for _, name := range slices.Sorted(maps.Keys(st.target.Drivers)) {
 		if entry := "drivers." + name; !slices.ContainsFunc(all, func(t trial) bool { return t.entry == entry }) {
 			all = append(all, trial{entry, func(*scenario) (string, error) {
 				return "the target was prepared", nil // before the first trial, or there would be none
 			}})
 		}
 	}
-	b := st.cfg.Target.Bindings
+	b := st.target.Bindings
 	for _, name := range slices.Sorted(maps.Keys(b.Headers)) {
-		all = append(all, trial{"bindings.headers." + name, func(s *scenario) (string, error) { return s.tryHeader(name, b.Headers[name]) }})
+		all = append(all, trial{"bindings.headers." + name, func(s *scenario) (string, error) { return tryHeader(s, name, b.Headers[name]) }})
 	}
 	if format := b.Delay["format"]; format != "" {
 		all = append(all, trial{"bindings.delay.format", func(s *scenario) (string, error) {
-			return s.tryPublish(header.Delay, strings.ReplaceAll(format, "{n}", "1"), http.Header{})
+			return tryPublish(s, header.Delay, strings.ReplaceAll(format, "{n}", "1"), http.Header{})
 		}})
 	}
 	if b.Stats["path"] != "" {
@@ -201,15 +202,15 @@ func (st *suite) trials() []trial {
 	}{{"dlq", "listWorkflowDLQ", b.DLQ}, {"logs", "listWorkflowMessageLogs", b.Logs}} {
 		for _, filter := range slices.Sorted(maps.Keys(list.names)) {
 			all = append(all, trial{"bindings." + list.section + "." + filter, func(s *scenario) (string, error) {
-				return s.tryFilter(list.operation, filter, list.names[filter])
+				return tryFilter(s, list.operation, filter, list.names[filter])
 			}})
 		}
 	}
-	return append(all, fieldTrials(b.Fields)...)
+	return append(all, st.fieldTrials(b.Fields)...)
 }
 
 // tryHeader publishes a message with a configuration header.
-func (s *scenario) tryHeader(name, header string) (string, error) {
+func tryHeader(s *scenario, name, header string) (string, error) {
 	value := headerTrials[name]
 	if value == nil {
 		return "", skip(report.NotTried, "only a restart takes it")
@@ -222,11 +223,11 @@ func (s *scenario) tryHeader(name, header string) (string, error) {
 		configured.Set(s.bound("headers", "flow_key"), s.name("flow"))
 		configured.Set(s.bound("headers", "flow_value"), s.flowValue(flowValues[0]))
 	}
-	return s.tryPublish(header, value(s), configured)
+	return tryPublish(s, header, value(s), configured)
 }
 
 // tryPublish publishes a message with a configuration header, added to others.
-func (s *scenario) tryPublish(header, value string, others http.Header) (string, error) {
+func tryPublish(s *scenario, header, value string, others http.Header) (string, error) {
 	e := s.endpoint("destination")
 	others.Set(header, value)
 	a, err := s.do(ask{
@@ -247,7 +248,7 @@ func (s *scenario) tryPublish(header, value string, others http.Header) (string,
 
 // tryFilter reads a list with a filter. One that the target ignores looks as one
 // that it knows: the scenarios tell.
-func (s *scenario) tryFilter(operation, filter, name string) (string, error) {
+func tryFilter(s *scenario, operation, filter, name string) (string, error) {
 	value, known := filterTrials[filter]
 	if !known {
 		return "", skip(report.NotTried, "it is used when a list has a second page")
@@ -257,25 +258,25 @@ func (s *scenario) tryFilter(operation, filter, name string) (string, error) {
 }
 
 // fieldTrials look for property names in what a failed run leaves behind.
-func fieldTrials(fields map[string]map[string]string) []trial {
+func (st *suite) fieldTrials(fields map[string]map[string]string) []trial {
 	var all []trial
 	for _, section := range slices.Sorted(maps.Keys(fields)) {
 		for _, name := range slices.Sorted(maps.Keys(fields[section])) {
-			all = append(all, trial{"bindings.fields." + section + "." + name, func(s *scenario) (string, error) {
-				return s.tryField(section, fields[section][name])
+			all = append(all, trial{"bindings.fields." + section + "." + name, func(*scenario) (string, error) {
+				return st.tryField(section, fields[section][name])
 			}})
 		}
 	}
 	return all
 }
 
-func (s *scenario) tryField(section, field string) (string, error) {
-	left, err := s.suite.leftovers()
+func (st *suite) tryField(section, field string) (string, error) {
+	left, err := st.leftovers()
 	if err != nil {
 		return "", err
 	}
 	for _, one := range left[section] {
-		if _, has := at(one, "/"+field); has {
+		if _, has := check.At(one, "/"+field); has {
 			return "it is there, in what a run left behind", nil
 		}
 	}
@@ -286,14 +287,14 @@ func (s *scenario) tryField(section, field string) (string, error) {
 // what they leave behind: DLQ entry, log events, and the steps in them.
 func (st *suite) leave(ctx context.Context) (map[string][]any, error) {
 	left := map[string][]any{}
-	for _, make := range []func(*scenario) error{(*scenario).failForCheck, (*scenario).everyStepForCheck} {
-		s, err := st.begin(ctx, &picked{})
+	for _, make := range []func(*scenario) error{failForCheck, everyStepForCheck} {
+		s, err := st.start(ctx, report.Result{})
 		if err != nil {
 			return nil, err
 		}
 		err = make(s)
 		if err == nil {
-			err = s.keepLeft(left)
+			err = keepLeft(s, left)
 		}
 		s.finish()
 		if err != nil {
@@ -304,14 +305,14 @@ func (st *suite) leave(ctx context.Context) (map[string][]any, error) {
 }
 
 // keepLeft gathers what the run of a scenario has left.
-func (s *scenario) keepLeft(left map[string][]any) error {
+func keepLeft(s *scenario, left map[string][]any) error {
 	entries, err := s.ofRun(s.runs.id)
 	if err != nil {
 		return err
 	}
 	for _, entry := range entries {
 		left["dlq"] = append(left["dlq"], entry)
-		if info, has := at(entry, "/failureCallbackInfo"); has {
+		if info, has := check.At(entry, "/failureCallbackInfo"); has {
 			left["dlq"] = append(left["dlq"], info)
 		}
 	}
@@ -330,7 +331,7 @@ func (s *scenario) keepLeft(left map[string][]any) error {
 	}
 	for _, e := range events {
 		left["log"] = append(left["log"], e)
-		if step, has := at(e, "/stepInfo"); has {
+		if step, has := check.At(e, "/stepInfo"); has {
 			left["step"] = append(left["step"], step)
 		}
 	}
@@ -338,7 +339,7 @@ func (s *scenario) keepLeft(left map[string][]any) error {
 }
 
 // failForCheck is a run that fails, with all that can be configured.
-func (s *scenario) failForCheck() error {
+func failForCheck(s *scenario) error {
 	if name := s.bound("headers", "flow_key"); name != "" && s.bound("headers", "flow_value") != "" {
 		s.configure(name, s.name("flow"))
 		s.configure(s.bound("headers", "flow_value"), s.flowValue(flowValues[0]))
@@ -356,10 +357,10 @@ func (s *scenario) failForCheck() error {
 }
 
 // everyStepForCheck is a run that has a step of every type and succeeds.
-func (s *scenario) everyStepForCheck() error {
+func everyStepForCheck(s *scenario) error {
 	third := s.endpoint("third party")
 	third.Aside = true
-	s.runs.child = s.newPeer("the invoked workflow", scripted{name: "inner", kind: "Run"})
+	s.runs.child = newPeer(s.toolkit, "the invoked workflow", scripted{name: "inner", kind: "Run"})
 	if err := s.newWorkflow(
 		scripted{name: "run", kind: "Run"},
 		scripted{name: "sleep", kind: "SleepFor", seconds: 1},
@@ -383,7 +384,7 @@ func (s *scenario) everyStepForCheck() error {
 
 // try makes one trial in a scenario of its own.
 func (st *suite) try(ctx context.Context, t trial) Checked {
-	s, err := st.begin(ctx, &picked{})
+	s, err := st.start(ctx, report.Result{})
 	if s != nil {
 		defer s.finish()
 	}

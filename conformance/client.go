@@ -48,22 +48,8 @@ func (q ask) names() []string {
 	return list
 }
 
-// answer is what came back, in neutral names.
-type answer struct {
-	op       *spec.Operation
-	exchange int // index in the scenario's exchanges
-	status   int
-	header   http.Header
-	body     []byte
-	json     any // the decoded body, nil when it is no JSON
-	scenario *scenario
-}
-
-// ok reports whether the target accepted.
-func (a *answer) ok() bool { return a.status >= 200 && a.status < 300 }
-
 // do sends a request. An error means that no answer came.
-func (s *scenario) do(q ask) (*answer, error) {
+func (s *toolkit) do(q ask) (*answer, error) {
 	op := s.suite.doc.Operation(q.op)
 	if op == nil {
 		return nil, harness("", "no operation %q in the document", q.op)
@@ -104,7 +90,7 @@ func (s *scenario) do(q ask) (*answer, error) {
 	if op.BodyJSON && len(q.body) > 0 && request.Header.Get("Content-Type") == "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	request.Header.Set("User-Agent", fmt.Sprintf("understudy/%s (run %s; %s)", Version, s.suite.id, strings.Join(s.result.Requirements, " ")))
+	request.Header.Set("User-Agent", fmt.Sprintf("understudy/%s (run %s; %s)", s.suite.version, s.suite.id, strings.Join(s.result.Requirements, " ")))
 	if err := s.authorize(request, op, q); err != nil {
 		return nil, err
 	}
@@ -119,7 +105,7 @@ func (s *scenario) do(q ask) (*answer, error) {
 type credential struct{ key, value string }
 
 // credential is that of a scheme of the document.
-func (s *scenario) credential(scheme string) credential {
+func (s *toolkit) credential(scheme string) credential {
 	basic := s.auth.Basic
 	switch scheme {
 	case "bearer", "query":
@@ -136,7 +122,7 @@ func (s *scenario) credential(scheme string) credential {
 }
 
 // authorize adds the credential of the operation's first scheme.
-func (s *scenario) authorize(r *http.Request, op *spec.Operation, q ask) error {
+func (s *toolkit) authorize(r *http.Request, op *spec.Operation, q ask) error {
 	scheme := q.auth
 	if scheme == "" && len(op.Security) > 0 {
 		scheme = op.Security[0]
@@ -164,7 +150,7 @@ func (s *scenario) authorize(r *http.Request, op *spec.Operation, q ask) error {
 }
 
 // exchange makes an exchange, keeps it, and holds it to the document.
-func (s *scenario) exchange(r *http.Request, body []byte, op *spec.Operation) (*answer, error) {
+func (s *toolkit) exchange(r *http.Request, body []byte, op *spec.Operation) (*answer, error) {
 	r.Body, r.ContentLength = http.NoBody, int64(len(body))
 	if len(body) > 0 {
 		r.Body = io.NopCloser(bytes.NewReader(body)) // anew, since it may be a repetition
@@ -210,7 +196,7 @@ func (s *scenario) exchange(r *http.Request, body []byte, op *spec.Operation) (*
 	}
 	if op != nil {
 		seen := &check.Exchange{Operation: op.ID, Header: d.NeutralHeader(r.Header), Query: r.URL.Query(), Status: a.status, MediaType: response.Header.Get("Content-Type"), Body: a.json}
-		for _, b := range check.Breaches(seen, s.suite.cfg.Target.Bindings) {
+		for _, b := range check.Breaches(seen, s.suite.target.Bindings) {
 			x.Problems = append(x.Problems, b.Requirement+" "+b.Pointer+": "+b.Message)
 		}
 	}
@@ -219,7 +205,7 @@ func (s *scenario) exchange(r *http.Request, body []byte, op *spec.Operation) (*
 }
 
 // host is the address that serves an operation.
-func (s *scenario) host(op *spec.Operation) string {
+func (s *toolkit) host(op *spec.Operation) string {
 	u := s.urls
 	switch op.Area {
 	case "region_base_url":
@@ -249,12 +235,12 @@ func brandQuery(d *spec.Dialect, q url.Values) url.Values {
 }
 
 // secrets are what no report may hold.
-func (s *scenario) secrets() []string {
+func (s *toolkit) secrets() []string {
 	a := s.auth
 	return append([]string{string(a.Bearer), string(a.VectorBearer), string(a.KVBearer), string(a.Basic.Password)}, s.hidden...)
 }
 
-func (s *scenario) masked(text string) string {
+func (s *toolkit) masked(text string) string {
 	for _, secret := range s.secrets() {
 		if len(secret) >= 4 {
 			text = strings.ReplaceAll(text, secret, "***")
@@ -264,7 +250,7 @@ func (s *scenario) masked(text string) string {
 	return mask.Value(text)
 }
 
-func (s *scenario) maskedHeader(h http.Header) map[string][]string {
+func (s *toolkit) maskedHeader(h http.Header) map[string][]string {
 	out := map[string][]string{}
 	for name, values := range mask.Header(h) {
 		for _, v := range values {
@@ -275,7 +261,7 @@ func (s *scenario) maskedHeader(h http.Header) map[string][]string {
 }
 
 // maskedBody is a body for a report.
-func (s *scenario) maskedBody(body []byte) string { return s.masked(clip(string(mask.JSON(body)))) }
+func (s *toolkit) maskedBody(body []byte) string { return s.masked(clip(string(mask.JSON(body)))) }
 
 // clip shortens a text for a report.
 func clip(text string) string {
@@ -288,12 +274,3 @@ func clip(text string) string {
 
 // readAll reads an answer, at most 32 MiB of it.
 func readAll(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, 32<<20)) }
-
-// newHTTP is a client that follows no redirect: an answer is judged as it is.
-func newHTTP(ctx context.Context, parallel int) *http.Client {
-	_ = ctx
-	return &http.Client{
-		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: max(parallel, 8)},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}

@@ -39,7 +39,7 @@ func (v *variables) name(value, name, note string) string {
 
 // curl is a command that repeats a request after the run, and what to put in place
 // of its variables: credentials, and addresses of the receiver, which is gone then.
-func (s *scenario) curl(r *http.Request, body []byte) (string, []string) {
+func (s *toolkit) curl(r *http.Request, body []byte) (string, []string) {
 	v := &variables{seen: map[string]string{}}
 	text := func(t string) string { return shellText(s.masked(s.parameters(t, v))) }
 	var b strings.Builder
@@ -71,14 +71,14 @@ func (s *scenario) curl(r *http.Request, body []byte) (string, []string) {
 	return b.String(), v.notes
 }
 
-func (s *scenario) basic() string {
+func (s *toolkit) basic() string {
 	r := http.Request{Header: http.Header{}}
 	r.SetBasicAuth(string(s.auth.Basic.Username), string(s.auth.Basic.Password))
 	return r.Header.Get("Authorization")
 }
 
 // parameters puts variables in place of credentials and of receivers.
-func (s *scenario) parameters(text string, v *variables) string {
+func (s *toolkit) parameters(text string, v *variables) string {
 	for _, c := range []struct{ value, name, key string }{
 		{string(s.auth.Bearer), "TARGET_TOKEN", "auth.bearer"}, {string(s.auth.VectorBearer), "TARGET_VECTOR_TOKEN", "auth.vector_bearer"},
 		{string(s.auth.KVBearer), "TARGET_KV_TOKEN", "auth.kv_bearer"},
@@ -102,7 +102,7 @@ func (s *scenario) parameters(text string, v *variables) string {
 const minSecret = 4
 
 // receivers finds the addresses of endpoints, also inside a query.
-func (st *suite) receivers() *regexp.Regexp {
+func (st *shared) receivers() *regexp.Regexp {
 	st.receiverOnce.Do(func() {
 		base := st.receiver.Public + "/r"
 		st.receiverURLs = regexp.MustCompile(regexp.QuoteMeta(base) + `(?:/[a-z0-9]+){3}|` + regexp.QuoteMeta(url.QueryEscape(base)) + `(?:%2F[a-z0-9]+){3}`)

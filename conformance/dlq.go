@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -57,28 +58,8 @@ var dlqSteps = []step{
 
 // entryID is the identity of an entry.
 func entryID(e any) string {
-	id, _ := text(e, "/dlqId")
+	id, _ := check.Text(e, "/dlqId")
 	return id
-}
-
-// ofRun are the entries of a run.
-func (s *scenario) ofRun(run string) ([]any, error) {
-	filters := map[string]string{}
-	if s.bound("dlq", "run_id") != "" {
-		filters["run_id"] = run
-	}
-	l, err := s.read("listWorkflowDLQ", "dlq", 0, filters)
-	if err != nil && !endless(err) {
-		return nil, err
-	}
-	s.asked = l.answers[0]
-	var own []any
-	for _, e := range l.items {
-		if id, _ := text(e, "/workflowRunId"); id == run {
-			own = append(own, e)
-		}
-	}
-	return own, nil
 }
 
 // buried waits until a run is in the queue.
@@ -136,7 +117,7 @@ func (s *scenario) deadRunWithCallback() error {
 }
 
 func (s *scenario) deadRuns(n int) error {
-	if most := s.suite.cfg.Target.Limits.MaxDLQEntries; most > 0 && n > most {
+	if most := s.suite.target.Limits.MaxDLQEntries; most > 0 && n > most {
 		return skip(report.BudgetExhausted, "limits.max_dlq_entries: %d (it needs %d)", most, n)
 	}
 	if err := s.workflowFails(http.StatusServiceUnavailable); err != nil {
@@ -278,7 +259,7 @@ func (s *scenario) notDead() error {
 func (s *scenario) entryHas(field, kind string) error { return s.has(s.runs.entry, "/"+field, kind) }
 
 func (s *scenario) entryLacks(field string) error {
-	if v, has := at(s.runs.entry, "/"+field); has { // an empty text is not absent
+	if v, has := check.At(s.runs.entry, "/"+field); has { // an empty text is not absent
 		return s.failure("the entry has "+field, "nothing", shown(v))
 	}
 	return nil
@@ -291,7 +272,7 @@ func (s *scenario) entryReflects(what string) error {
 	switch what {
 	case "address":
 		want, pointer = s.runs.peer.endpoint.URL, "/workflowUrl"
-		if got, _ := text(s.runs.entry, "/url"); got != want {
+		if got, _ := check.Text(s.runs.entry, "/url"); got != want {
 			return s.failure("the url of the entry", want, got)
 		}
 	case "method":
@@ -303,7 +284,7 @@ func (s *scenario) entryReflects(what string) error {
 	case "failure callback":
 		want, pointer = s.runs.callback.URL, "/failureCallback"
 	case "forwarded headers":
-		header, _ := at(s.runs.entry, "/header")
+		header, _ := check.At(s.runs.entry, "/header")
 		m, _ := header.(map[string]any)
 		for _, values := range m {
 			if list, _ := values.([]any); slices.Contains(list, any("order-7")) {
@@ -312,7 +293,7 @@ func (s *scenario) entryReflects(what string) error {
 		}
 		return s.failure("the header of the entry lacks what the run was triggered with", "order-7 under some name", shown(header))
 	}
-	got, _ := at(s.runs.entry, pointer)
+	got, _ := check.At(s.runs.entry, pointer)
 	if plain(got) != want {
 		return &report.Failure{Message: "the entry differs from the run", Pointer: pointer, Want: want, Got: shown(got), Exchange: s.last()}
 	}
@@ -326,15 +307,15 @@ func (s *scenario) entryOfLast(what string) error {
 	}
 	switch what {
 	case "status":
-		if got, _ := integer(entry, "/responseStatus"); got != int64(s.runs.last) {
+		if got, _ := check.Integer(entry, "/responseStatus"); got != int64(s.runs.last) {
 			return s.failure("the status of the entry", fmt.Sprintf("%d, that of the last attempt", s.runs.last), strconv.FormatInt(got, 10))
 		}
 	case "body":
-		if got, _ := text(entry, "/responseBody"); got != "attempt 2" {
+		if got, _ := check.Text(entry, "/responseBody"); got != "attempt 2" {
 			return s.failure("the body of the entry", "attempt 2", got)
 		}
 	case "headers":
-		header, _ := at(entry, "/responseHeader")
+		header, _ := check.At(entry, "/responseHeader")
 		m, _ := header.(map[string]any)
 		for name, values := range m {
 			if list, _ := values.([]any); http.CanonicalHeaderKey(name) == "X-Attempt" && slices.Contains(list, any("2")) {
@@ -360,7 +341,7 @@ func (s *scenario) entryCarries(what string) error {
 	if err != nil {
 		return err
 	}
-	if got, _ := text(s.runs.entry, "/"+field); got != want {
+	if got, _ := check.Text(s.runs.entry, "/"+field); got != want {
 		return &report.Failure{Message: "the entry lacks the " + what, Pointer: "/" + field, Want: want, Got: shown(s.runs.entry), Exchange: s.last()}
 	}
 	return nil
@@ -375,11 +356,11 @@ func (s *scenario) entryBase64() error {
 	if err != nil {
 		return err
 	}
-	got, _ := text(entry, "/"+field)
+	got, _ := check.Text(entry, "/"+field)
 	if want := base64.StdEncoding.EncodeToString([]byte("\xff\xfe\x00\x80")); got != want {
 		return s.failure("the response body in base64", want, shown(entry))
 	}
-	if _, has := at(entry, "/responseBody"); has {
+	if _, has := check.At(entry, "/responseBody"); has {
 		return s.failure("responseBody beside the base64 form", "nothing", shown(entry))
 	}
 	return nil
@@ -393,16 +374,16 @@ func (s *scenario) callbackStored() error {
 			return err
 		}
 		s.runs.entry = entry
-		status, _ := integer(entry, "/failureCallbackInfo/responseStatus")
+		status, _ := check.Integer(entry, "/failureCallbackInfo/responseStatus")
 		if status != http.StatusAccepted {
 			return s.failure("the outcome of the failure callback is not stored", "failureCallbackInfo with responseStatus 202", shown(entry))
 		}
-		state, _ := text(entry, "/failureCallbackInfo/state")
+		state, _ := check.Text(entry, "/failureCallbackInfo/state")
 		s.observe("failureCallbackInfo.state", state)
 		if state != "CALLBACK_SUCCESS" {
 			return s.failure("the state of a failure callback that was accepted", "CALLBACK_SUCCESS", state)
 		}
-		if body, _ := text(entry, "/failureCallbackInfo/responseBody"); body != "noted" {
+		if body, _ := check.Text(entry, "/failureCallbackInfo/responseBody"); body != "noted" {
 			return s.failure("the response body of the failure callback", "noted", body)
 		}
 		return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -55,7 +56,7 @@ func (s *scenario) callbackNotSucceeded() error {
 		if err != nil {
 			return err
 		}
-		if state, _ := text(entry, "/failureCallbackInfo/state"); state == "CALLBACK_SUCCESS" {
+		if state, _ := check.Text(entry, "/failureCallbackInfo/state"); state == "CALLBACK_SUCCESS" {
 			return s.failure("the state of a failure callback that was answered 500", "any but CALLBACK_SUCCESS", shown(entry))
 		}
 		if err := s.clock.pass(s.ctx, time.Second); err != nil {
@@ -82,7 +83,7 @@ func (s *scenario) entryHasAll() error {
 }
 
 func (s *scenario) callerIsAddress() error {
-	if ip, _ := text(s.runs.entry, "/callerIP"); net.ParseIP(ip) == nil {
+	if ip, _ := check.Text(s.runs.entry, "/callerIP"); net.ParseIP(ip) == nil {
 		return s.failure("callerIP of the entry", "the IP address of the publisher", ip)
 	}
 	return nil
@@ -97,8 +98,8 @@ func (s *scenario) readQueueAgain() error {
 
 func (s *scenario) entryIsSame() error {
 	for _, field := range []string{"dlqId", "messageId", "createdAt", "workflowCreatedAt", "notBefore"} {
-		was, _ := at(s.runs.entries[0], "/"+field)
-		is, _ := at(s.runs.entry, "/"+field)
+		was, _ := check.At(s.runs.entries[0], "/"+field)
+		is, _ := check.At(s.runs.entry, "/"+field)
 		if plain(was) != plain(is) {
 			return &report.Failure{Message: "the entry changed between two readings", Pointer: "/" + field, Want: plain(was), Got: plain(is), Exchange: s.last()}
 		}
@@ -108,7 +109,7 @@ func (s *scenario) entryIsSame() error {
 
 func (s *scenario) onlyOwnEntries() error {
 	for _, e := range s.runs.listed.items {
-		if url, _ := text(e, "/workflowUrl"); url != s.runs.peer.endpoint.URL {
+		if url, _ := check.Text(e, "/workflowUrl"); url != s.runs.peer.endpoint.URL {
 			return s.failure("an entry that the filter excludes was listed", "entries of "+s.runs.peer.endpoint.URL, shown(e))
 		}
 	}
@@ -117,7 +118,7 @@ func (s *scenario) onlyOwnEntries() error {
 
 // entryConfiguration looks for the retries, by whichever case of their name.
 func (s *scenario) entryConfiguration() error {
-	sent, _ := at(s.runs.entry, "/header")
+	sent, _ := check.At(s.runs.entry, "/header")
 	m, _ := sent.(map[string]any)
 	for name, values := range m {
 		list, _ := values.([]any)

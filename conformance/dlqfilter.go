@@ -5,14 +5,15 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
 func (s *scenario) filterQueue(filter string) error {
 	sample, other := s.runs.entries[0], s.runs.entries[1]
 	equal := func(pointer string) (string, func(any) bool) {
-		want, _ := at(sample, pointer)
-		return plain(want), func(e any) bool { v, _ := at(e, pointer); return plain(v) == plain(want) }
+		want, _ := check.At(sample, pointer)
+		return plain(want), func(e any) bool { v, _ := check.At(e, pointer); return plain(v) == plain(want) }
 	}
 	names := map[string]struct{ binding, pointer string }{
 		"run id": {"run_id", "/workflowRunId"}, "workflow url": {"url", "/workflowUrl"}, "response status": {"response_status", "/responseStatus"},
@@ -34,7 +35,7 @@ func (s *scenario) filterQueue(filter string) error {
 	label, fits := equal("/" + field)
 	filters["label"] = label
 	if filter != "label" {
-		run, _ := text(other, "/workflowRunId")
+		run, _ := check.Text(other, "/workflowRunId")
 		filters["run_id"] = run
 		l, err := s.read("listWorkflowDLQ", "dlq", 0, filters)
 		if err != nil {
@@ -43,7 +44,7 @@ func (s *scenario) filterQueue(filter string) error {
 		if len(l.items) > 0 {
 			return s.failure("entries that fit one filter only were listed", "none", shown(l.items[0]))
 		}
-		filters["run_id"], _ = text(sample, "/workflowRunId")
+		filters["run_id"], _ = check.Text(sample, "/workflowRunId")
 	}
 	return s.readFiltered("listWorkflowDLQ", "dlq", filters, fits)
 }
@@ -71,17 +72,17 @@ func (s *scenario) filterQueueByNobody(filter string) error {
 func (s *scenario) times(entry any) ([]int64, error) {
 	var all []int64
 	for _, field := range []string{"createdAt", "workflowCreatedAt", "notBefore"} {
-		if t, ok := integer(entry, "/"+field); ok {
+		if t, ok := check.Integer(entry, "/"+field); ok {
 			all = append(all, t)
 		}
 	}
-	run, _ := text(entry, "/workflowRunId")
+	run, _ := check.Text(entry, "/workflowRunId")
 	events, err := s.events(run)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range events {
-		if t, ok := integer(e, "/time"); ok && state(e) == "RUN_FAILED" {
+		if t, ok := check.Integer(e, "/time"); ok && state(e) == "RUN_FAILED" {
 			all = append(all, t)
 		}
 	}
@@ -96,7 +97,7 @@ func (s *scenario) times(entry any) ([]int64, error) {
 func (s *scenario) listedBy(entry any, param string, t int64) (bool, error) {
 	filters := map[string]string{param: strconv.FormatInt(t, 10)}
 	if s.bound("dlq", "run_id") != "" {
-		filters["run_id"], _ = text(entry, "/workflowRunId")
+		filters["run_id"], _ = check.Text(entry, "/workflowRunId")
 	}
 	l, err := s.read("listWorkflowDLQ", "dlq", 0, filters)
 	if err != nil && !endless(err) {

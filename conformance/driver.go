@@ -26,7 +26,7 @@ var jsonValues = []string{"body", "config", "endpoints", "headers", "vectors"}
 
 // expand fills the placeholders of a driver's text. Each value passes through
 // escape, which makes it fit for where the text is used.
-func (s *scenario) expand(text string, vars map[string]string, escape func(name, value string) string) (string, error) {
+func (s *toolkit) expand(text string, vars map[string]string, escape func(name, value string) string) (string, error) {
 	values := target.Placeholders(s.urls, s.auth)
 	values["receiver"], values["account"], values["run"] = s.suite.receiver.Public, s.clock.account, s.suite.id
 	for name, v := range vars {
@@ -37,7 +37,7 @@ func (s *scenario) expand(text string, vars map[string]string, escape func(name,
 	return target.Expand(text, values)
 }
 
-func (s *scenario) expandHeader(from map[string]target.Secret, vars map[string]string) (http.Header, error) {
+func (s *toolkit) expandHeader(from map[string]target.Secret, vars map[string]string) (http.Header, error) {
 	h := http.Header{}
 	for name, v := range from {
 		text, err := s.expand(string(v), vars, nil)
@@ -50,8 +50,8 @@ func (s *scenario) expandHeader(from map[string]target.Secret, vars map[string]s
 }
 
 // driver is the driver with that name; without one the scenario cannot judge.
-func (s *scenario) driver(name string) (target.Driver, error) {
-	d, ok := s.suite.cfg.Target.Drivers[name]
+func (s *toolkit) driver(name string) (target.Driver, error) {
+	d, ok := s.suite.target.Drivers[name]
 	switch {
 	case !ok || d.Kind == "" || d.Kind == "none":
 		return d, skip(report.DriverMissing, "the target file names no driver %q", name)
@@ -63,7 +63,7 @@ func (s *scenario) driver(name string) (target.Driver, error) {
 
 // drive makes a target do what the interface document does not show. That a
 // driver fails is no verdict on the target.
-func (s *scenario) drive(name string, vars map[string]string) (*answer, error) {
+func (s *toolkit) drive(name string, vars map[string]string) (*answer, error) {
 	d, err := s.driver(name)
 	if err != nil {
 		return nil, err
@@ -71,31 +71,8 @@ func (s *scenario) drive(name string, vars map[string]string) (*answer, error) {
 	return s.run(name, d, vars, nil)
 }
 
-// preparing are the drivers that act once, before anything is asked of a target,
-// in their order: one brings it into a known state, one makes the vector index
-// whose address the target file has.
-var preparing = []string{"reset", "index"}
-
-// prepare calls the drivers of a target that act once.
-func (st *suite) prepare(ctx context.Context) error {
-	s, err := st.begin(ctx, &picked{})
-	if err != nil {
-		return err
-	}
-	defer s.finish()
-	for _, name := range preparing {
-		if d := st.cfg.Target.Drivers[name]; d.Kind == "" || d.Kind == "none" {
-			continue
-		}
-		if _, err := s.drive(name, nil); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // run carries out one driver; header is added to that of the driver.
-func (s *scenario) run(name string, d target.Driver, vars map[string]string, header http.Header) (*answer, error) {
+func (s *toolkit) run(name string, d target.Driver, vars map[string]string, header http.Header) (*answer, error) {
 	if d.Kind == "exec" {
 		return s.execute(name, d, vars)
 	}
@@ -127,7 +104,7 @@ func (s *scenario) run(name string, d target.Driver, vars map[string]string, hea
 }
 
 // driverRequest is the request of a driver of the kind http.
-func (s *scenario) driverRequest(method string, d target.Driver, vars map[string]string) (*http.Request, []byte, error) {
+func (s *toolkit) driverRequest(method string, d target.Driver, vars map[string]string) (*http.Request, []byte, error) {
 	text, err := s.expand(d.Body, vars, inJSON(d.Body))
 	if err != nil {
 		return nil, nil, fmt.Errorf("body: %w", err)
@@ -171,7 +148,7 @@ func inJSON(body string) func(name, value string) string {
 }
 
 // arguments are a command with its placeholders filled.
-func (s *scenario) arguments(name string, d target.Driver, vars map[string]string) ([]string, error) {
+func (s *toolkit) arguments(name string, d target.Driver, vars map[string]string) ([]string, error) {
 	if len(d.Command) == 0 {
 		return nil, harness(report.DriverFailed, "driver %s: no command", name)
 	}
@@ -187,7 +164,7 @@ func (s *scenario) arguments(name string, d target.Driver, vars map[string]strin
 }
 
 // execute runs a command; what it prints is its answer.
-func (s *scenario) execute(name string, d target.Driver, vars map[string]string) (*answer, error) {
+func (s *toolkit) execute(name string, d target.Driver, vars map[string]string) (*answer, error) {
 	if err := s.paced(); err != nil {
 		return nil, err
 	}
@@ -217,25 +194,4 @@ func (s *scenario) execute(name string, d target.Driver, vars map[string]string)
 		a.json = nil
 	}
 	return a, nil
-}
-
-// result is what a driver answers, by its JSON pointer; without one its whole
-// text. It names something, so it is never empty.
-func (a *answer) result(name string, d target.Driver) (string, error) {
-	if d.Result == "" {
-		if text := strings.TrimSpace(string(a.body)); text != "" {
-			return text, nil
-		}
-		return "", harness(report.DriverFailed, "driver %s: the answer is empty", name)
-	}
-	v, _ := at(a.json, d.Result)
-	switch x := v.(type) {
-	case string:
-		if x != "" {
-			return x, nil
-		}
-	case json.Number:
-		return x.String(), nil
-	}
-	return "", harness(report.DriverFailed, "driver %s: the answer has no text at %s: %s", name, d.Result, a.scenario.masked(clip(string(a.body))))
 }

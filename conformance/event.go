@@ -7,25 +7,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/understudy-mock/understudy/conformance/check"
 )
 
-// events are those of a run, in the order of the list.
-func (s *scenario) events(run string) ([]any, error) {
-	l, err := s.read("listWorkflowMessageLogs", "logs", 0, map[string]string{"run_id": run})
-	if err != nil && !endless(err) {
-		return nil, err
-	}
-	var own []any
-	for _, e := range l.items {
-		if id, _ := text(e, "/workflowRunId"); id == run {
-			own = append(own, e)
-		}
-	}
-	return own, nil
-}
-
 func state(e any) string {
-	t, _ := text(e, "/state")
+	t, _ := check.Text(e, "/state")
 	return t
 }
 
@@ -49,7 +36,7 @@ func states(events []any) string {
 
 // eventuallyEvent waits for an event of the run.
 func (s *scenario) eventuallyEvent(what string, fits func(any) bool) error {
-	budget := s.suite.cfg.Target.Timing.SettleBudget + time.Duration(s.waitSeconds())*time.Second // it may come after a wait
+	budget := s.suite.target.Timing.SettleBudget + time.Duration(s.waitSeconds())*time.Second // it may come after a wait
 	return s.clock.eventually(s.ctx, budget, func() error {
 		events, err := s.events(s.runs.id)
 		if err != nil {
@@ -68,7 +55,7 @@ func (s *scenario) runRecorded(want string) error {
 
 func (s *scenario) messageRecorded(want string) error {
 	return s.eventuallyEvent("a message-level event "+want, func(e any) bool {
-		_, has := at(e, "/stepInfo")
+		_, has := check.At(e, "/stepInfo")
 		return state(e) == want && has
 	})
 }
@@ -135,13 +122,13 @@ func (s *scenario) createdBeforeDelivered() error {
 	return s.check(func(events []any) error {
 		created := map[string]int64{}
 		for _, e := range events {
-			if id, _ := text(e, "/stepInfo/messageId"); state(e) == "CREATED" {
-				created[id], _ = integer(e, "/time")
+			if id, _ := check.Text(e, "/stepInfo/messageId"); state(e) == "CREATED" {
+				created[id], _ = check.Integer(e, "/time")
 			}
 		}
 		for _, e := range events {
-			id, _ := text(e, "/stepInfo/messageId")
-			t, _ := integer(e, "/time")
+			id, _ := check.Text(e, "/stepInfo/messageId")
+			t, _ := check.Integer(e, "/time")
 			if before, ok := created[id]; state(e) == "DELIVERED" && (!ok || before > t) {
 				return s.failure("a message was delivered without having been created before", "CREATED before DELIVERED", shown(e))
 			}
@@ -176,7 +163,7 @@ func (s *scenario) triedBeforeFailed(n int) error {
 	all := s.runs.peer.endpoint.Look()
 	return s.check(func(events []any) error {
 		for _, e := range events {
-			failed, _ := integer(e, "/time")
+			failed, _ := check.Integer(e, "/time")
 			if state(e) == "RUN_FAILED" && !s.clock.virtual() && failed < all[len(all)-1].At.Add(s.clock.offset-s.skew()).UnixMilli() {
 				return s.failure("the run failed before its last try", "RUN_FAILED after it", shown(e))
 			}
@@ -184,9 +171,6 @@ func (s *scenario) triedBeforeFailed(n int) error {
 		return nil
 	})
 }
-
-// skew is what the target's clock may differ.
-func (s *scenario) skew() time.Duration { return s.suite.cfg.Target.Timing.ClockSkewMax }
 
 // errorNames are the described values of ERROR events.
 var errorNames = []string{"error", "headers", "response_body", "response_headers", "response_status"}
@@ -229,8 +213,8 @@ func (s *scenario) errorResponse(status int) error {
 			if state(e) != "ERROR" {
 				continue
 			}
-			got, _ := integer(e, "/"+statusField)
-			body, _ := text(e, "/"+bodyField)
+			got, _ := check.Integer(e, "/"+statusField)
+			body, _ := check.Text(e, "/"+bodyField)
 			if got != int64(status) || body != "out of order" {
 				return s.failure("the response on an event ERROR", fmt.Sprintf(`%d and "out of order"`, status), shown(e))
 			}
@@ -269,7 +253,7 @@ func (s *scenario) namesInvoker() error {
 		return err
 	}
 	for _, e := range events {
-		got, has := text(e, "/"+field)
+		got, has := check.Text(e, "/"+field)
 		if has && state(e) != "RUN_STARTED" {
 			return s.failure(field+" stands on an event "+state(e), "only on RUN_STARTED", shown(e))
 		}
@@ -285,7 +269,7 @@ func (s *scenario) namesInvoker() error {
 
 func (s *scenario) typeRecorded(kind string) error {
 	return s.eventuallyEvent("a step of the type "+kind, func(e any) bool {
-		got, _ := text(e, "/stepInfo/stepType")
+		got, _ := check.Text(e, "/stepInfo/stepType")
 		return got == kind
 	})
 }
@@ -296,7 +280,7 @@ var stepTypes = []string{"Initial", "Run", "Call", "SleepFor", "SleepUntil", "Wa
 func (s *scenario) documentedTypes() error {
 	return s.check(func(events []any) error {
 		for _, e := range events {
-			if kind, has := text(e, "/stepInfo/stepType"); has && !slices.Contains(stepTypes, kind) {
+			if kind, has := check.Text(e, "/stepInfo/stepType"); has && !slices.Contains(stepTypes, kind) {
 				return s.failure("a step type that the document does not list", strings.Join(stepTypes, ", "), kind)
 			}
 		}
@@ -310,18 +294,18 @@ func (s *scenario) firstType(want string) error {
 		var first any
 		var when int64
 		for _, e := range events {
-			created, has := integer(e, "/stepInfo/createdAt")
+			created, has := check.Integer(e, "/stepInfo/createdAt")
 			if has && state(e) == "CREATED" && (first == nil || created < when) {
 				first, when = e, created
 			}
 		}
-		if kind, _ := text(first, "/stepInfo/stepType"); kind == want {
+		if kind, _ := check.Text(first, "/stepInfo/stepType"); kind == want {
 			return nil
 		}
 		// Messages of one millisecond may stand in any order: one of them will do.
 		for _, e := range events {
-			created, _ := integer(e, "/stepInfo/createdAt")
-			if kind, _ := text(e, "/stepInfo/stepType"); created == when && kind == want {
+			created, _ := check.Integer(e, "/stepInfo/createdAt")
+			if kind, _ := check.Text(e, "/stepInfo/stepType"); created == when && kind == want {
 				return nil
 			}
 		}
@@ -333,7 +317,7 @@ func (s *scenario) namesRecorded(a, b string) error {
 	return s.check(func(events []any) error {
 		var names []string
 		for _, e := range events {
-			if name, ok := text(e, "/stepInfo/stepName"); ok && !slices.Contains(names, name) {
+			if name, ok := check.Text(e, "/stepInfo/stepName"); ok && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
@@ -354,8 +338,8 @@ func (s *scenario) idsIncrease() error {
 	return s.check(func(events []any) error {
 		ids := map[string]int64{}
 		for _, e := range events {
-			name, _ := text(e, "/stepInfo/stepName")
-			if id, has := integer(e, "/stepInfo/"+field); has {
+			name, _ := check.Text(e, "/stepInfo/stepName")
+			if id, has := check.Integer(e, "/stepInfo/"+field); has {
 				ids[name] = id
 			}
 		}
@@ -370,8 +354,8 @@ func (s *scenario) concurrentSteps() error {
 	return s.check(func(events []any) error {
 		seen := map[int64]bool{}
 		for _, e := range events {
-			name, _ := text(e, "/stepInfo/stepName")
-			n, has := integer(e, "/stepInfo/concurrent")
+			name, _ := check.Text(e, "/stepInfo/stepName")
+			n, has := check.Integer(e, "/stepInfo/concurrent")
 			alone := int64(0) // "alongside this step": n and n-1 are both readings
 			switch name {
 			case "prepare":
@@ -396,7 +380,7 @@ func (s *scenario) concurrentSteps() error {
 // carries.
 func (s *scenario) described(value string) (name string, want func(any) bool) {
 	number := func(f func(int64) bool) func(any) bool {
-		return func(v any) bool { n, ok := integer(v, ""); return ok && f(n) }
+		return func(v any) bool { n, ok := check.Integer(v, ""); return ok && f(n) }
 	}
 	equals := func(t string) func(any) bool { return func(v any) bool { return v == t } }
 	switch value {
@@ -447,14 +431,14 @@ func (s *scenario) stepHolds(kind, value string) error {
 			return err
 		}
 		for _, e := range events {
-			if got, _ := text(e, "/stepInfo/stepType"); got != kind {
+			if got, _ := check.Text(e, "/stepInfo/stepType"); got != kind {
 				continue
 			}
-			v, has := at(e, "/stepInfo/"+field)
+			v, has := check.At(e, "/stepInfo/"+field)
 			if has && fits(v) {
 				return nil
 			}
-			info, _ := at(e, "/stepInfo")
+			info, _ := check.At(e, "/stepInfo")
 			seen = shown(info)
 		}
 		return s.failure("no step of the type "+kind+" holds its "+value, "the "+value+" in "+field, seen)
@@ -469,11 +453,11 @@ func (s *scenario) waitSays(what string) error {
 	return s.check(func(events []any) error {
 		found := false
 		for _, e := range events {
-			if kind, _ := text(e, "/stepInfo/stepType"); kind != "Wait" {
+			if kind, _ := check.Text(e, "/stepInfo/stepType"); kind != "Wait" {
 				continue
 			}
 			found = true
-			v, _ := at(e, "/stepInfo/"+field)
+			v, _ := check.At(e, "/stepInfo/"+field)
 			if timedOut := v == true; timedOut == (what == "timed out") {
 				return nil
 			}

@@ -69,7 +69,7 @@ var flowValues = []string{"parallelism=5", "parallelism=2"}
 
 // flowValue is a value as the target writes it.
 func (s *scenario) flowValue(value string) string {
-	bound := s.suite.cfg.Target.Bindings.FlowValues
+	bound := s.suite.target.Bindings.FlowValues
 	if i := slices.Index(flowValues, value); i >= 0 && i < len(bound) {
 		return bound[i]
 	}
@@ -79,7 +79,7 @@ func (s *scenario) flowValue(value string) string {
 // flowRefused turns the refusal of a flow-control value whose syntax nobody has
 // named into a lack of the binding.
 func (s *scenario) flowRefused(err error) error {
-	if err == nil || len(s.suite.cfg.Target.Bindings.FlowValues) > 0 || s.asked == nil || s.asked.status < 400 || s.asked.status >= 500 {
+	if err == nil || len(s.suite.target.Bindings.FlowValues) > 0 || s.asked == nil || s.asked.status < 400 || s.asked.status >= 500 {
 		return err
 	}
 	return skip(report.BindingMissing, "bindings.flow_values: the target refuses the flow-control value %q with status %d; say in the target file what two of its values look like", flowValues[0], s.asked.status)
@@ -215,7 +215,7 @@ func (s *scenario) errorShape() error {
 	if s.asked.ok() {
 		return nil
 	}
-	if _, err := s.driver("pause"); err != nil && s.asked.json == nil && s.asked.status == http.StatusNotFound && len(s.suite.cfg.Target.Profiles) == 0 {
+	if _, err := s.driver("pause"); err != nil && s.asked.json == nil && s.asked.status == http.StatusNotFound && len(s.suite.target.Profiles) == 0 {
 		return skip(report.DriverMissing, "without a driver \"pause\" it cannot be told whether the target has the operation at all")
 	}
 	return s.has(s.asked.json, "/error", "string")

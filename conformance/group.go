@@ -86,7 +86,7 @@ func (s *scenario) ownGroup() error {
 		return nil
 	}
 	err := s.aGroup(`"alpha"`)
-	if fixture := s.suite.cfg.Target.Fixtures.URLGroup.Name; err != nil && fixture != "" {
+	if fixture := s.suite.target.Fixtures.URLGroup.Name; err != nil && fixture != "" {
 		s.group.name, err = fixture, nil
 	}
 	return err

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 )
@@ -18,7 +19,6 @@ import (
 type limiting struct {
 	config  map[string]any
 	url     string
-	stop    func()
 	refused error
 	sent    []string // marks of the requests, in order
 	asked   []asked  // the requests, in the same order
@@ -77,7 +77,7 @@ const (
 )
 
 func (s *scenario) limitedRoute(tokens int, window, algorithm string) error {
-	if _, err := s.driver("plugin"); err != nil && s.suite.cfg.Plugin == nil {
+	if _, err := s.driver("plugin"); err != nil && s.suite.plugin == nil {
 		return err
 	}
 	if s.urls.KV == "" {
@@ -121,7 +121,7 @@ func (s *scenario) passOn(got *receiver.Received) receiver.Reply {
 }
 
 func (s *scenario) strategy() map[string]any {
-	first, _ := at(s.plugin.config, "/strategy/0")
+	first, _ := check.At(s.plugin.config, "/strategy/0")
 	object, _ := first.(map[string]any)
 	return object
 }
@@ -138,7 +138,7 @@ func (s *scenario) configurationWithout(key string) error {
 	var v any = s.plugin.config
 	parts := strings.Split(key, ".")
 	for _, part := range parts[:len(parts)-1] {
-		v, _ = at(v, "/"+part)
+		v, _ = check.At(v, "/"+part)
 	}
 	object, _ := v.(map[string]any)
 	delete(object, parts[len(parts)-1])
@@ -192,7 +192,11 @@ func (s *scenario) startHost() error {
 	if err != nil {
 		return harness("", "%v", err)
 	}
-	s.plugin.url, s.plugin.stop, s.plugin.refused, err = s.hostPlugin(text, s.endpoint(application).URL)
+	url, stop, refused, err := s.hostPlugin(text, s.endpoint(application).URL)
+	s.plugin.url, s.plugin.refused = url, refused
+	if stop != nil {
+		s.cleanup = append(s.cleanup, stop)
+	}
 	return err
 }
 

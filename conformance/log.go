@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
@@ -91,17 +92,17 @@ func (s *scenario) answersArray(name string) error {
 	if s.asked.status != http.StatusOK {
 		return s.asked.fails("", "the status", "200", strconv.Itoa(s.asked.status))
 	}
-	list, _ := at(s.asked.json, "/"+name)
+	list, _ := check.At(s.asked.json, "/"+name)
 	if _, ok := list.([]any); !ok {
-		return s.asked.fails("/"+name, "the list is no array", "an array", kindOf(list))
+		return s.asked.fails("/"+name, "the list is no array", "an array", check.KindOf(list))
 	}
 	return nil
 }
 
 func (s *scenario) cursorIsString() error {
-	if v, has := at(s.asked.json, "/cursor"); has {
+	if v, has := check.At(s.asked.json, "/cursor"); has {
 		if _, ok := v.(string); !ok {
-			return s.asked.fails("/cursor", "the cursor", "a string, or nothing", kindOf(v))
+			return s.asked.fails("/cursor", "the cursor", "a string, or nothing", check.KindOf(v))
 		}
 	}
 	return nil
@@ -111,7 +112,7 @@ func (s *scenario) cursorIsString() error {
 func (s *scenario) own() ([]any, error) {
 	var list []any
 	for _, e := range s.runs.listed.items {
-		if id, _ := text(e, "/workflowRunId"); id == s.runs.id {
+		if id, _ := check.Text(e, "/workflowRunId"); id == s.runs.id {
 			list = append(list, e)
 		}
 	}
@@ -135,18 +136,6 @@ func (s *scenario) all(judge func(e any) error) error {
 	return nil
 }
 
-// has judges a field of an item.
-func (s *scenario) has(item any, pointer, kind string) error {
-	v, ok := at(item, pointer)
-	switch {
-	case !ok:
-		return &report.Failure{Message: "the field is missing", Pointer: pointer, Want: kind, Got: shown(item), Exchange: s.last()}
-	case !fits(v, kind):
-		return &report.Failure{Message: "the field has another type", Pointer: pointer, Want: kind, Got: kindOf(v) + ": " + shown(v), Exchange: s.last()}
-	}
-	return nil
-}
-
 func (s *scenario) everyEventHas(field, kind string) error {
 	return s.all(func(e any) error { return s.has(e, "/"+field, kind) })
 }
@@ -154,7 +143,7 @@ func (s *scenario) everyEventHas(field, kind string) error {
 func (s *scenario) everyStepHas(field, kind string) error {
 	found := false
 	err := s.all(func(e any) error {
-		if _, ok := at(e, "/stepInfo"); !ok {
+		if _, ok := check.At(e, "/stepInfo"); !ok {
 			return nil
 		}
 		found = true
@@ -172,10 +161,10 @@ func (s *scenario) between(item any, pointer string) error {
 	if err != nil {
 		return err
 	}
-	t, ok := integer(item, pointer)
+	t, ok := check.Integer(item, pointer)
 	low, high := s.runs.triggered.Add(-s.skew()).UnixMilli(), end.Add(s.skew()).UnixMilli()
 	if !ok || t < low || t > high {
-		v, _ := at(item, pointer)
+		v, _ := check.At(item, pointer)
 		return &report.Failure{Message: "the time is no Unix ms since the trigger", Pointer: pointer, Want: fmt.Sprintf("%d to %d", low, high), Got: shown(v), Exchange: s.last()}
 	}
 	return nil
@@ -188,7 +177,7 @@ func (s *scenario) timesLie() error {
 				return err
 			}
 		}
-		if _, has := at(e, "/stepInfo"); has {
+		if _, has := check.At(e, "/stepInfo"); has {
 			return s.between(e, "/stepInfo/createdAt")
 		}
 		return nil
@@ -197,7 +186,7 @@ func (s *scenario) timesLie() error {
 
 func (s *scenario) namesAddress() error {
 	return s.all(func(e any) error {
-		if got, _ := text(e, "/workflowUrl"); got != s.runs.peer.endpoint.URL {
+		if got, _ := check.Text(e, "/workflowUrl"); got != s.runs.peer.endpoint.URL {
 			return &report.Failure{Message: "the event names another workflow", Pointer: "/workflowUrl", Want: s.runs.peer.endpoint.URL, Got: got, Exchange: s.last()}
 		}
 		return nil
@@ -207,9 +196,9 @@ func (s *scenario) namesAddress() error {
 func (s *scenario) eventsAgree() error {
 	var created, address string
 	return s.all(func(e any) error {
-		at1, _ := integer(e, "/workflowCreatedAt")
+		at1, _ := check.Integer(e, "/workflowCreatedAt")
 		c := strconv.FormatInt(at1, 10)
-		u, _ := text(e, "/workflowUrl")
+		u, _ := check.Text(e, "/workflowUrl")
 		if created == "" {
 			created, address = c, u
 		}
@@ -222,7 +211,7 @@ func (s *scenario) eventsAgree() error {
 
 func (s *scenario) stepInfoStands() error {
 	return s.all(func(e any) error {
-		_, has := at(e, "/stepInfo")
+		_, has := check.At(e, "/stepInfo")
 		run := slices.Contains(runLevel, state(e))
 		if !run && !slices.Contains(messageLevel, state(e)) {
 			return nil // further states are legal
@@ -250,12 +239,12 @@ func (s *scenario) createdHas(field, kind string) error {
 func (s *scenario) nextDelivery(seconds int) error {
 	found := false
 	err := s.all(func(e any) error {
-		if kind, _ := text(e, "/stepInfo/stepType"); kind != "SleepFor" || state(e) != "CREATED" {
+		if kind, _ := check.Text(e, "/stepInfo/stepType"); kind != "SleepFor" || state(e) != "CREATED" {
 			return nil
 		}
 		found = true
-		created, _ := integer(e, "/stepInfo/createdAt")
-		next, _ := integer(e, "/nextDeliveryTime")
+		created, _ := check.Integer(e, "/stepInfo/createdAt")
+		next, _ := check.Integer(e, "/nextDeliveryTime")
 		if d := next - created; d < int64(seconds)*1000-1500 || d > int64(seconds)*1000+1500 { // whole seconds are legal
 			return &report.Failure{Message: "the next delivery", Pointer: "/nextDeliveryTime", Want: fmt.Sprintf("%d s after %d", seconds, created), Got: strconv.FormatInt(next, 10), Exchange: s.last()}
 		}
@@ -332,13 +321,13 @@ func (s *scenario) filterLogs(filter string) error {
 		return err
 	}
 	sample := known[0] // of the run that came first, with whose id and address those of the other begin
-	run, _ := text(sample, "/workflowRunId")
+	run, _ := check.Text(sample, "/workflowRunId")
 	filters := map[string]string{}
 	if s.bound("logs", "from") != "" {
 		filters["from"] = strconv.FormatInt(s.runs.triggered.Add(-s.skew()).UnixMilli(), 10)
 	}
 	equal := func(pointer string, want any) func(any) bool {
-		return func(e any) bool { v, _ := at(e, pointer); return plain(v) == plain(want) }
+		return func(e any) bool { v, _ := check.At(e, pointer); return plain(v) == plain(want) }
 	}
 	fits := equal("/workflowRunId", run)
 	wantState := ""
@@ -355,15 +344,15 @@ func (s *scenario) filterLogs(filter string) error {
 		filters["run_id"], filters["state"] = run, wantState
 		fits = func(e any) bool { return equal("/workflowRunId", run)(e) && state(e) == wantState }
 	case filter == "workflow url":
-		filters["url"], _ = text(sample, "/workflowUrl")
+		filters["url"], _ = check.Text(sample, "/workflowUrl")
 		fits = equal("/workflowUrl", filters["url"])
 	case filter == "creation of the run":
-		created, _ := at(sample, "/workflowCreatedAt")
+		created, _ := check.At(sample, "/workflowCreatedAt")
 		filters["created_at"] = plain(created)
 		fits = equal("/workflowCreatedAt", created)
 	case filter == "message id":
 		for _, e := range known {
-			if id, ok := text(e, "/stepInfo/messageId"); ok {
+			if id, ok := check.Text(e, "/stepInfo/messageId"); ok {
 				filters["message_id"] = id
 			}
 		}
@@ -389,9 +378,9 @@ func (s *scenario) filterLogsByDate(end, side string) error {
 		return err
 	}
 	t := s.edge(known, end, side)
-	name, fits := "from", func(e any) bool { x, _ := integer(e, "/time"); return x >= t }
+	name, fits := "from", func(e any) bool { x, _ := check.Integer(e, "/time"); return x >= t }
 	if end == "end" {
-		name, fits = "to", func(e any) bool { x, _ := integer(e, "/time"); return x <= t }
+		name, fits = "to", func(e any) bool { x, _ := check.Integer(e, "/time"); return x <= t }
 	}
 	filters := map[string]string{name: strconv.FormatInt(t, 10)}
 	if end == "end" && s.bound("logs", "from") != "" { // not the whole past of a shared account
@@ -413,8 +402,8 @@ func (s *scenario) edge(known []any, end, side string) int64 {
 	}
 	var low, high int64
 	for _, e := range known {
-		if id, _ := text(e, "/workflowRunId"); id == run {
-			t, _ := integer(e, "/time")
+		if id, _ := check.Text(e, "/workflowRunId"); id == run {
+			t, _ := check.Integer(e, "/time")
 			if low == 0 || t < low {
 				low = t
 			}
@@ -467,10 +456,10 @@ func (s *scenario) answersEmpty(name string) error {
 		s.looked(s.asked.exchange)
 		return nil
 	}
-	list, _ := at(s.asked.json, "/"+name)
+	list, _ := check.At(s.asked.json, "/"+name)
 	items, ok := list.([]any)
 	if !ok {
-		return s.asked.fails("/"+name, "the list is no array", "an array", kindOf(list))
+		return s.asked.fails("/"+name, "the list is no array", "an array", check.KindOf(list))
 	}
 	if len(items) > 0 {
 		return s.asked.fails("/"+name, "the filtered list holds an item that does not fit", "nothing", shown(items[0]))

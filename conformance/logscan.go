@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
@@ -48,7 +49,7 @@ func (s *scenario) filterLogsFarAway(end string) error {
 	}
 	var first, last int64
 	for _, e := range events {
-		t, _ := integer(e, "/time")
+		t, _ := check.Integer(e, "/time")
 		if first == 0 || t < first {
 			first = t
 		}
@@ -75,7 +76,7 @@ func (s *scenario) everyCursorIsString() error {
 
 func (s *scenario) noEventOfRun() error {
 	for _, e := range s.runs.listed.items {
-		if id, _ := text(e, "/workflowRunId"); id == s.runs.id {
+		if id, _ := check.Text(e, "/workflowRunId"); id == s.runs.id {
 			return s.failure("the filtered list holds an event that does not fit", "none of "+id, shown(e))
 		}
 	}
@@ -84,7 +85,7 @@ func (s *scenario) noEventOfRun() error {
 
 func (s *scenario) onlyOwnEvents() error {
 	for _, e := range s.runs.listed.items {
-		if id, _ := text(e, "/workflowRunId"); id != s.runs.id {
+		if id, _ := check.Text(e, "/workflowRunId"); id != s.runs.id {
 			return s.failure("an event that the filter excludes was listed", "events of "+s.runs.id, shown(e))
 		}
 	}
@@ -106,7 +107,7 @@ func (s *scenario) everyEventHasAll() error {
 				return err
 			}
 		}
-		if _, ok := at(e, "/stepInfo"); !ok {
+		if _, ok := check.At(e, "/stepInfo"); !ok {
 			return nil
 		}
 		for _, field := range stepKinds {
@@ -124,7 +125,7 @@ func (s *scenario) everyMessageDelivered() error {
 		return s.check(func(events []any) error {
 			var created, delivered []string
 			for _, e := range events {
-				id, _ := text(e, "/stepInfo/messageId")
+				id, _ := check.Text(e, "/stepInfo/messageId")
 				switch state(e) {
 				case "CREATED":
 					created = append(created, id)
@@ -146,8 +147,8 @@ func (s *scenario) oneMessageOfType(kind string) error {
 	return s.check(func(events []any) error {
 		types := map[string][]string{} // message -> its types
 		for _, e := range events {
-			id, _ := text(e, "/stepInfo/messageId")
-			if t, ok := text(e, "/stepInfo/stepType"); ok && !slices.Contains(types[id], t) {
+			id, _ := check.Text(e, "/stepInfo/messageId")
+			if t, ok := check.Text(e, "/stepInfo/stepType"); ok && !slices.Contains(types[id], t) {
 				types[id] = append(types[id], t)
 			}
 		}

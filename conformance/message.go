@@ -15,6 +15,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -128,9 +129,9 @@ func (s *scenario) nothingAtEither(a, b string) error {
 }
 
 func (s *scenario) namesFirst() error {
-	first, _ := text(s.extra.answers[0].json, "/messageId")
-	second, _ := text(s.extra.answers[1].json, "/messageId")
-	if again, _ := at(s.extra.answers[1].json, "/deduplicated"); first == "" || first != second || again != true {
+	first, _ := check.Text(s.extra.answers[0].json, "/messageId")
+	second, _ := check.Text(s.extra.answers[1].json, "/messageId")
+	if again, _ := check.At(s.extra.answers[1].json, "/deduplicated"); first == "" || first != second || again != true {
 		return s.asked.fails("/messageId", "the second answer", first+", deduplicated", shown(s.asked.json))
 	}
 	return nil
@@ -196,8 +197,8 @@ func (s *scenario) callbackCarries() error {
 		return err
 	}
 	s.endpoint(to).Look()
-	status, _ := integer(body, "/status")
-	text, _ := text(body, "/body")
+	status, _ := check.Integer(body, "/status")
+	text, _ := check.Text(body, "/body")
 	if status != http.StatusCreated || text != base64.StdEncoding.EncodeToString([]byte("made")) {
 		return s.failure("the callback", `status 201 and "made" in base64`, shown(body))
 	}
@@ -216,7 +217,7 @@ func (s *scenario) failureCallbackOnce() error {
 	if n := len(s.endpoint("callback").Look()); n != 1 {
 		return s.failure("failure callbacks", "1", strconv.Itoa(n))
 	}
-	id, _ := text(body, "/dlqId")
+	id, _ := check.Text(body, "/dlqId")
 	entry, err := s.deadMessage()
 	if err == nil && entryID(entry) != id {
 		err = s.failure("the entry that the failure callback names", entryID(entry), id)
@@ -244,7 +245,7 @@ func (s *scenario) aSchedule(paused string) error {
 	if err := a.accepted(); err != nil {
 		return err
 	}
-	s.extra.schedule, _ = text(a.json, "/scheduleId")
+	s.extra.schedule, _ = check.Text(a.json, "/scheduleId")
 	if paused == "" {
 		return nil
 	}
@@ -267,7 +268,7 @@ func (s *scenario) deliveriesBetween(low, high int) error {
 
 // message is the id that the last publish answered.
 func (s *scenario) message() string {
-	id, _ := text(s.asked.json, "/messageId")
+	id, _ := check.Text(s.asked.json, "/messageId")
 	return id
 }
 
@@ -279,8 +280,8 @@ func (s *scenario) messageReadable() error {
 	if err := a.accepted(); err != nil {
 		return err
 	}
-	address, _ := text(a.json, "/url")
-	body, _ := text(a.json, "/body")
+	address, _ := check.Text(a.json, "/url")
+	body, _ := check.Text(a.json, "/body")
 	if address != s.endpoint(to).URL || body != string(s.publish.body) {
 		return a.fails("/url", "the message", s.endpoint(to).URL+" and its body", shown(a.json))
 	}
@@ -316,7 +317,7 @@ func (s *scenario) deadMessage() (entry any, err error) {
 			return err
 		}
 		var ok bool
-		if entry, ok = at(a.json, "/messages/0"); !ok {
+		if entry, ok = check.At(a.json, "/messages/0"); !ok {
 			return a.fails("/messages", "the dead letter queue", "an entry of "+id, shown(a.json))
 		}
 		return nil
@@ -331,7 +332,7 @@ func (s *scenario) messageDead(status int) error {
 		return err
 	}
 	s.endpoint(to).Look()
-	if got, _ := integer(entry, "/responseStatus"); got != int64(status) {
+	if got, _ := check.Integer(entry, "/responseStatus"); got != int64(status) {
 		return s.failure("the status of the entry", strconv.Itoa(status), strconv.FormatInt(got, 10))
 	}
 	return nil
@@ -357,7 +358,7 @@ func (s *scenario) messageNotDead() error {
 	if err != nil {
 		return err
 	}
-	if _, has := at(a.json, "/messages/0"); has {
+	if _, has := check.At(a.json, "/messages/0"); has {
 		return a.fails("/messages", "the dead letter queue", "no entry", shown(a.json))
 	}
 	return nil
@@ -370,7 +371,7 @@ func (s *scenario) messageStates(want string) error {
 		if err != nil {
 			return err
 		}
-		list, _ := at(a.json, "/logs")
+		list, _ := check.At(a.json, "/logs")
 		events, _ := list.([]any)
 		s.endpoint(to).Look()
 		if got := states(events); got != want {
@@ -395,8 +396,8 @@ func (s *scenario) signed() error {
 			s.looked(a.exchange)
 			return skip(report.FixtureUnsatisfied, "target.auth.signing_key: the target does not say with which key it signs (status %d)", a.status)
 		}
-		key, _ = text(a.json, "/current")
-		next, _ := text(a.json, "/next")
+		key, _ = check.Text(a.json, "/current")
+		next, _ := check.Text(a.json, "/next")
 		s.hidden = append(s.hidden, next)
 	}
 	s.hidden = append(s.hidden, key)

@@ -21,7 +21,7 @@ import (
 // clients, does the steps of a script, and misbehaves on command. A target whose
 // workflows speak another protocol brings its own endpoint with the run driver.
 type peer struct {
-	scenario *scenario
+	scenario *toolkit
 	endpoint *receiver.Endpoint
 	steps    []scripted
 	result   string // what the workflow returns
@@ -68,7 +68,7 @@ type stepBody struct {
 }
 
 // newPeer makes a workflow endpoint with a nickname.
-func (s *scenario) newPeer(name string, steps ...scripted) *peer {
+func newPeer(s *toolkit, name string, steps ...scripted) *peer {
 	p := &peer{scenario: s, steps: steps, result: `{"done":true}`, done: map[string]int{}, runs: map[string]string{}}
 	p.endpoint = s.endpoint(name)
 	p.endpoint.Respond = p.call

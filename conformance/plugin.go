@@ -18,7 +18,7 @@ import (
 // else by the driver "plugin". refused is the refusal of the plugin's
 // configuration, and err what went wrong with the driver.
 func (s *scenario) hostPlugin(config []byte, upstream string) (url string, stop func(), refused, err error) {
-	if f := s.suite.cfg.Plugin; f != nil {
+	if f := s.suite.plugin; f != nil {
 		url, stop, refused = f(s.ctx, config, upstream)
 		return url, stop, refused, nil
 	}

@@ -8,26 +8,17 @@ import (
 	"github.com/understudy-mock/understudy/conformance/check"
 )
 
-// How values are looked at is one matter for scenarios and for traffic.
-var (
-	at      = check.At
-	text    = check.Text
-	integer = check.Integer
-	kindOf  = check.KindOf
-	fits    = check.Fits
-)
-
 // given is the value at a pointer, if it is set: of a value that the document
 // describes without a name it does not say how its absence looks, so null is none.
 func given(v any, pointer string) (any, bool) {
-	found, ok := at(v, pointer)
+	found, ok := check.At(v, pointer)
 	return found, ok && found != nil
 }
 
 // plain is a value as a query or a comparison writes it: a whole number in digits,
 // however the target writes it.
 func plain(v any) string {
-	if n, ok := integer(v, ""); ok {
+	if n, ok := check.Integer(v, ""); ok {
 		return strconv.FormatInt(n, 10)
 	}
 	return fmt.Sprint(v)

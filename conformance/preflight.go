@@ -37,7 +37,7 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 	if err := st.reached(ctx); err != nil {
 		return nil, fmt.Errorf("receiver %s cannot be reached: %w; is receiver.public_url right, and does a firewall stand before it?", st.receiver.Public, err)
 	}
-	s, err := st.begin(ctx, &picked{})
+	s, err := st.start(ctx, report.Result{})
 	if s != nil {
 		defer s.limit()
 	}
@@ -52,7 +52,7 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 		if op == nil {
 			continue
 		}
-		a, err := s.probe(ctx, op)
+		a, err := probeTarget(ctx, s.toolkit, op)
 		if i := (*inconclusive)(nil); errors.As(err, &i) && i.reason == report.CredentialMissing {
 			continue // the scenarios that need it will say so
 		} else if err != nil {
@@ -67,13 +67,13 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 		case a.missing():
 			absent[probe.area] = fmt.Sprintf("%s %s answered %d: the target does not have it", op.Method, op.Path, a.status)
 		case op.Security != nil:
-			s.tried(refused, op, a)
+			st.tried(s.toolkit, refused, op, a)
 		}
 	}
-	if err := s.tryStore(refused); err != nil {
+	if err := tryStore(s.toolkit, refused); err != nil {
 		return nil, err
 	}
-	if err := st.canary(s, refused); err != nil {
+	if err := st.canary(s.toolkit, refused); err != nil {
 		return nil, err
 	}
 	var no []string
@@ -85,7 +85,7 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 	if len(no) > 0 {
 		return nil, fmt.Errorf("the target refuses %s: are the credentials right?", strings.Join(no, ", "))
 	}
-	if len(st.cfg.Target.Profiles) > 0 || len(st.cfg.Profiles) > 0 {
+	if len(st.target.Profiles) > 0 || len(st.cfg.Profiles) > 0 {
 		absent = map[string]string{} // what is claimed is judged
 	}
 	return absent, nil
@@ -107,7 +107,7 @@ func (st *suite) reached(ctx context.Context) error {
 
 // tryStore tries the credential of the rate-limit plugin's store: with a wrong one
 // every scenario about limits would fail.
-func (s *scenario) tryStore(refused map[string]string) error {
+func tryStore(s *toolkit, refused map[string]string) error {
 	address, token := s.urls.KV, string(s.auth.KVBearer)
 	if address == "" || token == "" {
 		return nil
@@ -139,9 +139,9 @@ func plainDetail(err error) error {
 
 // tried records what came of a credential. One operation that lets it in is
 // enough: what others make of it is for the scenarios.
-func (s *scenario) tried(refused map[string]string, op *spec.Operation, a *answer) {
+func (st *suite) tried(s *toolkit, refused map[string]string, op *spec.Operation, a *answer) {
 	key := s.credential(op.Security[0]).key
-	if claims := s.suite.cfg.Target.Profiles; key != "auth.bearer" && len(claims) > 0 && !slices.Contains(claims, homes[op.ID].profile) {
+	if claims := st.target.Profiles; key != "auth.bearer" && len(claims) > 0 && !slices.Contains(claims, homes[op.ID].profile) {
 		return // nobody will use it
 	}
 	before, seen := refused[key]
@@ -160,15 +160,15 @@ func (st *suite) measureOffset(a *answer) {
 	if err != nil || st.offset != 0 {
 		return
 	}
-	if off := date.Sub(now().Truncate(time.Second)); off.Abs() > min(2*time.Second, st.cfg.Target.Timing.ClockSkewMax) {
+	if off := date.Sub(now().Truncate(time.Second)); off.Abs() > min(2*time.Second, st.target.Timing.ClockSkewMax) {
 		st.offset = off
 		st.observe("clock.offset", off.String())
 	}
 }
 
-// probe asks for one harmless operation. No answer, a web page or a redirect say
+// probeTarget asks for one harmless operation. No answer, a web page or a redirect say
 // that the address is wrong.
-func (s *scenario) probe(ctx context.Context, op *spec.Operation) (*answer, error) {
+func probeTarget(ctx context.Context, s *toolkit, op *spec.Operation) (*answer, error) {
 	host := s.host(op)
 	if host == "" {
 		return nil, nil //nolint:nilnil // the target has no such host
@@ -231,7 +231,7 @@ func shaped(op *spec.Operation, a *answer) bool {
 
 // canary publishes to the receiver and waits: when nothing comes, no scenario
 // with a destination could say anything.
-func (st *suite) canary(s *scenario, refused map[string]string) error {
+func (st *suite) canary(s *toolkit, refused map[string]string) error {
 	if st.cfg.SkipCanary {
 		return nil
 	}
@@ -244,14 +244,37 @@ func (st *suite) canary(s *scenario, refused map[string]string) error {
 	} else if err != nil {
 		return fmt.Errorf("publish: %w", plainDetail(err))
 	}
-	if s.tried(refused, op, a); !a.ok() {
+	if st.tried(s, refused, op, a); !a.ok() {
 		st.findBrand(nil)
 		return nil // the scenarios will say what is wrong with it
 	}
 	if err := s.settled(e, 1); err != nil {
 		return fmt.Errorf("the target accepted a message to %s, but nothing arrived there within %s: a firewall stands between, the target refuses to call local addresses, or receiver.public_url names a host that it cannot reach",
-			e.URL, s.clock.scaled(st.cfg.Target.Timing.DeliveryBudget))
+			e.URL, s.clock.scaled(st.target.Timing.DeliveryBudget))
 	}
 	st.findBrand(e.Look())
+	return nil
+}
+
+// preparing are the drivers that act once, before anything is asked of a target,
+// in their order: one brings it into a known state, one makes the vector index
+// whose address the target file has.
+var preparing = []string{"reset", "index"}
+
+// prepare calls the drivers of a target that act once.
+func (st *suite) prepare(ctx context.Context) error {
+	s, err := st.start(ctx, report.Result{})
+	if err != nil {
+		return err
+	}
+	defer s.finish()
+	for _, name := range preparing {
+		if d := st.target.Drivers[name]; d.Kind == "" || d.Kind == "none" {
+			continue
+		}
+		if _, err := s.drive(name, nil); err != nil {
+			return err
+		}
+	}
 	return nil
 }

@@ -61,6 +61,10 @@ var publishSteps = []step{
 	{"Then", `nothing arrives at the destination`, (*scenario).nothingArrives},
 }
 
+// seed is that of what the suite makes up; it is the same for every run, so that
+// runs can be compared.
+const seed = 8675309
+
 // to is the endpoint that most scenarios have one of.
 const to = "the destination"
 
@@ -203,9 +207,6 @@ func (s *scenario) publishAddress(what string) error {
 	return s.forwardAll("query parameter")
 }
 
-// publishMethod is POST unless the target file says otherwise.
-func (s *scenario) publishMethod() string { return s.suite.cfg.Target.Bindings.Publish["method"] }
-
 // send publishes what was prepared.
 func (s *scenario) publishTo(destination, auth, token string) error {
 	if s.publish.body == nil {
@@ -256,31 +257,12 @@ func (s *scenario) publishWithToken(where string) error {
 }
 
 func (s *scenario) senderCalls(sender string) error {
-	call, ok := fixtures.New(s.suite.cfg.seed()).WebhookFrom(strings.TrimPrefix(strings.TrimPrefix(sender, "an "), "a "))
+	call, ok := fixtures.New(seed).WebhookFrom(strings.TrimPrefix(strings.TrimPrefix(sender, "an "), "a "))
 	if !ok {
 		return harness("", "no sender is called %q", sender)
 	}
 	s.publish.call, s.publish.body, s.publish.header = call, call.Body, call.Header.Clone()
 	return s.published(s.endpoint(to).URL, "query")
-}
-
-// one waits for the first delivery to an endpoint.
-func (s *scenario) one(name string) (*receiver.Received, error) {
-	var got *receiver.Received
-	e := s.endpoint(name)
-	err := s.within(func() error {
-		if all := e.Look(); len(all) > 0 {
-			got = all[0]
-			return nil
-		}
-		return s.failure("no delivery to "+name, "a delivery", "none")
-	})
-	return got, err
-}
-
-// failure is one about what came to the receiver.
-func (s *scenario) failure(message, want, got string) error {
-	return &report.Failure{Message: message, Want: want, Got: clip(got), Exchange: s.judged()}
 }
 
 func (s *scenario) arrives() error {
@@ -381,27 +363,6 @@ func (s *scenario) receivesHeader(name, value string) error {
 	return err
 }
 
-// carrying names a header of a delivery that holds a value.
-func carrying(got *receiver.Received, value string) string {
-	for name, values := range got.Header {
-		if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, value) }) {
-			return name
-		}
-	}
-	return ""
-}
-
-// valuesOf are the values of a header, which may have been joined on the way.
-func valuesOf(got *receiver.Received, name string) []string {
-	var out []string
-	for _, v := range got.Header.Values(name) {
-		for part := range strings.SplitSeq(v, ",") {
-			out = append(out, strings.TrimSpace(part))
-		}
-	}
-	return out
-}
-
 func (s *scenario) valuesReach(a, b, name string) error {
 	got, err := s.one(to)
 	if err == nil && !slices.Equal(valuesOf(got, name), []string{a, b}) {
@@ -457,24 +418,4 @@ func (s *scenario) nothingArrives() error {
 		}
 		return nil
 	})
-}
-
-// bound is a binding of the target file, "" when it has none.
-func (s *scenario) bound(section, name string) string {
-	b := s.suite.cfg.Target.Bindings
-	if section == "headers" && name == "flow_value" && b.Headers[name] == "" {
-		return header.FlowControlValue // as the document shows it
-	}
-	return map[string]map[string]string{
-		"publish": b.Publish, "stats": b.Stats, "headers": b.Headers, "delay": b.Delay, "logs": b.Logs, "dlq": b.DLQ,
-		"fields.dlq": b.Fields["dlq"], "fields.log": b.Fields["log"], "fields.step": b.Fields["step"],
-	}[section][name]
-}
-
-// binding is a binding, or the reason why the scenario cannot judge.
-func (s *scenario) binding(section, name string) (string, error) {
-	if v := s.bound(section, name); v != "" {
-		return v, nil
-	}
-	return "", skip(report.BindingMissing, "%s.%s: the interface document does not show the name; say in the target file what it is", section, name)
 }

@@ -29,7 +29,7 @@ type unreachable struct{ why string }
 func (u *unreachable) Error() string { return u.why }
 
 // over is why the run has ended before its last scenario, nil while it goes on.
-func (st *suite) over() error {
+func (st *shared) over() error {
 	return context.Cause(st.ctx)
 }
 
@@ -111,9 +111,9 @@ func (p *pace) wait(ctx context.Context, rps float64) error {
 }
 
 // paced waits for the turn of a request to the target.
-func (s *scenario) paced() error {
+func (s *toolkit) paced() error {
 	stop := s.suite.idle.start()
-	err := s.suite.pace.wait(s.ctx, s.suite.cfg.Target.Limits.RPS)
+	err := s.suite.pace.wait(s.ctx, s.suite.target.Limits.RPS)
 	stop()
 	if err != nil {
 		return skip(report.BudgetExhausted, "%v", err)
@@ -123,8 +123,8 @@ func (s *scenario) paced() error {
 
 // send makes an exchange with the target, in its turn. While the target asks to
 // wait, the request is repeated.
-func (s *scenario) send(r *http.Request, body []byte, op *spec.Operation) (*answer, error) {
-	budget := s.clock.scaled(s.suite.cfg.Target.Timing.RetryBudget)
+func (s *toolkit) send(r *http.Request, body []byte, op *spec.Operation) (*answer, error) {
+	budget := s.clock.scaled(s.suite.target.Timing.RetryBudget)
 	for tries := 0; ; tries++ {
 		if err := s.paced(); err != nil {
 			return nil, err
@@ -170,7 +170,7 @@ func gateway(status int) bool {
 
 // unanswered is what it means that no answer came: nothing about the target,
 // unless it is gone.
-func (s *scenario) unanswered(r *http.Request, err error) error {
+func (s *toolkit) unanswered(r *http.Request, err error) error {
 	if s.ctx.Err() != nil {
 		if cause := s.suite.over(); cause != nil {
 			return cutOff(cause)
@@ -193,7 +193,7 @@ const (
 
 // gone finds out whether a host is there at all, and ends the run when it is not.
 // Any answer will do, but that of a gateway that cannot reach it.
-func (st *suite) gone(ctx context.Context, u *url.URL) bool {
+func (st *shared) gone(ctx context.Context, u *url.URL) bool {
 	root := u.Scheme + "://" + u.Host + "/"
 	why := ""
 	for n := range looksGone {
@@ -215,7 +215,7 @@ func (st *suite) gone(ctx context.Context, u *url.URL) bool {
 }
 
 // look asks a host for its root on a new connection.
-func (st *suite) look(ctx context.Context, root string) (int, error) {
+func (st *shared) look(ctx context.Context, root string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, root, http.NoBody)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -92,7 +93,7 @@ func (s *scenario) deadWithFlow(value string) error {
 	s.configure(key, s.name("key"))
 	s.configure(s.bound("headers", "flow_value"), s.flowValue(value))
 	err = s.deadRun()
-	if i, ok := errors.AsType[*inconclusive](err); ok && i.reason == report.DriverFailed && len(s.suite.cfg.Target.Bindings.FlowValues) == 0 {
+	if i, ok := errors.AsType[*inconclusive](err); ok && i.reason == report.DriverFailed && len(s.suite.target.Bindings.FlowValues) == 0 {
 		return skip(report.BindingMissing, "bindings.flow_values: the target may not know the flow-control value %q; say in the target file what two of its values look like (%s)", value, i.detail)
 	}
 	return err
@@ -115,7 +116,7 @@ func (s *scenario) restart(entry any, header http.Header) error {
 		return err
 	}
 	s.observe("restart.status", strconv.Itoa(r.answer.status))
-	r.run, _ = text(r.answer.json, "/workflowRunId")
+	r.run, _ = check.Text(r.answer.json, "/workflowRunId")
 	return nil
 }
 
@@ -271,14 +272,14 @@ func (s *scenario) triedExactly(n int) error {
 }
 
 func (s *scenario) newRunLogged() error {
-	created, _ := integer(s.runs.restarted.answer.json, "/workflowCreatedAt")
+	created, _ := check.Integer(s.runs.restarted.answer.json, "/workflowCreatedAt")
 	return s.eventually(func() error {
 		events, err := s.events(s.runs.restarted.run)
 		if err != nil {
 			return err
 		}
 		for _, e := range events {
-			if at, _ := integer(e, "/workflowCreatedAt"); state(e) == "RUN_STARTED" && at == created {
+			if at, _ := check.Integer(e, "/workflowCreatedAt"); state(e) == "RUN_STARTED" && at == created {
 				return nil
 			}
 		}
@@ -287,7 +288,7 @@ func (s *scenario) newRunLogged() error {
 }
 
 func (s *scenario) createdByRestart() error {
-	created, _ := integer(s.runs.restarted.answer.json, "/workflowCreatedAt")
+	created, _ := check.Integer(s.runs.restarted.answer.json, "/workflowCreatedAt")
 	low := s.runs.restarted.asked
 	if !s.clock.virtual() {
 		low = low.Add(-time.Second) // whole seconds, and a little skew, are legal
@@ -316,7 +317,7 @@ func (s *scenario) goesOutWith(value string) error {
 		seen = append(seen, dense(v))
 	}
 	if entry, err := s.buried(s.runs.restarted.run); err == nil {
-		sent, _ := at(entry, "/header")
+		sent, _ := check.At(entry, "/header")
 		m, _ := sent.(map[string]any)
 		for name, values := range m {
 			if list, _ := values.([]any); s.isHeader(name, header.FlowControlValue) {
@@ -329,7 +330,7 @@ func (s *scenario) goesOutWith(value string) error {
 	if first := s.runs.peer.endpoint.Look()[0]; len(seen) == 0 && first.Header.Get(header.FlowControlValue) != "" {
 		return s.failure("the flow-control value of the new run, which the calls of the original show", value, "none")
 	}
-	if sent, _ := at(s.runs.entry, "/header"); len(seen) == 0 && s.namesHeader(sent, header.FlowControlValue) {
+	if sent, _ := check.At(s.runs.entry, "/header"); len(seen) == 0 && s.namesHeader(sent, header.FlowControlValue) {
 		return s.failure("the flow-control value of the new run, which the entry of the original shows", value, "none")
 	}
 	if len(seen) == 0 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec/header"
 )
@@ -61,7 +62,7 @@ func (s *scenario) restartTwiceAtOnce() error {
 func (s *scenario) differentRuns() error {
 	seen := map[string]bool{}
 	for _, a := range s.runs.restarted.many {
-		run, _ := text(a.json, "/workflowRunId")
+		run, _ := check.Text(a.json, "/workflowRunId")
 		if a.ok() && (run == "" || seen[run] || slices.Contains(s.runs.ids, run)) {
 			return a.fails("/workflowRunId", "the id of the new run", "one of its own", run)
 		}
@@ -77,7 +78,7 @@ func (s *scenario) calledWithTheirPayloads() error {
 	return s.within(func() error {
 		calls := s.runs.peer.endpoint.Look()[s.runs.restarted.calls:]
 		for i, a := range s.runs.restarted.many {
-			run, _ := text(a.json, "/workflowRunId")
+			run, _ := check.Text(a.json, "/workflowRunId")
 			want, found := fmt.Sprintf(`{"run":%d}`, i), false
 			for _, got := range calls {
 				if id := got.Header.Get(header.WorkflowRunID); (id == "" || id == run) && string(payload(got)) == want {
@@ -103,7 +104,7 @@ func (s *scenario) sameConfiguration(what string) error {
 		}
 		pointer = "/" + field
 	}
-	want, has := at(s.runs.entry, pointer)
+	want, has := check.At(s.runs.entry, pointer)
 	if !has {
 		return skip(report.TriggerNotObserved, "the entry of the original run has nothing at %s", pointer)
 	}
@@ -111,7 +112,7 @@ func (s *scenario) sameConfiguration(what string) error {
 	if err != nil {
 		return err
 	}
-	if got, has := at(entry, pointer); !has || plain(got) != plain(want) {
+	if got, has := check.At(entry, pointer); !has || plain(got) != plain(want) {
 		return &report.Failure{Message: "the " + what + " of the new run is not that of the original", Pointer: pointer, Want: plain(want), Got: shown(entry), Exchange: s.last()}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -88,8 +89,8 @@ func (s *scenario) waitSeconds() int {
 	if s.clock.virtual() {
 		return sleeping
 	}
-	if rps := s.suite.cfg.Target.Limits.RPS; rps > 0 { // requests before the notification wait for their turn
-		return 8 + int(20*float64(s.suite.cfg.concurrency())/rps)
+	if rps := s.suite.target.Limits.RPS; rps > 0 { // requests before the notification wait for their turn
+		return 8 + int(20*float64(s.suite.concurrency)/rps)
 	}
 	return 8
 }
@@ -102,7 +103,7 @@ func (s *scenario) newWorkflow(steps ...scripted) error {
 	if _, err := s.driver("run"); err != nil {
 		return err
 	}
-	s.runs.peer = s.newPeer("the workflow", steps...)
+	s.runs.peer = newPeer(s.toolkit, "the workflow", steps...)
 	return nil
 }
 
@@ -130,7 +131,7 @@ func (s *scenario) workflowBefore(kind, next string) error {
 		}
 		st.target = e.URL
 	case "Invoke":
-		s.runs.child = s.newPeer("the invoked workflow", scripted{name: "inner", kind: "Run"})
+		s.runs.child = newPeer(s.toolkit, "the invoked workflow", scripted{name: "inner", kind: "Run"})
 		st.target = s.runs.child.endpoint.URL
 	}
 	steps := []scripted{st}
@@ -278,7 +279,7 @@ func (s *scenario) inProgress() error {
 		return err
 	}
 	return s.eventuallyEvent("an event of the step in progress", func(e any) bool {
-		kind, _ := text(e, "/stepInfo/stepType")
+		kind, _ := check.Text(e, "/stepInfo/stepType")
 		return kind != "" && kind != "Initial"
 	})
 }
@@ -322,7 +323,7 @@ func (s *scenario) still() error {
 		return s.clock.pass(s.ctx, 0)
 	}
 	for n, before := 0, -1; n < 2; n++ {
-		if err := s.clock.pass(s.ctx, s.suite.cfg.Target.Timing.Poll.First); err != nil {
+		if err := s.clock.pass(s.ctx, s.suite.target.Timing.Poll.First); err != nil {
 			return err
 		}
 		events, err := s.events(s.runs.id)
@@ -335,22 +336,6 @@ func (s *scenario) still() error {
 		before = len(events)
 	}
 	return nil
-}
-
-// unless turns a failure of what a scenario starts from into its being
-// inconclusive: that it fails is another scenario's verdict.
-func unless(err error) error {
-	if err == nil {
-		return nil
-	}
-	f, ok := err.(*report.Failure)                //nolint:errorlint // as it was made
-	if m, gone := err.(*missingOperation); gone { //nolint:errorlint // as it was made
-		f, ok = m.Failure, true
-	}
-	if ok {
-		return &inconclusive{verdict: report.Inconclusive, reason: report.PrerequisiteFailed, detail: f.Error(), failure: f}
-	}
-	return err
 }
 
 func (s *scenario) waitingRun() error {

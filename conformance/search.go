@@ -38,19 +38,6 @@ func (s *scenario) makeSearchIndex(name string) (string, error) {
 	return "", skip(report.FixtureUnsatisfied, "neither driver search nor fixtures.disposable_search_index_ids: what may be deleted")
 }
 
-// disposable gives away an index of the target file, each once.
-func (st *suite) disposable() string {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	ids := &st.cfg.Target.Fixtures.DisposableSearchIndexIDs
-	if len(*ids) == 0 {
-		return ""
-	}
-	id := (*ids)[0]
-	*ids = (*ids)[1:]
-	return id
-}
-
 func (s *scenario) aSearchIndex() (err error) {
 	s.searched.id, err = s.makeSearchIndex("search")
 	return err

@@ -12,7 +12,6 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/report"
-	"github.com/understudy-mock/understudy/spec/route"
 )
 
 // statistics are what a scenario has read.
@@ -51,16 +50,6 @@ var (
 	perPeriod = []string{"daily_used", "daily_used_workflow", "daily_bandwidth_used"}
 	withID    = []string{"daily_svc_messages", "daily_workflow_messages"}
 )
-
-// statsPath is where the target has its statistics: the document contradicts
-// itself about it.
-func (s *scenario) statsPath() string {
-	path := s.bound("stats", "path")
-	if path == "" {
-		path = route.GetUsageStatistics.Template()
-	}
-	return strings.ReplaceAll(path, "{id}", url.PathEscape(s.user))
-}
 
 func (s *scenario) getStats(period string) (*answer, error) {
 	if s.user == "" {
@@ -114,9 +103,9 @@ func (s *scenario) readStatsMoved() error {
 	if s.clock.virtual() {
 		return s.readStats()
 	}
-	err := s.clock.eventually(s.ctx, s.suite.cfg.Target.Timing.StatsBudget, moved)
+	err := s.clock.eventually(s.ctx, s.suite.target.Timing.StatsBudget, moved)
 	if err == nil { // figures may follow one another
-		err = s.clock.pass(s.ctx, s.suite.cfg.Target.Timing.Poll.First)
+		err = s.clock.pass(s.ctx, s.suite.target.Timing.Poll.First)
 	}
 	if err != nil {
 		return err
@@ -131,7 +120,7 @@ func figures(v any) map[string]float64 {
 		list, _ := points.([]any)
 		for _, p := range list {
 			for _, field := range []string{"y", "workflow_message", "workflow_run"} {
-				if n, ok := at(p, "/"+field); ok {
+				if n, ok := check.At(p, "/"+field); ok {
 					f, _ := strconv.ParseFloat(fmt.Sprint(n), 64)
 					out[name+" "+field] += f
 				}
@@ -139,19 +128,19 @@ func figures(v any) map[string]float64 {
 		}
 	}
 	for _, name := range slices.Concat(monthly, perPeriod) {
-		points, _ := at(v, "/"+name)
+		points, _ := check.At(v, "/"+name)
 		sum(name, points)
 	}
 	for _, name := range withID {
-		list, _ := at(v, "/"+name)
+		list, _ := check.At(v, "/"+name)
 		series, _ := list.([]any)
 		for _, one := range series {
-			id, _ := text(one, "/id")
-			points, _ := at(one, "/data_points")
+			id, _ := check.Text(one, "/id")
+			points, _ := check.At(one, "/data_points")
 			sum(name+" "+id, points)
 		}
 	}
-	if n, ok := integer(v, "/dlq_message_count"); ok {
+	if n, ok := check.Integer(v, "/dlq_message_count"); ok {
 		out["dlq"] = float64(n)
 	}
 	return out
@@ -165,7 +154,7 @@ func (s *scenario) statsHave(field, kind string) error {
 	if err := s.has(s.stats.now.json, "/"+field, "array"); err != nil {
 		return err
 	}
-	list, _ := at(s.stats.now.json, "/"+field)
+	list, _ := check.At(s.stats.now.json, "/"+field)
 	items, _ := list.([]any)
 	for i := range items {
 		where := fmt.Sprintf("/%s/%d", field, i)
@@ -192,26 +181,26 @@ func (s *scenario) statsHave(field, kind string) error {
 func (s *scenario) series() (map[string][]any, error) {
 	out := map[string][]any{}
 	for _, name := range perPeriod {
-		list, _ := at(s.stats.now.json, "/"+name)
+		list, _ := check.At(s.stats.now.json, "/"+name)
 		points, ok := list.([]any)
 		if !ok {
-			return nil, s.stats.now.fails("/"+name, "the series is no array", "an array", kindOf(list))
+			return nil, s.stats.now.fails("/"+name, "the series is no array", "an array", check.KindOf(list))
 		}
 		out[name] = points
 	}
 	for _, name := range withID {
-		list, _ := at(s.stats.now.json, "/"+name)
+		list, _ := check.At(s.stats.now.json, "/"+name)
 		series, ok := list.([]any)
 		if !ok {
-			return nil, s.stats.now.fails("/"+name, "the list of series is no array", "an array", kindOf(list))
+			return nil, s.stats.now.fails("/"+name, "the list of series is no array", "an array", check.KindOf(list))
 		}
 		for i, one := range series {
-			id, _ := text(one, "/id")
+			id, _ := check.Text(one, "/id")
 			s.observe("stats."+name+".id", id)
-			points, _ := at(one, "/data_points")
+			points, _ := check.At(one, "/data_points")
 			list, ok := points.([]any)
 			if !ok {
-				return nil, s.stats.now.fails(fmt.Sprintf("/%s/%d/data_points", name, i), "the points are no array", "an array", kindOf(points))
+				return nil, s.stats.now.fails(fmt.Sprintf("/%s/%d/data_points", name, i), "the points are no array", "an array", check.KindOf(points))
 			}
 			out[name+" "+id] = list
 		}
@@ -226,7 +215,7 @@ func (s *scenario) points(judge func(where string, p any) error) error {
 		return err
 	}
 	for _, name := range monthly {
-		list, _ := at(s.stats.now.json, "/"+name)
+		list, _ := check.At(s.stats.now.json, "/"+name)
 		all[name], _ = list.([]any)
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -266,8 +255,8 @@ func (s *scenario) timesInForm() error {
 
 func (s *scenario) pointsInForm() error {
 	return s.points(func(where string, p any) error {
-		x, hasX := at(p, "/x")
-		y, hasY := at(p, "/y")
+		x, hasX := check.At(p, "/x")
+		y, hasY := check.At(p, "/y")
 		_, isText := x.(string)
 		if _, isNumber := y.(json.Number); !hasX || !hasY || !isText || !isNumber {
 			return s.stats.now.fails("", where, "a text x and a number y", shown(p))
@@ -277,7 +266,7 @@ func (s *scenario) pointsInForm() error {
 }
 
 func (s *scenario) requestsInForm() error {
-	list, _ := at(s.stats.now.json, "/daily_requests")
+	list, _ := check.At(s.stats.now.json, "/daily_requests")
 	days, _ := list.([]any)
 	if len(days) == 0 {
 		return s.stats.now.fails("/daily_requests", "there are no days", "one object per day", shown(list))
@@ -356,10 +345,10 @@ func (s *scenario) endsNow() error {
 }
 
 func (s *scenario) days() (int, error) {
-	list, _ := at(s.stats.now.json, "/days")
+	list, _ := check.At(s.stats.now.json, "/days")
 	days, ok := list.([]any)
 	if !ok {
-		return 0, s.stats.now.fails("/days", "the days are no array", "an array", kindOf(list))
+		return 0, s.stats.now.fails("/days", "the days are no array", "an array", check.KindOf(list))
 	}
 	return len(days), nil
 }
@@ -383,7 +372,7 @@ func (s *scenario) arraysLineUp() error {
 	}
 	t := s.stats.at.UTC()
 	for _, name := range monthly {
-		list, _ := at(s.stats.now.json, "/"+name)
+		list, _ := check.At(s.stats.now.json, "/"+name)
 		items, _ := list.([]any)
 		if len(items) < t.Day() || len(items) > n { // that there are items of the future is said of days alone
 			return s.stats.now.fails("/"+name, "the items of "+name, fmt.Sprintf("one for each day so far, %d to %d", t.Day(), n), strconv.Itoa(len(items)))
@@ -404,7 +393,7 @@ func (s *scenario) arraysComplete() error {
 		return err
 	}
 	for _, name := range monthly {
-		list, _ := at(s.stats.now.json, "/"+name)
+		list, _ := check.At(s.stats.now.json, "/"+name)
 		if items, _ := list.([]any); len(items) != n {
 			return s.stats.now.fails("/"+name, "the items of "+name, strconv.Itoa(n), strconv.Itoa(len(items)))
 		}
@@ -428,7 +417,7 @@ func (s *scenario) risen(names ...string) error {
 	if err := judge(); err == nil || s.clock.virtual() {
 		return err
 	}
-	return s.clock.eventually(s.ctx, s.suite.cfg.Target.Timing.StatsBudget, func() error {
+	return s.clock.eventually(s.ctx, s.suite.target.Timing.StatsBudget, func() error {
 		if err := s.readStats(); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
@@ -32,11 +33,11 @@ func (s *scenario) statsHaveAll() error {
 
 // today is a figure of the daily requests on the day of the last reading.
 func (s *scenario) today(v any, field string) (float64, error) {
-	list, _ := at(v, "/daily_requests")
+	list, _ := check.At(v, "/daily_requests")
 	days, _ := list.([]any)
 	for _, day := range days {
 		if t, ok := when(day); ok && t.Format("2006-01-02") == s.stats.at.UTC().Format("2006-01-02") {
-			n, _ := at(day, "/"+field)
+			n, _ := check.At(day, "/"+field)
 			return strconv.ParseFloat(plain(n), 64)
 		}
 	}
@@ -58,7 +59,7 @@ func (s *scenario) todayRisen(field string) error {
 	if err := judge(); err == nil || s.clock.virtual() {
 		return err
 	}
-	return s.clock.eventually(s.ctx, s.suite.cfg.Target.Timing.StatsBudget, func() error {
+	return s.clock.eventually(s.ctx, s.suite.target.Timing.StatsBudget, func() error {
 		if err := s.readStats(); err != nil {
 			return err
 		}
@@ -68,12 +69,12 @@ func (s *scenario) todayRisen(field string) error {
 
 // dlqCountRisen is exact where nobody else uses the account.
 func (s *scenario) dlqCountRisen(n int64) error {
-	was, ok := integer(s.stats.before, "/dlq_message_count")
+	was, ok := check.Integer(s.stats.before, "/dlq_message_count")
 	if !ok {
 		return skip(report.PrerequisiteFailed, "dlq_message_count was no number")
 	}
 	judge := func() error {
-		is, _ := integer(s.stats.now.json, "/dlq_message_count")
+		is, _ := check.Integer(s.stats.now.json, "/dlq_message_count")
 		if s.alone && is != was+n || is < was+n {
 			return s.stats.now.fails("/dlq_message_count", "the count of the dead letter queue", strconv.FormatInt(was+n, 10), strconv.FormatInt(is, 10))
 		}

@@ -3,19 +3,13 @@ package conformance
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
-	"net/http"
-	"regexp"
 	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/cucumber/godog"
 
@@ -51,11 +45,6 @@ type Config struct {
 	FS       fs.FS // features; nil: those of package features
 }
 
-// PluginHost starts a host application with the rate-limit plugin, configured by
-// the JSON of the interface document; what the plugin lets through goes on to
-// upstream. An error means that the configuration was refused.
-type PluginHost func(ctx context.Context, config []byte, upstream string) (url string, stop func(), err error)
-
 // ErrUsage wraps errors in what was asked for: exit code 2.
 var ErrUsage = errors.New("wrong usage")
 
@@ -64,49 +53,31 @@ var ErrPreflight = errors.New("preflight failed")
 
 // suite is one run.
 type suite struct {
-	cfg       Config
-	id        string // cf-...
-	doc       *spec.Document
-	dialect   *spec.Dialect
-	offset    time.Duration // of the target's clock; set before the first scenario
-	unbranded bool          // the target file names no prefix, and the probe found none; set before the first scenario
-	receiver  *receiver.Receiver
-	http      *http.Client
-	number    atomic.Int64
-	requests  atomic.Int64
-	messages  atomic.Int64
-	pace      pace
-	idle      stopwatch // of all scenarios
-
-	measuring sync.Mutex    // held while the wait before a retry is measured
-	measured  bool          // it was
-	wait      time.Duration // before a retry, in real time
+	cfg Config
+	*shared
 
 	leftovers func() (map[string][]any, error) // of a failed run, by section of bindings.fields; made when first asked for
 
-	receiverOnce sync.Once
-	receiverURLs *regexp.Regexp
+	mu      sync.Mutex
+	picked  map[string]*picked // by key of a pickle
+	total   int
+	results []report.Result
+	running []string
+}
 
-	ctx  context.Context         // of the run: its cause says why it ended early
-	stop context.CancelCauseFunc // ends the run
-
-	mu           sync.Mutex
-	picked       map[string]*picked // by key of a pickle
-	total        int
-	results      []report.Result
-	running      []string
-	observations map[string][]string
-	gap          time.Duration     // the longest time between two attempts that was measured
-	absent       map[string]string // areas that the target lacks, and how that was seen; set before the first scenario
+// start begins a scenario that steps can be made in. It is there even with an
+// error, which is then its result.
+func (st *suite) start(ctx context.Context, known report.Result) (*scenario, error) {
+	s, err := st.begin(ctx, known)
+	return newScenario(s), err
 }
 
 // newSuite is a run that has not begun.
 func newSuite(ctx context.Context, cfg Config, doc *spec.Document) *suite {
 	st := &suite{
-		cfg: cfg, id: "cf" + strings.ToLower(rand.Text()[:5]), doc: doc, dialect: cfg.Target.Bindings.Dialect(),
-		http: newHTTP(ctx, cfg.concurrency()), picked: map[string]*picked{}, observations: map[string][]string{},
+		shared: newShared(ctx, settings{target: cfg.Target, concurrency: cfg.concurrency(), plugin: cfg.Plugin, selfTest: cfg.SelfTest, version: Version}, doc),
+		cfg:    cfg, picked: map[string]*picked{},
 	}
-	st.ctx, st.stop = context.WithCancelCause(ctx)
 	st.leftovers = sync.OnceValues(func() (map[string][]any, error) { return st.leave(st.ctx) })
 	return st
 }
@@ -246,7 +217,7 @@ func (st *suite) hooks(sc *godog.ScenarioContext, serial bool) {
 		if p == nil || p.serial != serial || ctx.Err() != nil {
 			return ctx, godog.ErrSkip
 		}
-		s, err := st.begin(ctx, p)
+		s, err := st.start(ctx, p.result)
 		s.note(err)
 		return s.ctx, err
 	})
@@ -268,62 +239,14 @@ func (st *suite) hooks(sc *godog.ScenarioContext, serial bool) {
 				s.note(s.unasserted())
 			}
 			s.finish()
-			st.ended(pickleKey(pickle), s)
+			st.ended(pickleKey(pickle), s.toolkit)
 		}
 		return ctx, nil
 	})
 }
 
-// stepped records a step; the first that does not pass decides.
-func (s *scenario) stepped(text string, status godog.StepResultStatus, err error) {
-	st := report.Step{Text: text, Verdict: report.Pass}
-	switch {
-	case s.result.Verdict != "":
-		st.Verdict = report.NotSelected // behind the one that decided
-	case status == godog.StepUndefined || status == godog.StepAmbiguous || status == godog.StepPending:
-		err = harness("", "no single step matches %q", text)
-	}
-	if s.result.Verdict == "" && err != nil {
-		s.note(err)
-		st.Verdict, st.Detail = s.result.Verdict, s.masked(err.Error())
-		if s.result.Failure != nil {
-			s.result.Failure.Step = text
-		}
-	}
-	s.result.Steps = append(s.result.Steps, st)
-}
-
-// note turns an error into the verdict of a scenario.
-func (s *scenario) note(err error) {
-	r := &s.result
-	if err == nil {
-		return
-	}
-	var f *report.Failure
-	var i *inconclusive
-	if cause := s.suite.over(); cause != nil && !errors.As(err, &i) {
-		err = cutOff(cause) // what the end of the run interrupts fails for that reason only
-	}
-	switch {
-	case errors.As(err, &i):
-		r.Verdict, r.Reason, r.Detail, r.Failure = i.verdict, i.reason, i.detail, i.failure
-	case errors.As(err, &f):
-		r.Verdict, r.Failure, r.Detail = report.Fail, f, err.Error()
-	default:
-		r.Verdict, r.Failure, r.Detail = report.Fail, &report.Failure{Message: err.Error(), Exchange: s.judged()}, err.Error()
-	}
-	if r.Verdict == report.Fail {
-		switch r.Basis {
-		case spec.Implied:
-			r.Verdict = report.Warn
-		case spec.Open:
-			r.Verdict = report.Observed
-		}
-	}
-}
-
 // ended takes a scenario's result.
-func (st *suite) ended(key string, s *scenario) {
+func (st *suite) ended(key string, s *toolkit) {
 	if s.result.Verdict == "" {
 		s.result.Verdict = report.Pass
 		if s.result.Basis == spec.Open {
@@ -354,37 +277,6 @@ func (st *suite) ended(key string, s *scenario) {
 	}
 }
 
-// spend counts a request and holds to the limits of the target file.
-func (st *suite) spend(op *spec.Operation) error {
-	limits := st.cfg.Target.Limits
-	for _, l := range []struct {
-		name  string
-		count *atomic.Int64
-		most  int
-		about bool
-	}{
-		{"max_requests", &st.requests, limits.MaxRequests, true},
-		{"max_messages", &st.messages, limits.MaxMessages, op.Tag == "publish"},
-	} {
-		if l.about && l.count.Add(1) > int64(l.most) && l.most > 0 {
-			cause := &exhausted{fmt.Sprintf("limits.%s: %d", l.name, l.most)}
-			st.stop(cause)
-			return cutOff(cause)
-		}
-	}
-	return nil
-}
-
-// observe records what the target does at an open point.
-func (st *suite) observe(point, value string) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if !slices.Contains(st.observations[point], value) {
-		st.observations[point] = append(st.observations[point], value)
-		slices.Sort(st.observations[point])
-	}
-}
-
 func (c *Config) concurrency() int {
 	switch {
 	case c.Concurrency > 0:
@@ -393,16 +285,6 @@ func (c *Config) concurrency() int {
 		return c.Target.Isolation.Parallel
 	}
 	return 8
-}
-
-// timeout is how long one scenario may take.
-func (c *Config) timeout() time.Duration {
-	t := c.Target.Timing
-	budget := time.Duration(float64(2*t.RetryBudget+t.StatsBudget+2*t.SettleBudget) * t.Scale)
-	if limits := c.Target.Limits; limits.RPS > 0 { // requests wait for their turn, however long
-		return max(budget, limits.Wall)
-	}
-	return budget
 }
 
 // report puts the results together, in the order of the features.
@@ -414,13 +296,13 @@ func (st *suite) report(ctx context.Context, selection []picked) *report.Report 
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	slices.SortFunc(st.results, func(a, b report.Result) int { return order[a.Location+a.Name] - order[b.Location+b.Name] })
-	t := &st.cfg.Target
+	t := &st.target
 	mode := "live"
 	if t.Drivers["clock"].Kind == "control" {
 		mode = "clock driver"
 	}
 	r := &report.Report{
-		Suite: Version, Commit: commit(), Claimed: t.Profiles, Selection: st.cfg.selection(), Flags: st.cfg.flags(), TargetFile: t.Masked(), Bindings: t.Bindings.ByName(), Revision: t.Spec, Run: st.id, Results: st.results, Observations: st.observations,
+		Suite: Version, Commit: commit(), Claimed: t.Profiles, Selection: st.cfg.selection(), Flags: st.cfg.flags(), TargetFile: t.Masked(), Bindings: t.Bindings.ByName(), Revision: t.Spec, Run: st.id, Results: st.results, Observations: st.observed(),
 		Target: report.Target{Name: t.Target.Name, Version: t.Target.Version, URLs: t.Target.URLs.ByName(), Mode: mode, Receiver: t.Receiver.Mode},
 		Strict: st.cfg.Strict, AcceptPartial: st.cfg.Accept,
 	}
@@ -451,7 +333,3 @@ func (st *suite) report(ctx context.Context, selection []picked) *report.Report 
 	r.Summarise(profiles)
 	return r
 }
-
-// seed is that of what the suite makes up; it is the same for every run, so that
-// runs can be compared.
-func (c *Config) seed() int64 { return 8675309 }

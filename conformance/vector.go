@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+
+	"github.com/understudy-mock/understudy/conformance/check"
 )
 
 // vectorizing is what a scenario knows of the vector index.
@@ -64,7 +66,7 @@ func (s *scenario) someVectors(names string) error {
 	if s.vectors.before == nil {
 		s.vectors.before = a.json
 	}
-	dimension, _ := integer(a.json, "/result/dimension")
+	dimension, _ := check.Integer(a.json, "/result/dimension")
 	dimension = max(dimension, 3)
 	type vector struct {
 		ID     string    `json:"id"`
@@ -98,8 +100,8 @@ func (s *scenario) readInfoMoved() error {
 
 // total is what an index holds, ready and pending.
 func (s *scenario) total(v any) int64 {
-	ready, _ := integer(v, "/result/vectorCount")
-	pending, _ := integer(v, "/result/pendingVectorCount")
+	ready, _ := check.Integer(v, "/result/vectorCount")
+	pending, _ := check.Integer(v, "/result/pendingVectorCount")
 	return ready + pending
 }
 
@@ -115,7 +117,7 @@ func (s *scenario) infoHas(field, kind string) error {
 }
 
 func (s *scenario) indexType() error {
-	kind, _ := text(s.asked.json, "/result/indexType")
+	kind, _ := check.Text(s.asked.json, "/result/indexType")
 	if !slices.Contains([]string{"DENSE", "SPARSE", "HYBRID"}, kind) {
 		return s.asked.fails("/result/indexType", "the type of the index", "DENSE, SPARSE or HYBRID", kind)
 	}
@@ -123,28 +125,28 @@ func (s *scenario) indexType() error {
 }
 
 func (s *scenario) partsComplete() error {
-	if _, has := at(s.asked.json, "/result/denseIndex"); has {
+	if _, has := check.At(s.asked.json, "/result/denseIndex"); has {
 		for field, kind := range map[string]string{"dimension": "number", "similarityFunction": "string", "embeddingModel": "string"} {
 			if err := s.has(s.asked.json, "/result/denseIndex/"+field, kind); err != nil {
 				return err
 			}
 		}
-		f, _ := text(s.asked.json, "/result/denseIndex/similarityFunction")
+		f, _ := check.Text(s.asked.json, "/result/denseIndex/similarityFunction")
 		if !slices.Contains([]string{"COSINE", "EUCLIDEAN", "DOT_PRODUCT"}, f) {
 			return s.asked.fails("/result/denseIndex/similarityFunction", "the similarity function", "COSINE, EUCLIDEAN or DOT_PRODUCT", f)
 		}
 	}
-	if _, has := at(s.asked.json, "/result/sparseIndex"); has {
+	if _, has := check.At(s.asked.json, "/result/sparseIndex"); has {
 		return s.has(s.asked.json, "/result/sparseIndex/embeddingModel", "string")
 	}
 	return nil
 }
 
 func (s *scenario) namespaces() (map[string]any, error) {
-	v, _ := at(s.asked.json, "/result/namespaces")
+	v, _ := check.At(s.asked.json, "/result/namespaces")
 	m, ok := v.(map[string]any)
 	if !ok {
-		return nil, s.asked.fails("/result/namespaces", "the namespaces", "an object", kindOf(v))
+		return nil, s.asked.fails("/result/namespaces", "the namespaces", "an object", check.KindOf(v))
 	}
 	return m, nil
 }
@@ -194,15 +196,15 @@ func (s *scenario) totalsAreSums() error {
 		for _, field := range []string{"vectorCount", "pendingVectorCount"} {
 			sum := int64(0)
 			for _, ns := range m {
-				n, _ := integer(ns, "/"+field)
+				n, _ := check.Integer(ns, "/"+field)
 				sum += n
 			}
-			if total, _ := integer(s.asked.json, "/result/"+field); total != sum {
+			if total, _ := check.Integer(s.asked.json, "/result/"+field); total != sum {
 				return s.asked.fails("/result/"+field, "the total", fmt.Sprintf("%d, the sum over the namespaces", sum), strconv.FormatInt(total, 10))
 			}
 		}
-		if n, _ := integer(m[s.vectors.ns], "/vectorCount"); n == 0 {
-			if p, _ := integer(m[s.vectors.ns], "/pendingVectorCount"); p == 0 {
+		if n, _ := check.Integer(m[s.vectors.ns], "/vectorCount"); n == 0 {
+			if p, _ := check.Integer(m[s.vectors.ns], "/pendingVectorCount"); p == 0 {
 				return s.asked.fails("/result/namespaces/"+s.vectors.ns, "the namespace that was filled", "its vectors", shown(m))
 			}
 		}
@@ -215,8 +217,8 @@ func (s *scenario) holdsMore(n int64) error {
 	if is < was+n || s.clock.virtual() && is != was+n {
 		return s.asked.fails("/result/vectorCount", "vectors, ready and pending", strconv.FormatInt(was+n, 10), strconv.FormatInt(is, 10))
 	}
-	before, _ := at(s.vectors.before, "/result/indexSize")
-	now, _ := at(s.asked.json, "/result/indexSize")
+	before, _ := check.At(s.vectors.before, "/result/indexSize")
+	now, _ := check.At(s.asked.json, "/result/indexSize")
 	a, errA := strconv.ParseFloat(fmt.Sprint(before), 64)
 	b, errB := strconv.ParseFloat(fmt.Sprint(now), 64)
 	if errA != nil || errB != nil || s.clock.virtual() && b < a {
