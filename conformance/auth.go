@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
 )
@@ -32,26 +33,26 @@ var authSteps = []step{
 }
 
 // example is a request to an operation that has no consequences to speak of.
-func (s *scenario) example(op string) (ask, error) {
-	q := ask{op: op}
-	if err := s.claimed(op); err != nil {
+func (s *scenario) example(op string) (harness.Request, error) {
+	q := harness.Request{Operation: op}
+	if err := s.Claimed(op); err != nil {
 		return q, err
 	}
 	switch op {
 	case "publishMessage":
-		q.vars = map[string]string{"destination": s.endpoint(to).URL}
-		q.body, q.method = []byte("credentials"), s.publishMethod()
+		q.Vars = map[string]string{"destination": s.Endpoint(to).URL}
+		q.Body, q.Method = []byte("credentials"), s.PublishMethod()
 	case "updateURLGroup":
 		if err := s.ownGroup(); err != nil {
 			return q, err
 		}
-		q.vars = map[string]string{"urlGroupName": s.group.name}
-		q.body, _ = json.Marshal(map[string]any{"headers": map[string]string{"X-Team": "blue"}})
+		q.Vars = map[string]string{"urlGroupName": s.group.name}
+		q.Body, _ = json.Marshal(map[string]any{"headers": map[string]string{"X-Team": "blue"}})
 	case "getUsageStatistics":
-		if s.user == "" {
-			return q, skip(report.FixtureUnsatisfied, "fixtures.stats_user_id: whose statistics")
+		if s.User == "" {
+			return q, harness.Inconclusive(report.FixtureUnsatisfied, "fixtures.stats_user_id: whose statistics")
 		}
-		q.vars, q.path = map[string]string{"id": s.user}, s.statsPath()
+		q.Vars, q.Path = map[string]string{"id": s.User}, s.StatsPath()
 	}
 	return q, nil
 }
@@ -61,8 +62,8 @@ func (s *scenario) requestOperation(op string) error {
 	if err != nil {
 		return err
 	}
-	s.asked, err = s.do(q)
-	if s.asked != nil {
+	s.Asked, err = s.Do(q)
+	if s.Asked != nil {
 		s.endpointsLooked()
 	}
 	return err
@@ -71,10 +72,10 @@ func (s *scenario) requestOperation(op string) error {
 // endpointsLooked waits for what a request may have delivered; whether it did is
 // another scenario's question.
 func (s *scenario) endpointsLooked() {
-	if s.clock.virtual() {
-		_ = s.clock.pass(s.ctx, 0) // a clock that fails says so at the next step
+	if s.Clock.Virtual() {
+		_ = s.Clock.Pass(s.Context, 0) // a clock that fails says so at the next step
 	}
-	for _, e := range s.endpoints {
+	for _, e := range s.Endpoints {
 		e.Look()
 	}
 }
@@ -83,21 +84,21 @@ func (s *scenario) operationAccepted(op string) error {
 	if err := s.requestOperation(op); err != nil {
 		return err
 	}
-	if !s.asked.ok() {
-		s.looked(s.asked.exchange)
-		return skip(report.PrerequisiteFailed, "%s with its credentials answered %d", op, s.asked.status)
+	if !s.Asked.OK() {
+		s.Looked(s.Asked.Exchange)
+		return harness.Inconclusive(report.PrerequisiteFailed, "%s with its credentials answered %d", op, s.Asked.Status)
 	}
 	return nil
 }
 
 // again repeats the last request with other credentials.
 func (s *scenario) again(auth, token string) error {
-	q, err := s.example(s.result.Exchanges[s.asked.exchange].Operation)
+	q, err := s.example(s.Result.Exchanges[s.Asked.Exchange].Operation)
 	if err != nil {
 		return err
 	}
-	q.auth, q.token = auth, token
-	s.asked, err = s.do(q)
+	q.Auth, q.Token = auth, token
+	s.Asked, err = s.Do(q)
 	s.endpointsLooked()
 	return err
 }
@@ -105,10 +106,10 @@ func (s *scenario) again(auth, token string) error {
 func (s *scenario) sameWithout() error { return s.again("none", "") }
 
 func (s *scenario) sameWith(what string) error {
-	user, password := string(s.auth.Basic.Username), string(s.auth.Basic.Password)
-	token := string(s.auth.Bearer)
-	if s.result.Exchanges[s.asked.exchange].Operation == "getVectorInfo" {
-		token = string(s.auth.VectorBearer)
+	user, password := string(s.Auth.Basic.Username), string(s.Auth.Basic.Password)
+	token := string(s.Auth.Bearer)
+	if s.Result.Exchanges[s.Asked.Exchange].Operation == "getVectorInfo" {
+		token = string(s.Auth.VectorBearer)
 	}
 	switch what {
 	case "the right token and more":
@@ -123,7 +124,7 @@ func (s *scenario) sameWith(what string) error {
 			other = strings.ToLower(token)
 		}
 		if other == token {
-			return skip(report.FixtureUnsatisfied, "the token has no letters")
+			return harness.Inconclusive(report.FixtureUnsatisfied, "the token has no letters")
 		}
 		return s.again("", other)
 	case "the credentials of another account":
@@ -133,29 +134,29 @@ func (s *scenario) sameWith(what string) error {
 		}
 		return s.again("", string(other.Basic.Username)+":"+string(other.Basic.Password))
 	case "a wrong password":
-		return s.again("", user+":wrong"+s.key)
+		return s.again("", user+":wrong"+s.Key)
 	case "a wrong username":
 		return s.again("", "x"+user+":"+password)
 	}
-	return s.again("", "wrong"+s.key)
+	return s.again("", "wrong"+s.Key)
 }
 
-func (s *scenario) publishWithout() error { return s.publishTo(s.endpoint(to).URL, "none", "") }
+func (s *scenario) publishWithout() error { return s.publishTo(s.Endpoint(to).URL, "none", "") }
 
 func (s *scenario) publishWrongQuery() error {
-	return s.publishTo(s.endpoint(to).URL, "query", "wrong"+s.key)
+	return s.publishTo(s.Endpoint(to).URL, "query", "wrong"+s.Key)
 }
 
 func (s *scenario) accountWithColon() error {
-	if _, err := s.driver("account"); err != nil {
+	if _, err := s.Driver("account"); err != nil {
 		return err
 	}
-	s.key += "c"
-	if err := s.ownAccount("left:right"); err != nil {
+	s.Key += "c"
+	if err := s.OwnAccount("left:right"); err != nil {
 		return err
 	}
-	if s.auth.Basic.Password != "left:right" {
-		return harness(report.DriverFailed, "driver account: managementPassword of the answer differs from the password that was asked for")
+	if s.Auth.Basic.Password != "left:right" {
+		return harness.Fault(report.DriverFailed, "driver account: managementPassword of the answer differs from the password that was asked for")
 	}
 	return nil
 }
@@ -165,92 +166,92 @@ func (s *scenario) requestCut(op string) error {
 	if err != nil {
 		return err
 	}
-	left, _, _ := strings.Cut(string(s.auth.Basic.Password), ":")
-	q.token = string(s.auth.Basic.Username) + ":" + left
-	s.asked, err = s.do(q)
+	left, _, _ := strings.Cut(string(s.Auth.Basic.Password), ":")
+	q.Token = string(s.Auth.Basic.Username) + ":" + left
+	s.Asked, err = s.Do(q)
 	return err
 }
 
-func (s *scenario) accepted() error { return s.asked.accepted() }
+func (s *scenario) accepted() error { return s.Asked.Accepted() }
 
-func (s *scenario) refused() error { return s.asked.refused() }
+func (s *scenario) refused() error { return s.Asked.Refused() }
 
 // stranger are the credentials of another account.
 func (s *scenario) stranger() (target.Auth, error) {
-	mine, hidden, user, account := s.auth, s.hidden, s.user, s.clock.account
-	key := s.key
-	s.key += "o"
-	err := s.ownAccount("another-password")
-	other := s.auth
-	s.auth, s.user, s.clock.account, s.key = mine, user, account, key
-	s.hidden = append(hidden, string(other.Bearer), string(other.Basic.Password))
+	mine, hidden, user, account := s.Auth, s.Hidden, s.User, s.Clock.Account
+	key := s.Key
+	s.Key += "o"
+	err := s.OwnAccount("another-password")
+	other := s.Auth
+	s.Auth, s.User, s.Clock.Account, s.Key = mine, user, account, key
+	s.Hidden = append(hidden, string(other.Bearer), string(other.Basic.Password))
 	if err == nil && (other.Bearer == mine.Bearer || other.Basic == mine.Basic) {
-		err = skip(report.FixtureUnsatisfied, "the driver \"account\" makes accounts with the same credentials")
+		err = harness.Inconclusive(report.FixtureUnsatisfied, "the driver \"account\" makes accounts with the same credentials")
 	}
 	return other, err
 }
 
 // as gives a request other credentials. What is wrong has the form of what is
 // right.
-func (s *scenario) as(who string, q ask) (ask, error) {
-	basic := q.op == "deleteSearchIndex" || q.op == "getUsageStatistics"
+func (s *scenario) as(who string, q harness.Request) (harness.Request, error) {
+	basic := q.Operation == "deleteSearchIndex" || q.Operation == "getUsageStatistics"
 	switch who {
 	case "without credentials":
-		q.auth = "none"
+		q.Auth = "none"
 	case "with wrong credentials":
-		q.token = "wrong" + s.key
+		q.Token = "wrong" + s.Key
 		if basic {
-			q.token = string(s.auth.Basic.Username) + ":wrong" + s.key
+			q.Token = string(s.Auth.Basic.Username) + ":wrong" + s.Key
 		}
 	default:
 		other, err := s.stranger()
 		if err != nil {
 			return q, err
 		}
-		q.token = string(other.Bearer)
+		q.Token = string(other.Bearer)
 		if basic {
-			q.token = string(other.Basic.Username) + ":" + string(other.Basic.Password)
+			q.Token = string(other.Basic.Username) + ":" + string(other.Basic.Password)
 		}
 	}
 	return q, nil
 }
 
 // doAs makes a request with other credentials.
-func (s *scenario) doAs(who string, q ask) error {
+func (s *scenario) doAs(who string, q harness.Request) error {
 	q, err := s.as(who, q)
 	if err != nil {
 		return err
 	}
-	s.asked, err = s.do(q)
+	s.Asked, err = s.Do(q)
 	if err == nil {
-		s.looked(s.asked.exchange)
+		s.Looked(s.Asked.Exchange)
 	}
 	return err
 }
 
 func (s *scenario) restartAs(who string) error {
 	s.runs.restarted.calls = len(s.runs.peer.endpoint.Look())
-	return s.doAs(who, ask{op: "restartWorkflowRun", vars: map[string]string{"dlqId": entryID(s.runs.entry)}})
+	return s.doAs(who, harness.Request{Operation: "restartWorkflowRun", Vars: map[string]string{"dlqId": entryID(s.runs.entry)}})
 }
 
 func (s *scenario) resumeAs(who string) error {
-	return s.doAs(who, ask{op: "resumeFlowControlKey", vars: map[string]string{"flowControlKey": s.flow.key}})
+	return s.doAs(who, harness.Request{Operation: "resumeFlowControlKey", Vars: map[string]string{"flowControlKey": s.flow.key}})
 }
 
 func (s *scenario) deleteAs(who string) error {
-	return s.doAs(who, ask{op: "deleteSearchIndex", vars: map[string]string{"id": s.searched.id}})
+	return s.doAs(who, harness.Request{Operation: "deleteSearchIndex", Vars: map[string]string{"id": s.searched.id}})
 }
 
 func (s *scenario) readAsStranger(list string) error {
 	op := map[string]string{"dead letter queue": "listWorkflowDLQ", "message log": "listWorkflowMessageLogs"}[list]
-	return s.doAs("with the credentials of another account", ask{op: op})
+	return s.doAs("with the credentials of another account", harness.Request{Operation: op})
 }
 
 // noNewRun demands that the workflow was not called again.
 func (s *scenario) noNewRun() error {
-	return s.absent(func() error {
+	return s.Absent(func() error {
 		if n := len(s.runs.peer.endpoint.Look()) - s.runs.restarted.calls; n > 0 {
-			return s.failure("the workflow was called by a new run", "no call", strconv.Itoa(n))
+			return s.Failure("the workflow was called by a new run", "no call", strconv.Itoa(n))
 		}
 		return nil
 	})
@@ -259,34 +260,34 @@ func (s *scenario) noNewRun() error {
 func (s *scenario) searchStillThere() error {
 	found, err := s.found(s.searched.id)
 	if err == nil && !found {
-		err = s.failure("the search index", "still there", "none")
+		err = s.Failure("the search index", "still there", "none")
 	}
 	return err
 }
 
 func (s *scenario) runNotNamed() error {
-	if strings.Contains(string(s.asked.body), s.runs.id) {
-		return s.asked.fails("", "the answer to another account names the run", "nothing of "+s.runs.id, string(s.asked.body))
+	if strings.Contains(string(s.Asked.Body), s.runs.id) {
+		return s.Asked.Fails("", "the answer to another account names the run", "nothing of "+s.runs.id, string(s.Asked.Body))
 	}
 	return nil
 }
 
 // accountInBase64 has credentials whose base64 holds what a decoder may refuse.
 func (s *scenario) accountInBase64(what string) error {
-	if _, err := s.driver("account"); err != nil {
+	if _, err := s.Driver("account"); err != nil {
 		return err
 	}
 	password := "a????>>>>b"
 	for n := range 3 {
-		s.key += "b"
-		if err := s.ownAccount(password); err != nil {
+		s.Key += "b"
+		if err := s.OwnAccount(password); err != nil {
 			return err
 		}
-		text := base64.StdEncoding.EncodeToString([]byte(string(s.auth.Basic.Username) + ":" + string(s.auth.Basic.Password)))
+		text := base64.StdEncoding.EncodeToString([]byte(string(s.Auth.Basic.Username) + ":" + string(s.Auth.Basic.Password)))
 		if what == "padding" && strings.HasSuffix(text, "=") || what != "padding" && strings.Contains(text, "+") && strings.Contains(text, "/") {
 			return nil
 		}
 		password += strings.Repeat("c", n+1)
 	}
-	return skip(report.FixtureUnsatisfied, "no password gives base64 with %s", what)
+	return harness.Inconclusive(report.FixtureUnsatisfied, "no password gives base64 with %s", what)
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 )
 
@@ -14,11 +15,11 @@ const canaryHeader = "X-Canary"
 // brandProbe are the headers of a canary that finds out the prefix, nil where the
 // target file names it.
 func (st *suite) brandProbe() http.Header {
-	if st.target.Bindings.BrandPrefix != "" {
+	if st.Target.Bindings.BrandPrefix != "" {
 		return nil
 	}
 	h := http.Header{}
-	for _, prefix := range prefixes() {
+	for _, prefix := range harness.Prefixes() {
 		h.Set(prefix+"Forward-"+canaryHeader, prefix)
 	}
 	return h
@@ -27,21 +28,21 @@ func (st *suite) brandProbe() http.Header {
 // findBrand takes the prefix from the canary that arrived, if any did. Without one
 // nothing that needs the prefix can be judged.
 func (st *suite) findBrand(arrived []*receiver.Received) {
-	if st.target.Bindings.BrandPrefix != "" {
+	if st.Target.Bindings.BrandPrefix != "" {
 		return
 	}
-	st.unbranded = true
+	st.Unbranded = true
 	for _, got := range arrived {
-		for _, prefix := range prefixes() {
-			if carrying(got, prefix) == "" {
+		for _, prefix := range harness.Prefixes() {
+			if harness.Carrying(got, prefix) == "" {
 				continue
 			}
-			b := &st.target.Bindings
+			b := &st.Target.Bindings
 			b.BrandPrefix = strings.TrimSuffix(prefix, "-")
 			b.Neutral()
-			st.unbranded, st.dialect = false, b.Dialect()
-			st.receiver.Speak(st.dialect)
-			st.observe("brand_prefix", b.BrandPrefix)
+			st.Unbranded, st.Dialect = false, b.Dialect()
+			st.Receiver.Speak(st.Dialect)
+			st.Observe("brand_prefix", b.BrandPrefix)
 			return
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec"
@@ -35,27 +36,27 @@ type trial struct {
 // driverTrials try each driver, in the order in which one may need another.
 var driverTrials = []trial{
 	{"drivers.clock", func(s *scenario) (string, error) {
-		if _, err := s.driver("clock"); err != nil {
+		if _, err := s.Driver("clock"); err != nil {
 			return "", err
 		}
-		at, err := s.clock.target(s.ctx)
+		at, err := s.Clock.Target(s.Context)
 		return "the time is " + at.UTC().Format("2006-01-02 15:04:05"), err
 	}},
 	{"drivers.account", func(s *scenario) (string, error) {
-		return "made an account", s.ownAccount("secret-" + s.key)
+		return "made an account", s.OwnAccount("secret-" + s.Key)
 	}},
 	{"drivers.group", func(s *scenario) (string, error) {
 		if err := s.aGroup(`"one" and "two"`); err != nil {
 			return "", err
 		}
-		a, err := s.do(ask{op: "publishMessage", vars: map[string]string{"destination": s.group.name}, method: s.publishMethod(), body: []byte("check")})
+		a, err := s.Do(harness.Request{Operation: "publishMessage", Vars: map[string]string{"destination": s.group.name}, Method: s.PublishMethod(), Body: []byte("check")})
 		if err := errors.Join(err, notAccepted(a)); err != nil {
 			return "made a group, but a publish to it does not work", err
 		}
-		return "made a group of two endpoints; both received a message", errors.Join(s.settled(s.endpoint("one"), 1), s.settled(s.endpoint("two"), 1))
+		return "made a group of two endpoints; both received a message", errors.Join(s.Settled(s.Endpoint("one"), 1), s.Settled(s.Endpoint("two"), 1))
 	}},
 	{"drivers.pause", func(s *scenario) (string, error) {
-		_, err := s.drive("pause", map[string]string{"key": s.name("key")})
+		_, err := s.Drive("pause", map[string]string{"key": s.Name("key")})
 		return "paused a key", err
 	}},
 	{"drivers.run", func(s *scenario) (string, error) {
@@ -68,7 +69,7 @@ var driverTrials = []trial{
 		return "triggered a workflow of two steps; it ran to its end", s.runSucceeds()
 	}},
 	{"drivers.cancel", func(s *scenario) (string, error) {
-		if _, err := s.driver("cancel"); err != nil {
+		if _, err := s.Driver("cancel"); err != nil {
 			return "", err
 		}
 		if err := s.waitingRun(); err != nil {
@@ -80,25 +81,25 @@ var driverTrials = []trial{
 		return "cancelled a waiting run; its log says so", s.runRecorded("RUN_CANCELED")
 	}},
 	{"drivers.search", func(s *scenario) (string, error) {
-		if _, err := s.driver("search"); err != nil {
+		if _, err := s.Driver("search"); err != nil {
 			return "", err
 		}
 		id, err := s.makeSearchIndex("index")
 		return "made the index " + id, err
 	}},
 	{"drivers.search_look", func(s *scenario) (string, error) {
-		if _, err := s.driver("search_look"); err != nil {
+		if _, err := s.Driver("search_look"); err != nil {
 			return "", err
 		}
 		id, err := s.makeSearchIndex("index")
 		if err != nil {
 			return "", err
 		}
-		_, err = s.drive("search_look", map[string]string{"id": id})
+		_, err = s.Drive("search_look", map[string]string{"id": id})
 		return "found the index " + id, err
 	}},
 	{"drivers.plugin", func(s *scenario) (string, error) {
-		if _, err := s.driver("plugin"); err != nil {
+		if _, err := s.Driver("plugin"); err != nil {
 			return "", err
 		}
 		if err := s.limitedRoute(1, "1m", "fixed-window"); err != nil {
@@ -115,19 +116,19 @@ var driverTrials = []trial{
 }
 
 // notAccepted is an error when an answer is no success.
-func notAccepted(a *answer) error {
+func notAccepted(a *harness.Response) error {
 	if a == nil {
 		return nil
 	}
-	return a.accepted()
+	return a.Accepted()
 }
 
 // headerTrials are values to try configuration headers with. Sorted.
 var headerTrials = map[string]func(*scenario) string{
-	"failure_callback": func(s *scenario) string { return s.endpoint("callback").URL },
-	"flow_key":         func(s *scenario) string { return s.name("flow") },
+	"failure_callback": func(s *scenario) string { return s.Endpoint("callback").URL },
+	"flow_key":         func(s *scenario) string { return s.Name("flow") },
 	"flow_value":       func(s *scenario) string { return s.flowValue(flowValues[0]) },
-	"label":            func(s *scenario) string { return s.name("label") },
+	"label":            func(s *scenario) string { return s.Name("label") },
 	"retry_delay":      func(*scenario) string { return "1000" },
 }
 
@@ -147,21 +148,21 @@ func CheckTarget(ctx context.Context, cfg Config) ([]Checked, error) {
 	}
 	cfg.Target.Fill()
 	st := newSuite(ctx, cfg, doc)
-	defer st.stop(nil)
-	defer st.http.CloseIdleConnections()
-	st.receiver, err = receiver.New(ctx, cfg.Target.Receiver, st.dialect)
+	defer st.Stop(nil)
+	defer st.Client.CloseIdleConnections()
+	st.Receiver, err = receiver.New(ctx, cfg.Target.Receiver, st.Dialect)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
 	}
-	defer st.receiver.Close()
-	if err := st.prepare(st.ctx); err != nil {
+	defer st.Receiver.Close()
+	if err := st.prepare(st.Context); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
 	}
-	absent, err := st.preflight(st.ctx)
+	absent, err := st.preflight(st.Context)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
 	}
-	list := []Checked{{"receiver", true, true, "a message that was published arrived at " + st.receiver.Public}}
+	list := []Checked{{"receiver", true, true, "a message that was published arrived at " + st.Receiver.Public}}
 	for _, area := range slices.Sorted(maps.Keys(absent)) {
 		list = append(list, Checked{"area " + area, false, true, absent[area]})
 	}
@@ -174,14 +175,14 @@ func CheckTarget(ctx context.Context, cfg Config) ([]Checked, error) {
 // trials are those of the drivers, and of the bindings that the file has.
 func (st *suite) trials() []trial {
 	all := slices.Clone(driverTrials)
-	for _, name := range slices.Sorted(maps.Keys(st.target.Drivers)) {
+	for _, name := range slices.Sorted(maps.Keys(st.Target.Drivers)) {
 		if entry := "drivers." + name; !slices.ContainsFunc(all, func(t trial) bool { return t.entry == entry }) {
 			all = append(all, trial{entry, func(*scenario) (string, error) {
 				return "the target was prepared", nil // before the first trial, or there would be none
 			}})
 		}
 	}
-	b := st.target.Bindings
+	b := st.Target.Bindings
 	for _, name := range slices.Sorted(maps.Keys(b.Headers)) {
 		all = append(all, trial{"bindings.headers." + name, func(s *scenario) (string, error) { return tryHeader(s, name, b.Headers[name]) }})
 	}
@@ -213,37 +214,37 @@ func (st *suite) trials() []trial {
 func tryHeader(s *scenario, name, header string) (string, error) {
 	value := headerTrials[name]
 	if value == nil {
-		return "", skip(report.NotTried, "only a restart takes it")
+		return "", harness.Inconclusive(report.NotTried, "only a restart takes it")
 	}
 	configured := http.Header{}
 	if name == "flow_key" || name == "flow_value" { // one needs the other
-		if s.bound("headers", "flow_key") == "" || s.bound("headers", "flow_value") == "" {
-			return "", skip(report.NotTried, "headers.flow_key and headers.flow_value are tried together")
+		if s.Bound("headers", "flow_key") == "" || s.Bound("headers", "flow_value") == "" {
+			return "", harness.Inconclusive(report.NotTried, "headers.flow_key and headers.flow_value are tried together")
 		}
-		configured.Set(s.bound("headers", "flow_key"), s.name("flow"))
-		configured.Set(s.bound("headers", "flow_value"), s.flowValue(flowValues[0]))
+		configured.Set(s.Bound("headers", "flow_key"), s.Name("flow"))
+		configured.Set(s.Bound("headers", "flow_value"), s.flowValue(flowValues[0]))
 	}
 	return tryPublish(s, header, value(s), configured)
 }
 
 // tryPublish publishes a message with a configuration header, added to others.
 func tryPublish(s *scenario, header, value string, others http.Header) (string, error) {
-	e := s.endpoint("destination")
+	e := s.Endpoint("destination")
 	others.Set(header, value)
-	a, err := s.do(ask{
-		op: "publishMessage", vars: map[string]string{"destination": e.URL}, method: s.publishMethod(),
-		header: others, body: []byte("check"),
+	a, err := s.Do(harness.Request{
+		Operation: "publishMessage", Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(),
+		Header: others, Body: []byte("check"),
 	})
 	if err := errors.Join(err, notAccepted(a)); err != nil {
 		return "", err
 	}
-	if err := s.clock.pass(s.ctx, 2*time.Second); err != nil {
+	if err := s.Clock.Pass(s.Context, 2*time.Second); err != nil {
 		return "", err
 	}
-	for branded := range s.suite.dialect.BrandHeader(http.Header{http.CanonicalHeaderKey(header): nil}) {
+	for branded := range s.Suite.Dialect.BrandHeader(http.Header{http.CanonicalHeaderKey(header): nil}) {
 		header = branded
 	}
-	return fmt.Sprintf("a message with %s: %s arrived", header, value), s.settled(e, 1)
+	return fmt.Sprintf("a message with %s: %s arrived", header, value), s.Settled(e, 1)
 }
 
 // tryFilter reads a list with a filter. One that the target ignores looks as one
@@ -251,9 +252,9 @@ func tryPublish(s *scenario, header, value string, others http.Header) (string, 
 func tryFilter(s *scenario, operation, filter, name string) (string, error) {
 	value, known := filterTrials[filter]
 	if !known {
-		return "", skip(report.NotTried, "it is used when a list has a second page")
+		return "", harness.Inconclusive(report.NotTried, "it is used when a list has a second page")
 	}
-	a, err := s.do(ask{op: operation, query: url.Values{name: {value}}})
+	a, err := s.Do(harness.Request{Operation: operation, Query: url.Values{name: {value}}})
 	return fmt.Sprintf("the list was read with %s=%s", name, value), errors.Join(err, notAccepted(a))
 }
 
@@ -280,7 +281,7 @@ func (st *suite) tryField(section, field string) (string, error) {
 			return "it is there, in what a run left behind", nil
 		}
 	}
-	return "", skip(report.NotTried, "no %s in what was left by a failed run and by a run with a step of every type", field)
+	return "", harness.Inconclusive(report.NotTried, "no %s in what was left by a failed run and by a run with a step of every type", field)
 }
 
 // leave makes a run that fails and one that has a step of every type, and keeps
@@ -296,7 +297,7 @@ func (st *suite) leave(ctx context.Context) (map[string][]any, error) {
 		if err == nil {
 			err = keepLeft(s, left)
 		}
-		s.finish()
+		s.Finish()
 		if err != nil {
 			return nil, err
 		}
@@ -306,7 +307,7 @@ func (st *suite) leave(ctx context.Context) (map[string][]any, error) {
 
 // keepLeft gathers what the run of a scenario has left.
 func keepLeft(s *scenario, left map[string][]any) error {
-	entries, err := s.ofRun(s.runs.id)
+	entries, err := s.EntriesOf(s.runs.id)
 	if err != nil {
 		return err
 	}
@@ -316,13 +317,13 @@ func keepLeft(s *scenario, left map[string][]any) error {
 			left["dlq"] = append(left["dlq"], info)
 		}
 	}
-	events, err := s.events(s.runs.id)
+	events, err := s.EventsOf(s.runs.id)
 	if err != nil {
 		return err
 	}
 	if s.runs.child != nil {
 		for id := range s.runs.child.runs {
-			more, err := s.events(id)
+			more, err := s.EventsOf(id)
 			if err != nil {
 				return err
 			}
@@ -340,33 +341,33 @@ func keepLeft(s *scenario, left map[string][]any) error {
 
 // failForCheck is a run that fails, with all that can be configured.
 func failForCheck(s *scenario) error {
-	if name := s.bound("headers", "flow_key"); name != "" && s.bound("headers", "flow_value") != "" {
-		s.configure(name, s.name("flow"))
-		s.configure(s.bound("headers", "flow_value"), s.flowValue(flowValues[0]))
+	if name := s.Bound("headers", "flow_key"); name != "" && s.Bound("headers", "flow_value") != "" {
+		s.configure(name, s.Name("flow"))
+		s.configure(s.Bound("headers", "flow_value"), s.flowValue(flowValues[0]))
 	}
 	if err := s.workflowFailsBinary(); err != nil {
 		return err
 	}
-	if s.bound("headers", "failure_callback") == "" {
+	if s.Bound("headers", "failure_callback") == "" {
 		return s.die()
 	}
 	if err := s.deadRunWithCallback(); err != nil {
 		return err
 	}
-	return s.settled(s.runs.callback, 1)
+	return s.Settled(s.runs.callback, 1)
 }
 
 // everyStepForCheck is a run that has a step of every type and succeeds.
 func everyStepForCheck(s *scenario) error {
-	third := s.endpoint("third party")
+	third := s.Endpoint("third party")
 	third.Aside = true
-	s.runs.child = newPeer(s.toolkit, "the invoked workflow", scripted{name: "inner", kind: "Run"})
+	s.runs.child = newPeer(s.Scenario, "the invoked workflow", scripted{name: "inner", kind: "Run"})
 	if err := s.newWorkflow(
 		scripted{name: "run", kind: "Run"},
 		scripted{name: "sleep", kind: "SleepFor", seconds: 1},
 		scripted{name: "until", kind: "SleepUntil", seconds: 1},
 		scripted{name: "call", kind: "Call", target: third.URL},
-		scripted{name: "wait", kind: "Wait", seconds: 1, event: s.name("event")},
+		scripted{name: "wait", kind: "Wait", seconds: 1, event: s.Name("event")},
 		scripted{name: "invoke", kind: "Invoke", target: s.runs.child.endpoint.URL},
 	); err != nil {
 		return err
@@ -374,8 +375,8 @@ func everyStepForCheck(s *scenario) error {
 	if err := s.triggerIt(); err != nil {
 		return err
 	}
-	if s.clock.virtual() {
-		if err := s.clock.pass(s.ctx, 10*time.Second); err != nil {
+	if s.Clock.Virtual() {
+		if err := s.Clock.Pass(s.Context, 10*time.Second); err != nil {
 			return err
 		}
 	}
@@ -386,18 +387,18 @@ func everyStepForCheck(s *scenario) error {
 func (st *suite) try(ctx context.Context, t trial) Checked {
 	s, err := st.start(ctx, report.Result{})
 	if s != nil {
-		defer s.finish()
+		defer s.Finish()
 	}
 	seen := ""
 	if err == nil {
 		seen, err = t.try(s)
 	}
-	var without *inconclusive
+	var without *harness.NoVerdict
 	switch {
 	case err == nil:
 		return Checked{t.entry, true, true, seen}
-	case errors.As(err, &without) && without.verdict == report.Inconclusive && without.reason != report.DriverFailed && without.reason != report.TransportFailed:
-		return Checked{t.entry, false, false, without.detail}
+	case errors.As(err, &without) && without.Verdict == report.Inconclusive && without.Reason != report.DriverFailed && without.Reason != report.TransportFailed:
+		return Checked{t.entry, false, false, without.Detail}
 	}
-	return Checked{t.entry, false, true, strings.Join(strings.Fields(s.masked(err.Error())), " ")}
+	return Checked{t.entry, false, true, strings.Join(strings.Fields(s.Masked(err.Error())), " ")}
 }

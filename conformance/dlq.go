@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -65,13 +66,13 @@ func entryID(e any) string {
 // buried waits until a run is in the queue.
 func (s *scenario) buried(run string) (any, error) {
 	var entry any
-	err := s.afterRun(func() error {
-		entries, err := s.ofRun(run)
+	err := s.AfterRun(func() error {
+		entries, err := s.EntriesOf(run)
 		if err != nil {
 			return err
 		}
 		if len(entries) == 0 {
-			return s.failure("the failed run is not in the dead letter queue", "an entry of "+run, "none")
+			return s.Failure("the failed run is not in the dead letter queue", "an entry of "+run, "none")
 		}
 		entry = entries[0]
 		return nil
@@ -82,15 +83,15 @@ func (s *scenario) buried(run string) (any, error) {
 // die triggers a run that fails, and waits for its entry.
 func (s *scenario) die() error {
 	s.configure(header.ForwardPrefix+"X-Order", "order-7")
-	if name := s.bound("headers", "label"); name != "" && s.runs.header.Get(name) == "" {
-		s.configure(name, s.name("label"))
+	if name := s.Bound("headers", "label"); name != "" && s.runs.header.Get(name) == "" {
+		s.configure(name, s.Name("label"))
 	}
 	if err := s.triggerIt(); err != nil {
 		return err
 	}
 	entry, err := s.buried(s.runs.id)
 	if err != nil {
-		return unless(err)
+		return harness.Prerequisite(err)
 	}
 	s.runs.entry = entry
 	s.runs.entries = append(s.runs.entries, entry)
@@ -105,11 +106,11 @@ func (s *scenario) deadRun() error {
 }
 
 func (s *scenario) deadRunWithCallback() error {
-	name, err := s.binding("headers", "failure_callback")
+	name, err := s.Binding("headers", "failure_callback")
 	if err != nil {
 		return err
 	}
-	s.runs.callback = s.endpoint("failure callback")
+	s.runs.callback = s.Endpoint("failure callback")
 	s.runs.callback.Aside = true
 	s.runs.callback.Answer(&receiver.Reply{Status: http.StatusAccepted, Body: "noted", Header: http.Header{"X-Noted": {"yes"}}})
 	s.configure(name, s.runs.callback.URL)
@@ -117,8 +118,8 @@ func (s *scenario) deadRunWithCallback() error {
 }
 
 func (s *scenario) deadRuns(n int) error {
-	if most := s.suite.target.Limits.MaxDLQEntries; most > 0 && n > most {
-		return skip(report.BudgetExhausted, "limits.max_dlq_entries: %d (it needs %d)", most, n)
+	if most := s.Suite.Target.Limits.MaxDLQEntries; most > 0 && n > most {
+		return harness.Inconclusive(report.BudgetExhausted, "limits.max_dlq_entries: %d (it needs %d)", most, n)
 	}
 	if err := s.workflowFails(http.StatusServiceUnavailable); err != nil {
 		return err
@@ -134,7 +135,7 @@ func (s *scenario) deadRuns(n int) error {
 	for _, id := range s.runs.ids {
 		entry, err := s.buried(id)
 		if err != nil {
-			return unless(err)
+			return harness.Prerequisite(err)
 		}
 		s.runs.entry = entry
 		s.runs.entries = append(s.runs.entries, entry)
@@ -147,17 +148,17 @@ func (s *scenario) twoDeadRuns() error {
 	if err := s.deadRunWithCallback(); err != nil {
 		return err
 	}
-	if err := unless(s.callbackStored()); err != nil {
+	if err := harness.Prerequisite(s.callbackStored()); err != nil {
 		return err
 	}
 	s.runs.entries[0] = s.runs.entry
-	s.runs.header.Del(s.bound("headers", "failure_callback"))
-	if name := s.bound("headers", "label"); name != "" {
-		s.configure(name, s.name("label")+"2")
+	s.runs.header.Del(s.Bound("headers", "failure_callback"))
+	if name := s.Bound("headers", "label"); name != "" {
+		s.configure(name, s.Name("label")+"2")
 	}
-	s.longer("the workflow")
-	if s.clock.virtual() {
-		if err := s.clock.pass(s.ctx, 5*1e9); err != nil {
+	s.Longer("the workflow")
+	if s.Clock.Virtual() {
+		if err := s.Clock.Pass(s.Context, 5*1e9); err != nil {
 			return err
 		}
 	}
@@ -171,7 +172,7 @@ func (s *scenario) readQueue() error {
 	if s.runs.id == "" {
 		return s.readFirstEntries()
 	}
-	entries, err := s.ofRun(s.runs.id)
+	entries, err := s.EntriesOf(s.runs.id)
 	if err == nil && len(entries) > 0 {
 		s.runs.entry = entries[0]
 	}
@@ -185,14 +186,14 @@ func (s *scenario) readEntriesSized(size string) error {
 }
 
 func (s *scenario) readEntriesPaged(size int) error {
-	l, err := s.read("listWorkflowDLQ", "dlq", size, s.ofScenario())
+	l, err := s.ReadList("listWorkflowDLQ", "dlq", size, s.ofScenario())
 	s.runs.listed = l
 	return err
 }
 
 // ofScenario filters the queue by the workflow of this scenario, where it can.
 func (s *scenario) ofScenario() map[string]string {
-	if s.bound("dlq", "url") == "" {
+	if s.Bound("dlq", "url") == "" {
 		return nil
 	}
 	return map[string]string{"url": s.runs.peer.endpoint.URL}
@@ -200,7 +201,7 @@ func (s *scenario) ofScenario() map[string]string {
 
 func (s *scenario) readEntriesRacing(size int) error {
 	added := false
-	l, err := s.read("listWorkflowDLQ", "dlq", size, s.ofScenario(), func() error {
+	l, err := s.ReadList("listWorkflowDLQ", "dlq", size, s.ofScenario(), func() error {
 		if added {
 			return nil
 		}
@@ -210,16 +211,16 @@ func (s *scenario) readEntriesRacing(size int) error {
 			return err
 		}
 		_, err = s.buried(id)
-		return unless(err)
+		return harness.Prerequisite(err)
 	})
 	s.runs.listed = l
 	return err
 }
 
 func (s *scenario) callbackAnswered() error {
-	return s.within(func() error {
+	return s.Within(func() error {
 		if len(s.runs.callback.Look()) == 0 {
-			return s.failure("the failure callback was not called", "a call", "none")
+			return s.Failure("the failure callback was not called", "a call", "none")
 		}
 		return nil
 	})
@@ -232,7 +233,7 @@ func (s *scenario) deadAfter(n int) error {
 	}
 	s.runs.entry = entry
 	if got := s.runs.peer.executions(only); got != n {
-		return s.failure("tries of the step before the run was dead-lettered", strconv.Itoa(n), strconv.Itoa(got))
+		return s.Failure("tries of the step before the run was dead-lettered", strconv.Itoa(n), strconv.Itoa(got))
 	}
 	return nil
 }
@@ -241,26 +242,28 @@ func (s *scenario) entriesOfRun(n int) error {
 	if _, err := s.buried(s.runs.id); err != nil {
 		return err
 	}
-	entries, err := s.ofRun(s.runs.id)
+	entries, err := s.EntriesOf(s.runs.id)
 	if err == nil && len(entries) != n {
-		err = s.failure("entries of the run", strconv.Itoa(n), strconv.Itoa(len(entries)))
+		err = s.Failure("entries of the run", strconv.Itoa(n), strconv.Itoa(len(entries)))
 	}
 	return err
 }
 
 func (s *scenario) notDead() error {
-	entries, err := s.ofRun(s.runs.id)
+	entries, err := s.EntriesOf(s.runs.id)
 	if err == nil && len(entries) > 0 {
-		err = s.failure("the run is in the dead letter queue", "no entry", shown(entries[0]))
+		err = s.Failure("the run is in the dead letter queue", "no entry", harness.Shown(entries[0]))
 	}
 	return err
 }
 
-func (s *scenario) entryHas(field, kind string) error { return s.has(s.runs.entry, "/"+field, kind) }
+func (s *scenario) entryHas(field, kind string) error {
+	return s.CheckField(s.runs.entry, "/"+field, kind)
+}
 
 func (s *scenario) entryLacks(field string) error {
 	if v, has := check.At(s.runs.entry, "/"+field); has { // an empty text is not absent
-		return s.failure("the entry has "+field, "nothing", shown(v))
+		return s.Failure("the entry has "+field, "nothing", harness.Shown(v))
 	}
 	return nil
 }
@@ -273,7 +276,7 @@ func (s *scenario) entryReflects(what string) error {
 	case "address":
 		want, pointer = s.runs.peer.endpoint.URL, "/workflowUrl"
 		if got, _ := check.Text(s.runs.entry, "/url"); got != want {
-			return s.failure("the url of the entry", want, got)
+			return s.Failure("the url of the entry", want, got)
 		}
 	case "method":
 		want, pointer = s.runs.peer.endpoint.Look()[0].Method, "/method"
@@ -291,11 +294,11 @@ func (s *scenario) entryReflects(what string) error {
 				return nil
 			}
 		}
-		return s.failure("the header of the entry lacks what the run was triggered with", "order-7 under some name", shown(header))
+		return s.Failure("the header of the entry lacks what the run was triggered with", "order-7 under some name", harness.Shown(header))
 	}
 	got, _ := check.At(s.runs.entry, pointer)
-	if plain(got) != want {
-		return &report.Failure{Message: "the entry differs from the run", Pointer: pointer, Want: want, Got: shown(got), Exchange: s.last()}
+	if harness.Plain(got) != want {
+		return &report.Failure{Message: "the entry differs from the run", Pointer: pointer, Want: want, Got: harness.Shown(got), Exchange: s.Last()}
 	}
 	return nil
 }
@@ -308,11 +311,11 @@ func (s *scenario) entryOfLast(what string) error {
 	switch what {
 	case "status":
 		if got, _ := check.Integer(entry, "/responseStatus"); got != int64(s.runs.last) {
-			return s.failure("the status of the entry", fmt.Sprintf("%d, that of the last attempt", s.runs.last), strconv.FormatInt(got, 10))
+			return s.Failure("the status of the entry", fmt.Sprintf("%d, that of the last attempt", s.runs.last), strconv.FormatInt(got, 10))
 		}
 	case "body":
 		if got, _ := check.Text(entry, "/responseBody"); got != "attempt 2" {
-			return s.failure("the body of the entry", "attempt 2", got)
+			return s.Failure("the body of the entry", "attempt 2", got)
 		}
 	case "headers":
 		header, _ := check.At(entry, "/responseHeader")
@@ -322,7 +325,7 @@ func (s *scenario) entryOfLast(what string) error {
 				return nil
 			}
 		}
-		return s.failure("the headers of the entry", "X-Attempt: 2", shown(header))
+		return s.Failure("the headers of the entry", "X-Attempt: 2", harness.Shown(header))
 	}
 	return nil
 }
@@ -331,24 +334,24 @@ func (s *scenario) entryCarries(what string) error {
 	name, want := "body", s.runs.payload
 	switch what {
 	case "label":
-		name, want = "label", s.name("label")
+		name, want = "label", s.Name("label")
 	case "flow-control key":
-		name, want = "flow_key", s.name("key")
+		name, want = "flow_key", s.Name("key")
 	case "binary payload":
 		name, want = "body_base64", base64.StdEncoding.EncodeToString([]byte(s.runs.payload))
 	}
-	field, err := s.binding("fields.dlq", name)
+	field, err := s.Binding("fields.dlq", name)
 	if err != nil {
 		return err
 	}
 	if got, _ := check.Text(s.runs.entry, "/"+field); got != want {
-		return &report.Failure{Message: "the entry lacks the " + what, Pointer: "/" + field, Want: want, Got: shown(s.runs.entry), Exchange: s.last()}
+		return &report.Failure{Message: "the entry lacks the " + what, Pointer: "/" + field, Want: want, Got: harness.Shown(s.runs.entry), Exchange: s.Last()}
 	}
 	return nil
 }
 
 func (s *scenario) entryBase64() error {
-	field, err := s.binding("fields.dlq", "response_body_base64")
+	field, err := s.Binding("fields.dlq", "response_body_base64")
 	if err != nil {
 		return err
 	}
@@ -358,17 +361,17 @@ func (s *scenario) entryBase64() error {
 	}
 	got, _ := check.Text(entry, "/"+field)
 	if want := base64.StdEncoding.EncodeToString([]byte("\xff\xfe\x00\x80")); got != want {
-		return s.failure("the response body in base64", want, shown(entry))
+		return s.Failure("the response body in base64", want, harness.Shown(entry))
 	}
 	if _, has := check.At(entry, "/responseBody"); has {
-		return s.failure("responseBody beside the base64 form", "nothing", shown(entry))
+		return s.Failure("responseBody beside the base64 form", "nothing", harness.Shown(entry))
 	}
 	return nil
 }
 
 // callbackStored waits for an outcome that is final.
 func (s *scenario) callbackStored() error {
-	return s.eventually(func() error {
+	return s.Eventually(func() error {
 		entry, err := s.buried(s.runs.id)
 		if err != nil {
 			return err
@@ -376,15 +379,15 @@ func (s *scenario) callbackStored() error {
 		s.runs.entry = entry
 		status, _ := check.Integer(entry, "/failureCallbackInfo/responseStatus")
 		if status != http.StatusAccepted {
-			return s.failure("the outcome of the failure callback is not stored", "failureCallbackInfo with responseStatus 202", shown(entry))
+			return s.Failure("the outcome of the failure callback is not stored", "failureCallbackInfo with responseStatus 202", harness.Shown(entry))
 		}
 		state, _ := check.Text(entry, "/failureCallbackInfo/state")
-		s.observe("failureCallbackInfo.state", state)
+		s.Observe("failureCallbackInfo.state", state)
 		if state != "CALLBACK_SUCCESS" {
-			return s.failure("the state of a failure callback that was accepted", "CALLBACK_SUCCESS", state)
+			return s.Failure("the state of a failure callback that was accepted", "CALLBACK_SUCCESS", state)
 		}
 		if body, _ := check.Text(entry, "/failureCallbackInfo/responseBody"); body != "noted" {
-			return s.failure("the response body of the failure callback", "noted", body)
+			return s.Failure("the response body of the failure callback", "noted", body)
 		}
 		return nil
 	})
@@ -394,7 +397,7 @@ func (s *scenario) outcomeHas(field, kind string) error {
 	if err := s.callbackStored(); err != nil {
 		return err
 	}
-	return s.has(s.runs.entry, "/failureCallbackInfo/"+field, kind)
+	return s.CheckField(s.runs.entry, "/failureCallbackInfo/"+field, kind)
 }
 
 func (s *scenario) idsDiffer() error {
@@ -402,7 +405,7 @@ func (s *scenario) idsDiffer() error {
 	for _, e := range s.runs.entries {
 		id := entryID(e)
 		if id == "" || seen[id] {
-			return s.failure("the ids of the entries", "one of its own for each", shown(s.runs.entries))
+			return s.Failure("the ids of the entries", "one of its own for each", harness.Shown(s.runs.entries))
 		}
 		seen[id] = true
 	}
@@ -410,13 +413,13 @@ func (s *scenario) idsDiffer() error {
 }
 
 func (s *scenario) everyEntryOnce() error {
-	return s.once(&s.runs.listed, s.runs.entries, entryID)
+	return s.ListedOnce(&s.runs.listed, s.runs.entries, entryID)
 }
 
 func (s *scenario) endsWithoutCursor() error {
 	l := &s.runs.listed
-	if last := l.cursors[len(l.cursors)-1]; last != "-" {
-		return s.failure("the last page", "no cursor at all", strconv.Quote(last))
+	if last := l.Cursors[len(l.Cursors)-1]; last != "-" {
+		return s.Failure("the last page", "no cursor at all", strconv.Quote(last))
 	}
 	return nil
 }
@@ -424,7 +427,7 @@ func (s *scenario) endsWithoutCursor() error {
 func (s *scenario) queueFits() error {
 	var known []any
 	for _, id := range s.runs.ids {
-		entries, err := s.ofRun(id)
+		entries, err := s.EntriesOf(id)
 		if err != nil {
 			return err
 		}

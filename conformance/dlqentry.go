@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -15,12 +16,12 @@ import (
 // deadConfigured has everything that a run can be configured with and the target
 // file names.
 func (s *scenario) deadConfigured() error {
-	for _, c := range [][2]string{{"flow_key", s.name("key")}, {"flow_value", s.flowValue(flowValues[0])}, {"method", http.MethodPut}} {
-		if name := s.bound("headers", c[0]); name != "" {
+	for _, c := range [][2]string{{"flow_key", s.Name("key")}, {"flow_value", s.flowValue(flowValues[0])}, {"method", http.MethodPut}} {
+		if name := s.Bound("headers", c[0]); name != "" {
 			s.configure(name, c[1])
 		}
 	}
-	if s.bound("headers", "failure_callback") == "" {
+	if s.Bound("headers", "failure_callback") == "" {
 		return s.deadRun()
 	}
 	return s.deadRunWithCallback()
@@ -28,21 +29,21 @@ func (s *scenario) deadConfigured() error {
 
 // deadOfAnother is a run of another workflow, which the scenario is not about.
 func (s *scenario) deadOfAnother() error {
-	runs, named := s.runs, s.named["the workflow"]
-	delete(s.named, "the workflow")
+	runs, named := s.runs, s.Named["the workflow"]
+	delete(s.Named, "the workflow")
 	err := s.deadRun()
-	s.named["the workflow"] = named
+	s.Named["the workflow"] = named
 	runs.header, runs.number = s.runs.header, s.runs.number
 	s.runs = runs
 	return err
 }
 
 func (s *scenario) deadWithFailingCallback() error {
-	name, err := s.binding("headers", "failure_callback")
+	name, err := s.Binding("headers", "failure_callback")
 	if err != nil {
 		return err
 	}
-	s.runs.callback = s.endpoint("failure callback")
+	s.runs.callback = s.Endpoint("failure callback")
 	s.runs.callback.Aside = true
 	s.runs.callback.Answer(&receiver.Reply{Status: http.StatusInternalServerError, Body: "broken"})
 	s.configure(name, s.runs.callback.URL)
@@ -57,9 +58,9 @@ func (s *scenario) callbackNotSucceeded() error {
 			return err
 		}
 		if state, _ := check.Text(entry, "/failureCallbackInfo/state"); state == "CALLBACK_SUCCESS" {
-			return s.failure("the state of a failure callback that was answered 500", "any but CALLBACK_SUCCESS", shown(entry))
+			return s.Failure("the state of a failure callback that was answered 500", "any but CALLBACK_SUCCESS", harness.Shown(entry))
 		}
-		if err := s.clock.pass(s.ctx, time.Second); err != nil {
+		if err := s.Clock.Pass(s.Context, time.Second); err != nil {
 			return err
 		}
 	}
@@ -75,7 +76,7 @@ var entryKinds = [][2]string{
 
 func (s *scenario) entryHasAll() error {
 	for _, field := range entryKinds {
-		if err := s.has(s.runs.entry, "/"+field[0], field[1]); err != nil {
+		if err := s.CheckField(s.runs.entry, "/"+field[0], field[1]); err != nil {
 			return err
 		}
 	}
@@ -84,13 +85,13 @@ func (s *scenario) entryHasAll() error {
 
 func (s *scenario) callerIsAddress() error {
 	if ip, _ := check.Text(s.runs.entry, "/callerIP"); net.ParseIP(ip) == nil {
-		return s.failure("callerIP of the entry", "the IP address of the publisher", ip)
+		return s.Failure("callerIP of the entry", "the IP address of the publisher", ip)
 	}
 	return nil
 }
 
 func (s *scenario) readQueueAgain() error {
-	if err := s.clock.wait(s.ctx, 150*time.Millisecond); err != nil {
+	if err := s.Clock.Wait(s.Context, 150*time.Millisecond); err != nil {
 		return err
 	}
 	return s.readQueue()
@@ -100,17 +101,17 @@ func (s *scenario) entryIsSame() error {
 	for _, field := range []string{"dlqId", "messageId", "createdAt", "workflowCreatedAt", "notBefore"} {
 		was, _ := check.At(s.runs.entries[0], "/"+field)
 		is, _ := check.At(s.runs.entry, "/"+field)
-		if plain(was) != plain(is) {
-			return &report.Failure{Message: "the entry changed between two readings", Pointer: "/" + field, Want: plain(was), Got: plain(is), Exchange: s.last()}
+		if harness.Plain(was) != harness.Plain(is) {
+			return &report.Failure{Message: "the entry changed between two readings", Pointer: "/" + field, Want: harness.Plain(was), Got: harness.Plain(is), Exchange: s.Last()}
 		}
 	}
 	return nil
 }
 
 func (s *scenario) onlyOwnEntries() error {
-	for _, e := range s.runs.listed.items {
+	for _, e := range s.runs.listed.Items {
 		if url, _ := check.Text(e, "/workflowUrl"); url != s.runs.peer.endpoint.URL {
-			return s.failure("an entry that the filter excludes was listed", "entries of "+s.runs.peer.endpoint.URL, shown(e))
+			return s.Failure("an entry that the filter excludes was listed", "entries of "+s.runs.peer.endpoint.URL, harness.Shown(e))
 		}
 	}
 	return nil
@@ -126,5 +127,5 @@ func (s *scenario) entryConfiguration() error {
 			return nil
 		}
 	}
-	return s.failure("the header of the entry lacks the configuration", header.Retries+": "+s.runs.header.Get(header.Retries), shown(sent))
+	return s.Failure("the header of the entry lacks the configuration", header.Retries+": "+s.runs.header.Get(header.Retries), harness.Shown(sent))
 }

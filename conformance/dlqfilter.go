@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
@@ -13,22 +14,22 @@ func (s *scenario) filterQueue(filter string) error {
 	sample, other := s.runs.entries[0], s.runs.entries[1]
 	equal := func(pointer string) (string, func(any) bool) {
 		want, _ := check.At(sample, pointer)
-		return plain(want), func(e any) bool { v, _ := check.At(e, pointer); return plain(v) == plain(want) }
+		return harness.Plain(want), func(e any) bool { v, _ := check.At(e, pointer); return harness.Plain(v) == harness.Plain(want) }
 	}
 	names := map[string]struct{ binding, pointer string }{
 		"run id": {"run_id", "/workflowRunId"}, "workflow url": {"url", "/workflowUrl"}, "response status": {"response_status", "/responseStatus"},
 		"publisher": {"caller_ip", "/callerIP"}, "callback state": {"callback_state", "/failureCallbackInfo/state"},
 	}
 	filters := map[string]string{}
-	if s.bound("dlq", "from") != "" {
-		filters["from"] = strconv.FormatInt(s.runs.triggered.Add(-s.skew()).UnixMilli(), 10)
+	if s.Bound("dlq", "from") != "" {
+		filters["from"] = strconv.FormatInt(s.runs.triggered.Add(-s.Skew()).UnixMilli(), 10)
 	}
 	if n, ok := names[filter]; ok {
 		v, fits := equal(n.pointer)
 		filters[n.binding] = v
 		return s.readFiltered("listWorkflowDLQ", "dlq", filters, fits)
 	}
-	field, err := s.binding("fields.dlq", "label")
+	field, err := s.Binding("fields.dlq", "label")
 	if err != nil {
 		return err
 	}
@@ -37,12 +38,12 @@ func (s *scenario) filterQueue(filter string) error {
 	if filter != "label" {
 		run, _ := check.Text(other, "/workflowRunId")
 		filters["run_id"] = run
-		l, err := s.read("listWorkflowDLQ", "dlq", 0, filters)
+		l, err := s.ReadList("listWorkflowDLQ", "dlq", 0, filters)
 		if err != nil {
 			return err
 		}
-		if len(l.items) > 0 {
-			return s.failure("entries that fit one filter only were listed", "none", shown(l.items[0]))
+		if len(l.Items) > 0 {
+			return s.Failure("entries that fit one filter only were listed", "none", harness.Shown(l.Items[0]))
 		}
 		filters["run_id"], _ = check.Text(sample, "/workflowRunId")
 	}
@@ -53,16 +54,16 @@ func (s *scenario) filterQueue(filter string) error {
 func (s *scenario) filterQueueByNobody(filter string) error {
 	nobody := map[string]struct{ binding, value string }{
 		"run id": {"run_id", s.runs.id + "nobody"}, "workflow url": {"url", s.runs.peer.endpoint.URL + "/nobody"}, "response status": {"response_status", "418"},
-		"publisher": {"caller_ip", "203.0.113.77"}, "callback state": {"callback_state", "CALLBACK_OF_NOBODY"}, "label": {"label", s.name("nobody")},
+		"publisher": {"caller_ip", "203.0.113.77"}, "callback state": {"callback_state", "CALLBACK_OF_NOBODY"}, "label": {"label", s.Name("nobody")},
 	}[filter]
-	param, err := s.binding("dlq", nobody.binding)
+	param, err := s.Binding("dlq", nobody.binding)
 	if err != nil {
 		return err
 	}
-	s.asked, err = s.do(ask{op: "listWorkflowDLQ", query: map[string][]string{param: {nobody.value}}})
-	s.runs.listed = listing{op: "listWorkflowDLQ"}
+	s.Asked, err = s.Do(harness.Request{Operation: "listWorkflowDLQ", Query: map[string][]string{param: {nobody.value}}})
+	s.runs.listed = harness.Listing{Operation: "listWorkflowDLQ"}
 	if err == nil {
-		s.looked(s.asked.exchange)
+		s.Looked(s.Asked.Exchange)
 	}
 	return err
 }
@@ -77,7 +78,7 @@ func (s *scenario) times(entry any) ([]int64, error) {
 		}
 	}
 	run, _ := check.Text(entry, "/workflowRunId")
-	events, err := s.events(run)
+	events, err := s.EventsOf(run)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +89,7 @@ func (s *scenario) times(entry any) ([]int64, error) {
 	}
 	slices.Sort(all)
 	if len(all) == 0 {
-		return nil, skip(report.PrerequisiteFailed, "the entry has no times")
+		return nil, harness.Inconclusive(report.PrerequisiteFailed, "the entry has no times")
 	}
 	return slices.Compact(all), nil
 }
@@ -96,19 +97,19 @@ func (s *scenario) times(entry any) ([]int64, error) {
 // listedBy reports whether the queue holds an entry when it is filtered by a date.
 func (s *scenario) listedBy(entry any, param string, t int64) (bool, error) {
 	filters := map[string]string{param: strconv.FormatInt(t, 10)}
-	if s.bound("dlq", "run_id") != "" {
+	if s.Bound("dlq", "run_id") != "" {
 		filters["run_id"], _ = check.Text(entry, "/workflowRunId")
 	}
-	l, err := s.read("listWorkflowDLQ", "dlq", 0, filters)
-	if err != nil && !endless(err) {
+	l, err := s.ReadList("listWorkflowDLQ", "dlq", 0, filters)
+	if err != nil && !harness.EndlessCursor(err) {
 		return false, err
 	}
-	return slices.ContainsFunc(l.items, func(e any) bool { return entryID(e) == entryID(entry) }), nil
+	return slices.ContainsFunc(l.Items, func(e any) bool { return entryID(e) == entryID(entry) }), nil
 }
 
 func (s *scenario) filterQueueByDate(end string) error {
 	s.runs.dated = map[string]string{"start": "from", "end": "to"}[end]
-	_, err := s.binding("dlq", s.runs.dated)
+	_, err := s.Binding("dlq", s.runs.dated)
 	return err
 }
 
@@ -143,7 +144,7 @@ func (s *scenario) dateIsInclusive() error {
 				return err
 			}
 			if listed != p.want {
-				return s.failure(fmt.Sprintf("the entry and the date %s=%d", param, p.t), fmt.Sprintf("listed: %v; its times are %d", p.want, times), fmt.Sprintf("listed: %v", listed))
+				return s.Failure(fmt.Sprintf("the entry and the date %s=%d", param, p.t), fmt.Sprintf("listed: %v; its times are %d", p.want, times), fmt.Sprintf("listed: %v", listed))
 			}
 		}
 		if err := s.boundary(entry, param, outward, times); err != nil {
@@ -167,7 +168,7 @@ func (s *scenario) boundary(entry any, param string, outward int64, times []int6
 			return err
 		}
 		if listed {
-			return s.failure("the "+param+" date of an entry is not inclusive", fmt.Sprintf("listed with %s=%d", param, t), fmt.Sprintf("listed with %d only", t+outward))
+			return s.Failure("the "+param+" date of an entry is not inclusive", fmt.Sprintf("listed with %s=%d", param, t), fmt.Sprintf("listed with %d only", t+outward))
 		}
 	}
 	return nil

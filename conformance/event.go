@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
 )
 
 func state(e any) string {
@@ -36,16 +37,16 @@ func states(events []any) string {
 
 // eventuallyEvent waits for an event of the run.
 func (s *scenario) eventuallyEvent(what string, fits func(any) bool) error {
-	budget := s.suite.target.Timing.SettleBudget + time.Duration(s.waitSeconds())*time.Second // it may come after a wait
-	return s.clock.eventually(s.ctx, budget, func() error {
-		events, err := s.events(s.runs.id)
+	budget := s.Suite.Target.Timing.SettleBudget + time.Duration(s.waitSeconds())*time.Second // it may come after a wait
+	return s.Clock.Eventually(s.Context, budget, func() error {
+		events, err := s.EventsOf(s.runs.id)
 		if err != nil {
 			return err
 		}
 		if slices.ContainsFunc(events, fits) {
 			return nil
 		}
-		return s.failure("the log of the run lacks "+what, what, states(events))
+		return s.Failure("the log of the run lacks "+what, what, states(events))
 	})
 }
 
@@ -62,8 +63,8 @@ func (s *scenario) messageRecorded(want string) error {
 
 // ended waits until the run is over, and demands how.
 func (s *scenario) ended(want string) error {
-	return s.afterRun(func() error {
-		events, err := s.events(s.runs.id)
+	return s.AfterRun(func() error {
+		events, err := s.EventsOf(s.runs.id)
 		if err != nil {
 			return err
 		}
@@ -72,7 +73,7 @@ func (s *scenario) ended(want string) error {
 				return nil
 			}
 		}
-		return s.failure("the run did not end as expected", want, states(events))
+		return s.Failure("the run did not end as expected", want, states(events))
 	})
 }
 
@@ -82,7 +83,7 @@ func (s *scenario) runFails() error { return s.ended("RUN_FAILED") }
 
 // check reads the log of the run once and judges it.
 func (s *scenario) check(judge func(events []any) error) error {
-	events, err := s.events(s.runs.id)
+	events, err := s.EventsOf(s.runs.id)
 	if err != nil {
 		return err
 	}
@@ -105,7 +106,7 @@ func (s *scenario) count(fits func(string) bool) (n int, seen string, err error)
 func (s *scenario) holdsExactly(want int, name string) error {
 	n, seen, err := s.count(func(st string) bool { return st == name })
 	if err == nil && n != want {
-		err = s.failure("events "+name+" of the run", strconv.Itoa(want), fmt.Sprintf("%d: %s", n, seen))
+		err = s.Failure("events "+name+" of the run", strconv.Itoa(want), fmt.Sprintf("%d: %s", n, seen))
 	}
 	return err
 }
@@ -113,7 +114,7 @@ func (s *scenario) holdsExactly(want int, name string) error {
 func (s *scenario) oneEnd() error {
 	n, seen, err := s.count(func(st string) bool { return slices.Contains(ends, st) })
 	if err == nil && n != 1 {
-		err = s.failure("ends of the run", "1", fmt.Sprintf("%d: %s", n, seen))
+		err = s.Failure("ends of the run", "1", fmt.Sprintf("%d: %s", n, seen))
 	}
 	return err
 }
@@ -130,7 +131,7 @@ func (s *scenario) createdBeforeDelivered() error {
 			id, _ := check.Text(e, "/stepInfo/messageId")
 			t, _ := check.Integer(e, "/time")
 			if before, ok := created[id]; state(e) == "DELIVERED" && (!ok || before > t) {
-				return s.failure("a message was delivered without having been created before", "CREATED before DELIVERED", shown(e))
+				return s.Failure("a message was delivered without having been created before", "CREATED before DELIVERED", harness.Shown(e))
 			}
 		}
 		return nil
@@ -138,18 +139,18 @@ func (s *scenario) createdBeforeDelivered() error {
 }
 
 func (s *scenario) responseOnSuccess() error {
-	field, err := s.binding("fields.log", "response")
+	field, err := s.Binding("fields.log", "response")
 	if err != nil {
 		return err
 	}
 	return s.check(func(events []any) error {
 		for _, e := range events {
-			v, has := given(e, "/"+field)
+			v, has := harness.Given(e, "/"+field)
 			switch {
 			case state(e) != "RUN_SUCCESS" && has && v != "":
-				return s.failure("the response stands on another event", "only on RUN_SUCCESS", shown(e))
+				return s.Failure("the response stands on another event", "only on RUN_SUCCESS", harness.Shown(e))
 			case state(e) == "RUN_SUCCESS" && fmt.Sprint(v) != s.runs.peer.result:
-				return s.failure("the response of the workflow", s.runs.peer.result, shown(v))
+				return s.Failure("the response of the workflow", s.runs.peer.result, harness.Shown(v))
 			}
 		}
 		return nil
@@ -158,14 +159,14 @@ func (s *scenario) responseOnSuccess() error {
 
 func (s *scenario) triedBeforeFailed(n int) error {
 	if got := s.runs.peer.executions(only); got != n {
-		return s.failure("tries of the step", strconv.Itoa(n), strconv.Itoa(got))
+		return s.Failure("tries of the step", strconv.Itoa(n), strconv.Itoa(got))
 	}
 	all := s.runs.peer.endpoint.Look()
 	return s.check(func(events []any) error {
 		for _, e := range events {
 			failed, _ := check.Integer(e, "/time")
-			if state(e) == "RUN_FAILED" && !s.clock.virtual() && failed < all[len(all)-1].At.Add(s.clock.offset-s.skew()).UnixMilli() {
-				return s.failure("the run failed before its last try", "RUN_FAILED after it", shown(e))
+			if state(e) == "RUN_FAILED" && !s.Clock.Virtual() && failed < all[len(all)-1].At.Add(s.Clock.Offset-s.Skew()).UnixMilli() {
+				return s.Failure("the run failed before its last try", "RUN_FAILED after it", harness.Shown(e))
 			}
 		}
 		return nil
@@ -176,22 +177,22 @@ func (s *scenario) triedBeforeFailed(n int) error {
 var errorNames = []string{"error", "headers", "response_body", "response_headers", "response_status"}
 
 func (s *scenario) errorDetails() error {
-	if _, err := s.binding("fields.log", "error"); err != nil {
+	if _, err := s.Binding("fields.log", "error"); err != nil {
 		return err
 	}
 	return s.check(func(events []any) error {
 		for _, e := range events {
 			for _, name := range errorNames {
-				field := s.bound("fields.log", name)
+				field := s.Bound("fields.log", name)
 				if field == "" {
 					continue
 				}
-				_, has := given(e, "/"+field)
+				_, has := harness.Given(e, "/"+field)
 				if has && state(e) != "ERROR" {
-					return s.failure(field+" stands on an event "+state(e), "only on ERROR", shown(e))
+					return s.Failure(field+" stands on an event "+state(e), "only on ERROR", harness.Shown(e))
 				}
 				if !has && state(e) == "ERROR" && (name == "error" || name == "response_status") {
-					return s.failure("an event ERROR lacks "+field, field, shown(e))
+					return s.Failure("an event ERROR lacks "+field, field, harness.Shown(e))
 				}
 			}
 		}
@@ -200,11 +201,11 @@ func (s *scenario) errorDetails() error {
 }
 
 func (s *scenario) errorResponse(status int) error {
-	statusField, err := s.binding("fields.log", "response_status")
+	statusField, err := s.Binding("fields.log", "response_status")
 	if err != nil {
 		return err
 	}
-	bodyField, err := s.binding("fields.log", "response_body")
+	bodyField, err := s.Binding("fields.log", "response_body")
 	if err != nil {
 		return err
 	}
@@ -216,7 +217,7 @@ func (s *scenario) errorResponse(status int) error {
 			got, _ := check.Integer(e, "/"+statusField)
 			body, _ := check.Text(e, "/"+bodyField)
 			if got != int64(status) || body != "out of order" {
-				return s.failure("the response on an event ERROR", fmt.Sprintf(`%d and "out of order"`, status), shown(e))
+				return s.Failure("the response on an event ERROR", fmt.Sprintf(`%d and "out of order"`, status), harness.Shown(e))
 			}
 		}
 		return nil
@@ -224,45 +225,45 @@ func (s *scenario) errorResponse(status int) error {
 }
 
 func (s *scenario) neverExecuted(name string) error {
-	if err := s.quiet(nil); err != nil {
+	if err := s.AwaitQuiet(nil); err != nil {
 		return err
 	}
 	if n := s.runs.peer.executions(name); n > 0 {
-		return s.failure("executions of the step "+name, "none", strconv.Itoa(n))
+		return s.Failure("executions of the step "+name, "none", strconv.Itoa(n))
 	}
 	return nil
 }
 
 func (s *scenario) namesInvoker() error {
-	field, err := s.binding("fields.log", "invoker_run_id")
+	field, err := s.Binding("fields.log", "invoker_run_id")
 	if err != nil {
 		return err
 	}
 	if err := s.check(func(events []any) error {
 		for _, e := range events {
-			if _, has := given(e, "/"+field); has {
-				return s.failure("an event of a run that nobody invoked names an invoker", "no "+field, shown(e))
+			if _, has := harness.Given(e, "/"+field); has {
+				return s.Failure("an event of a run that nobody invoked names an invoker", "no "+field, harness.Shown(e))
 			}
 		}
 		return nil
 	}); err != nil {
 		return err
 	}
-	events, err := s.events(s.runs.id + "_invoked")
+	events, err := s.EventsOf(s.runs.id + "_invoked")
 	if err != nil {
 		return err
 	}
 	for _, e := range events {
 		got, has := check.Text(e, "/"+field)
 		if has && state(e) != "RUN_STARTED" {
-			return s.failure(field+" stands on an event "+state(e), "only on RUN_STARTED", shown(e))
+			return s.Failure(field+" stands on an event "+state(e), "only on RUN_STARTED", harness.Shown(e))
 		}
 		if state(e) == "RUN_STARTED" && got != s.runs.id {
-			return s.failure("the invoker of the run", s.runs.id, got)
+			return s.Failure("the invoker of the run", s.runs.id, got)
 		}
 	}
 	if !strings.Contains(states(events), "RUN_STARTED") {
-		return s.failure("the log of the invoked run lacks its start", "RUN_STARTED", states(events))
+		return s.Failure("the log of the invoked run lacks its start", "RUN_STARTED", states(events))
 	}
 	return nil
 }
@@ -281,7 +282,7 @@ func (s *scenario) documentedTypes() error {
 	return s.check(func(events []any) error {
 		for _, e := range events {
 			if kind, has := check.Text(e, "/stepInfo/stepType"); has && !slices.Contains(stepTypes, kind) {
-				return s.failure("a step type that the document does not list", strings.Join(stepTypes, ", "), kind)
+				return s.Failure("a step type that the document does not list", strings.Join(stepTypes, ", "), kind)
 			}
 		}
 		return nil
@@ -309,7 +310,7 @@ func (s *scenario) firstType(want string) error {
 				return nil
 			}
 		}
-		return s.failure("the first message of the run", "the step type "+want, shown(first))
+		return s.Failure("the first message of the run", "the step type "+want, harness.Shown(first))
 	})
 }
 
@@ -323,7 +324,7 @@ func (s *scenario) namesRecorded(a, b string) error {
 		}
 		for _, want := range []string{a, b} {
 			if !slices.Contains(names, want) {
-				return s.failure("no step is recorded as "+want, want, strings.Join(names, ", "))
+				return s.Failure("no step is recorded as "+want, want, strings.Join(names, ", "))
 			}
 		}
 		return nil
@@ -331,7 +332,7 @@ func (s *scenario) namesRecorded(a, b string) error {
 }
 
 func (s *scenario) idsIncrease() error {
-	field, err := s.binding("fields.step", "step_id")
+	field, err := s.Binding("fields.step", "step_id")
 	if err != nil {
 		return err
 	}
@@ -344,7 +345,7 @@ func (s *scenario) idsIncrease() error {
 			}
 		}
 		if ids["charge"] <= ids["reserve"] {
-			return s.failure("the step ids", "that of charge above that of reserve", shown(ids))
+			return s.Failure("the step ids", "that of charge above that of reserve", harness.Shown(ids))
 		}
 		return nil
 	})
@@ -365,12 +366,12 @@ func (s *scenario) concurrentSteps() error {
 				continue
 			}
 			if !has || n != alone && n != alone+1 {
-				return s.failure("concurrent of the step "+name, fmt.Sprintf("%d, or %d beside itself", alone+1, alone), shown(e))
+				return s.Failure("concurrent of the step "+name, fmt.Sprintf("%d, or %d beside itself", alone+1, alone), harness.Shown(e))
 			}
 			seen[n-alone] = true
 		}
 		if len(seen) != 1 {
-			return s.failure("concurrent of a step alone and of 3 steps side by side", "1 and 3, or 0 and 2", states(events))
+			return s.Failure("concurrent of a step alone and of 3 steps side by side", "1 and 3, or 0 and 2", states(events))
 		}
 		return nil
 	})
@@ -391,16 +392,16 @@ func (s *scenario) described(value string) (name string, want func(any) bool) {
 	case "sleep end in Unix ms":
 		end := s.runs.triggered.Add(sleeping * time.Second)
 		return "sleep_until", number(func(n int64) bool {
-			return n >= end.Add(-s.skew()).UnixMilli() && n <= end.Add(s.skew()+30*time.Second).UnixMilli()
+			return n >= end.Add(-s.Skew()).UnixMilli() && n <= end.Add(s.Skew()+30*time.Second).UnixMilli()
 		})
 	case "external URL":
-		return "call_url", equals(s.endpoint("third party").URL)
+		return "call_url", equals(s.Endpoint("third party").URL)
 	case "method of the call":
 		return "call_method", equals("POST")
 	case "response status":
 		return "call_response_status", number(func(n int64) bool { return n == http.StatusAccepted })
 	case "event id":
-		return "wait_event_id", equals(s.name("event"))
+		return "wait_event_id", equals(s.Name("event"))
 	case "timeout as text":
 		return "wait_duration", func(v any) bool {
 			t, ok := v.(string)
@@ -408,7 +409,7 @@ func (s *scenario) described(value string) (name string, want func(any) bool) {
 			return ok && err == nil && d == time.Duration(s.waitSeconds())*time.Second
 		}
 	case "timeout in Unix ms":
-		return "wait_deadline", number(func(n int64) bool { return n >= s.runs.triggered.Add(-s.skew()).UnixMilli() })
+		return "wait_deadline", number(func(n int64) bool { return n >= s.runs.triggered.Add(-s.Skew()).UnixMilli() })
 	case "invoked run":
 		return "invoked_run_id", equals(s.runs.id + "_invoked")
 	}
@@ -418,15 +419,15 @@ func (s *scenario) described(value string) (name string, want func(any) bool) {
 func (s *scenario) stepHolds(kind, value string) error {
 	name, fits := s.described(value)
 	if fits == nil {
-		return harness("", "no value is called %q", value)
+		return harness.Fault("", "no value is called %q", value)
 	}
-	field, err := s.binding("fields.step", name)
+	field, err := s.Binding("fields.step", name)
 	if err != nil {
 		return err
 	}
 	seen := "no step of the type " + kind
-	return s.eventually(func() error {
-		events, err := s.events(s.runs.id)
+	return s.Eventually(func() error {
+		events, err := s.EventsOf(s.runs.id)
 		if err != nil {
 			return err
 		}
@@ -439,14 +440,14 @@ func (s *scenario) stepHolds(kind, value string) error {
 				return nil
 			}
 			info, _ := check.At(e, "/stepInfo")
-			seen = shown(info)
+			seen = harness.Shown(info)
 		}
-		return s.failure("no step of the type "+kind+" holds its "+value, "the "+value+" in "+field, seen)
+		return s.Failure("no step of the type "+kind+" holds its "+value, "the "+value+" in "+field, seen)
 	})
 }
 
 func (s *scenario) waitSays(what string) error {
-	field, err := s.binding("fields.step", "wait_timeout")
+	field, err := s.Binding("fields.step", "wait_timeout")
 	if err != nil {
 		return err
 	}
@@ -463,8 +464,8 @@ func (s *scenario) waitSays(what string) error {
 			}
 		}
 		if !found {
-			return s.failure("the step of the wait is not recorded", "a step of the type Wait", states(events))
+			return s.Failure("the step of the wait is not recorded", "a step of the type Wait", states(events))
 		}
-		return s.failure("the step of the wait", "one that "+what, states(events))
+		return s.Failure("the step of the wait", "one that "+what, states(events))
 	})
 }

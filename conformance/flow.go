@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
@@ -39,24 +40,24 @@ var flowSteps = []step{
 
 // hold pauses a key and publishes messages under it.
 func (s *scenario) hold(key, endpoint string, n int) error {
-	if err := s.claimed("resumeFlowControlKey"); err != nil {
+	if err := s.Claimed("resumeFlowControlKey"); err != nil {
 		return err
 	}
-	if _, err := s.drive("pause", map[string]string{"key": key}); err != nil {
+	if _, err := s.Drive("pause", map[string]string{"key": key}); err != nil {
 		return err
 	}
-	name, err := s.binding("headers", "flow_key")
+	name, err := s.Binding("headers", "flow_key")
 	if err != nil {
 		return err
 	}
-	e := s.endpoint(endpoint)
+	e := s.Endpoint(endpoint)
 	for i := range n {
 		s.publish.header = http.Header{}
 		s.publish.header.Set(name, key)
-		s.publish.header.Set(s.bound("headers", "flow_value"), s.flowValue(flowValues[0]))
+		s.publish.header.Set(s.Bound("headers", "flow_value"), s.flowValue(flowValues[0]))
 		s.publish.body = fmt.Appendf(nil, "held %d", i)
 		if err := s.published(e.URL, ""); err != nil {
-			return s.flowRefused(unless(err))
+			return s.flowRefused(harness.Prerequisite(err))
 		}
 	}
 	s.publish.header, s.publish.body = nil, nil
@@ -69,7 +70,7 @@ var flowValues = []string{"parallelism=5", "parallelism=2"}
 
 // flowValue is a value as the target writes it.
 func (s *scenario) flowValue(value string) string {
-	bound := s.suite.target.Bindings.FlowValues
+	bound := s.Suite.Target.Bindings.FlowValues
 	if i := slices.Index(flowValues, value); i >= 0 && i < len(bound) {
 		return bound[i]
 	}
@@ -79,30 +80,30 @@ func (s *scenario) flowValue(value string) string {
 // flowRefused turns the refusal of a flow-control value whose syntax nobody has
 // named into a lack of the binding.
 func (s *scenario) flowRefused(err error) error {
-	if err == nil || len(s.suite.target.Bindings.FlowValues) > 0 || s.asked == nil || s.asked.status < 400 || s.asked.status >= 500 {
+	if err == nil || len(s.Suite.Target.Bindings.FlowValues) > 0 || s.Asked == nil || s.Asked.Status < 400 || s.Asked.Status >= 500 {
 		return err
 	}
-	return skip(report.BindingMissing, "bindings.flow_values: the target refuses the flow-control value %q with status %d; say in the target file what two of its values look like", flowValues[0], s.asked.status)
+	return harness.Inconclusive(report.BindingMissing, "bindings.flow_values: the target refuses the flow-control value %q with status %d; say in the target file what two of its values look like", flowValues[0], s.Asked.Status)
 }
 
 func (s *scenario) pausedKey(n int) error { return s.pausedKeyOf("letters and digits", n) }
 
 func (s *scenario) pausedKeyOf(kind string, n int) error {
-	s.flow.key, s.flow.held = s.name("key"), n
+	s.flow.key, s.flow.held = s.Name("key"), n
 	s.flow.key += map[string]string{"a slash": "/x", "a space": " x", "a percent sign": "%41x", "a question mark": "?x"}[kind]
 	return s.hold(s.flow.key, to, n)
 }
 
 func (s *scenario) resumedBefore() error {
-	s.flow.key = s.name("key")
+	s.flow.key = s.Name("key")
 	if err := s.hold(s.flow.key, "the earlier destination", 1); err != nil {
 		return err
 	}
-	if err := unless(s.resume()); err != nil {
+	if err := harness.Prerequisite(s.resume()); err != nil {
 		return err
 	}
-	_, err := s.one("the earlier destination")
-	return unless(err)
+	_, err := s.FirstDelivery("the earlier destination")
+	return harness.Prerequisite(err)
 }
 
 func (s *scenario) longerPausedKey(n int) error {
@@ -112,7 +113,7 @@ func (s *scenario) longerPausedKey(n int) error {
 
 func (s *scenario) manyPausedKeys(n int) error {
 	for i := range n {
-		if err := s.hold(s.name(fmt.Sprintf("key%d", i)), fmt.Sprintf("destination %d", i), 1); err != nil {
+		if err := s.hold(s.Name(fmt.Sprintf("key%d", i)), fmt.Sprintf("destination %d", i), 1); err != nil {
 			return err
 		}
 	}
@@ -122,17 +123,17 @@ func (s *scenario) manyPausedKeys(n int) error {
 
 func (s *scenario) resumeAllAtOnce() error {
 	return atOnce(s.flow.held, func(i int) error {
-		a, err := s.do(ask{op: "resumeFlowControlKey", vars: map[string]string{"flowControlKey": s.name(fmt.Sprintf("key%d", i))}})
+		a, err := s.Do(harness.Request{Operation: "resumeFlowControlKey", Vars: map[string]string{"flowControlKey": s.Name(fmt.Sprintf("key%d", i))}})
 		if err != nil {
 			return err
 		}
-		return a.accepted()
+		return a.Accepted()
 	})
 }
 
 func (s *scenario) eachKeyArrives() error {
 	for i := range s.flow.held {
-		if _, err := s.one(fmt.Sprintf("destination %d", i)); err != nil {
+		if _, err := s.FirstDelivery(fmt.Sprintf("destination %d", i)); err != nil {
 			return err
 		}
 	}
@@ -141,59 +142,59 @@ func (s *scenario) eachKeyArrives() error {
 
 func (s *scenario) otherPausedKey(n int) error {
 	s.flow.others = n
-	return s.hold(s.name("otherkey"), "the other destination", n)
+	return s.hold(s.Name("otherkey"), "the other destination", n)
 }
 
 func (s *scenario) publishKeyInQuery() error {
-	key, value := s.bound("headers", "flow_key"), s.bound("headers", "flow_value")
+	key, value := s.Bound("headers", "flow_key"), s.Bound("headers", "flow_value")
 	s.publish.query = url.Values{strings.ToLower(key): {s.flow.key}, strings.ToLower(value): {s.flowValue(flowValues[0])}}
-	return s.flowRefused(s.published(s.endpoint("the other destination").URL, ""))
+	return s.flowRefused(s.published(s.Endpoint("the other destination").URL, ""))
 }
 
 func (s *scenario) noneArrived() error {
-	return s.absent(func() error {
-		if n := len(s.endpoint(to).Look()); n > 0 {
-			return skip(report.PrerequisiteFailed, "%d messages of a paused key were delivered", n)
+	return s.Absent(func() error {
+		if n := len(s.Endpoint(to).Look()); n > 0 {
+			return harness.Inconclusive(report.PrerequisiteFailed, "%d messages of a paused key were delivered", n)
 		}
 		return nil
 	})
 }
 
 func (s *scenario) resume() error {
-	a, err := s.do(ask{op: "resumeFlowControlKey", vars: map[string]string{"flowControlKey": s.flow.key}})
-	s.asked = a
+	a, err := s.Do(harness.Request{Operation: "resumeFlowControlKey", Vars: map[string]string{"flowControlKey": s.flow.key}})
+	s.Asked = a
 	if err != nil {
 		return err
 	}
-	s.observe("resume.status", strconv.Itoa(a.status))
-	return a.accepted()
+	s.Observe("resume.status", strconv.Itoa(a.Status))
+	return a.Accepted()
 }
 
 func (s *scenario) resumeUnknown() error {
-	a, err := s.do(ask{op: "resumeFlowControlKey", vars: map[string]string{"flowControlKey": s.name("never")}})
-	s.asked = a
+	a, err := s.Do(harness.Request{Operation: "resumeFlowControlKey", Vars: map[string]string{"flowControlKey": s.Name("never")}})
+	s.Asked = a
 	return err
 }
 
 func (s *scenario) allArrive() error {
-	e := s.endpoint(to)
-	return s.within(func() error {
+	e := s.Endpoint(to)
+	return s.Within(func() error {
 		if n := len(e.Look()); n < s.flow.held {
-			return s.failure("held messages that arrived", strconv.Itoa(s.flow.held), strconv.Itoa(n))
+			return s.Failure("held messages that arrived", strconv.Itoa(s.flow.held), strconv.Itoa(n))
 		}
 		return nil
 	})
 }
 
 func (s *scenario) ownBodies() error {
-	return s.within(func() error { // a repeat of one may come before another
+	return s.Within(func() error { // a repeat of one may come before another
 		var bodies []string
-		for _, got := range s.endpoint(to).Look() {
+		for _, got := range s.Endpoint(to).Look() {
 			bodies = append(bodies, string(got.Body))
 		}
 		for i := range s.flow.held {
 			if want := fmt.Sprintf("held %d", i); !slices.Contains(bodies, want) {
-				return s.failure("a held message is missing", want, fmt.Sprint(bodies))
+				return s.Failure("a held message is missing", want, fmt.Sprint(bodies))
 			}
 		}
 		return nil
@@ -201,22 +202,22 @@ func (s *scenario) ownBodies() error {
 }
 
 func (s *scenario) otherStays() error {
-	return s.absent(func() error {
-		if n := len(s.endpoint("the other destination").Look()); n > 0 {
-			return s.failure("messages of a key that was not resumed", "none", strconv.Itoa(n))
+	return s.Absent(func() error {
+		if n := len(s.Endpoint("the other destination").Look()); n > 0 {
+			return s.Failure("messages of a key that was not resumed", "none", strconv.Itoa(n))
 		}
 		return nil
 	})
 }
 
 func (s *scenario) errorShape() error {
-	s.looked(s.asked.exchange)
-	s.observe("resume.unknown.status", strconv.Itoa(s.asked.status))
-	if s.asked.ok() {
+	s.Looked(s.Asked.Exchange)
+	s.Observe("resume.unknown.status", strconv.Itoa(s.Asked.Status))
+	if s.Asked.OK() {
 		return nil
 	}
-	if _, err := s.driver("pause"); err != nil && s.asked.json == nil && s.asked.status == http.StatusNotFound && len(s.suite.target.Profiles) == 0 {
-		return skip(report.DriverMissing, "without a driver \"pause\" it cannot be told whether the target has the operation at all")
+	if _, err := s.Driver("pause"); err != nil && s.Asked.JSON == nil && s.Asked.Status == http.StatusNotFound && len(s.Suite.Target.Profiles) == 0 {
+		return harness.Inconclusive(report.DriverMissing, "without a driver \"pause\" it cannot be told whether the target has the operation at all")
 	}
-	return s.has(s.asked.json, "/error", "string")
+	return s.CheckField(s.Asked.JSON, "/error", "string")
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/spec/header"
 )
@@ -56,7 +57,7 @@ func quoted(list string) []string {
 
 // newGroup lets the driver make a URL group.
 func (s *scenario) newGroup(name, endpoints string) error {
-	if err := s.claimed("updateURLGroup"); err != nil {
+	if err := s.Claimed("updateURLGroup"); err != nil {
 		return err
 	}
 	type member struct {
@@ -64,18 +65,18 @@ func (s *scenario) newGroup(name, endpoints string) error {
 	}
 	var members []member
 	for _, nick := range quoted(endpoints) {
-		members = append(members, member{s.endpoint(nick).URL})
+		members = append(members, member{s.Endpoint(nick).URL})
 	}
 	list, err := json.Marshal(members)
 	if err != nil {
-		return harness("", "%v", err)
+		return harness.Fault("", "%v", err)
 	}
-	_, err = s.drive("group", map[string]string{"name": name, "endpoints": string(list)})
+	_, err = s.Drive("group", map[string]string{"name": name, "endpoints": string(list)})
 	return err
 }
 
 func (s *scenario) aGroup(endpoints string) error {
-	s.group.name = s.name("group")
+	s.group.name = s.Name("group")
 	return s.newGroup(s.group.name, endpoints)
 }
 
@@ -86,7 +87,7 @@ func (s *scenario) ownGroup() error {
 		return nil
 	}
 	err := s.aGroup(`"alpha"`)
-	if fixture := s.suite.target.Fixtures.URLGroup.Name; err != nil && fixture != "" {
+	if fixture := s.Suite.Target.Fixtures.URLGroup.Name; err != nil && fixture != "" {
 		s.group.name, err = fixture, nil
 	}
 	return err
@@ -94,7 +95,7 @@ func (s *scenario) ownGroup() error {
 
 func (s *scenario) anotherGroup(endpoints string) error {
 	s.group.others++
-	s.group.other = s.name(fmt.Sprintf("other%d", s.group.others))
+	s.group.other = s.Name(fmt.Sprintf("other%d", s.group.others))
 	return s.newGroup(s.group.other, endpoints)
 }
 
@@ -105,37 +106,37 @@ func (s *scenario) longerGroup(endpoints string) error {
 }
 
 func (s *scenario) endpointRecovers(name string, status int) error {
-	s.endpoint(name).Answer(nil, receiver.Reply{Status: status})
+	s.Endpoint(name).Answer(nil, receiver.Reply{Status: status})
 	return nil
 }
 
 func (s *scenario) endpointAnswers(name string, status int) error {
-	s.endpoint(name).Answer(&receiver.Reply{Status: status})
+	s.Endpoint(name).Answer(&receiver.Reply{Status: status})
 	return nil
 }
 
 // update sends the documented PATCH.
 func (s *scenario) update(headers map[string]any) error {
-	if err := s.suite.needsBrand(slices.Collect(maps.Keys(headers))...); err != nil {
+	if err := s.Suite.NeedsBrand(slices.Collect(maps.Keys(headers))...); err != nil {
 		return err
 	}
 	named := map[string]any{}
 	for name, v := range headers {
-		h := s.suite.dialect.BrandHeader(http.Header{name: {""}})
+		h := s.Suite.Dialect.BrandHeader(http.Header{name: {""}})
 		for branded := range h {
 			named[branded] = v
 		}
 	}
 	body, err := json.Marshal(map[string]any{"headers": named})
 	if err != nil {
-		return harness("", "%v", err)
+		return harness.Fault("", "%v", err)
 	}
-	a, err := s.do(ask{op: "updateURLGroup", vars: map[string]string{"urlGroupName": s.group.name}, body: body})
+	a, err := s.Do(harness.Request{Operation: "updateURLGroup", Vars: map[string]string{"urlGroupName": s.group.name}, Body: body})
 	if err != nil {
 		return err
 	}
-	s.observe("group.update.status", fmt.Sprint(a.status))
-	return a.accepted()
+	s.Observe("group.update.status", fmt.Sprint(a.Status))
+	return a.Accepted()
 }
 
 // A default header is that of a request to the group. Whether one without the
@@ -169,7 +170,7 @@ func (s *scenario) updateConfiguration(what string) error {
 		return s.update(map[string]any{header.Delay: value})
 	}
 	headers := map[string]any{header.Retries: what[:1]}
-	if name := s.bound("headers", "retry_delay"); name != "" {
+	if name := s.Bound("headers", "retry_delay"); name != "" {
 		headers[name] = "1000"
 	}
 	return s.update(headers)
@@ -177,18 +178,18 @@ func (s *scenario) updateConfiguration(what string) error {
 
 func (s *scenario) publishToGroup() error {
 	s.group.times++
-	s.publish.body = fmt.Appendf(nil, "message %d of %s", s.group.times, s.key)
+	s.publish.body = fmt.Appendf(nil, "message %d of %s", s.group.times, s.Key)
 	return s.published(s.group.name, "")
 }
 
 func (s *scenario) publishToOther() error {
-	s.publish.body = []byte("message of the other group of " + s.key)
+	s.publish.body = []byte("message of the other group of " + s.Key)
 	return s.published(s.group.other, "")
 }
 
 func (s *scenario) publishToGroupWith(where string) error {
 	s.group.times++
-	s.publish.body = fmt.Appendf(nil, "message %d of %s", s.group.times, s.key)
+	s.publish.body = fmt.Appendf(nil, "message %d of %s", s.group.times, s.Key)
 	return s.published(s.group.name, map[string]string{"header": "bearer", "query": "query"}[where])
 }
 
@@ -196,9 +197,9 @@ func (s *scenario) publishTwice() error {
 	if err := s.publishToGroup(); err != nil {
 		return err
 	}
-	for _, e := range s.endpoints {
-		if err := s.settled(e, 1); err != nil {
-			return s.failure("deliveries to the endpoint "+e.Name, "1", err.Error())
+	for _, e := range s.Endpoints {
+		if err := s.Settled(e, 1); err != nil {
+			return s.Failure("deliveries to the endpoint "+e.Name, "1", err.Error())
 		}
 	}
 	return s.publishToGroup()
@@ -207,19 +208,19 @@ func (s *scenario) publishTwice() error {
 // each waits until every endpoint has n deliveries, and then looks at them.
 func (s *scenario) each(endpoints string, n int, look func(name string, got *receiver.Received) error) error {
 	for _, name := range quoted(endpoints) {
-		e := s.endpoint(name)
-		err := s.within(func() error {
-			if got := len(s.tries(e)); got < n {
-				return s.failure("deliveries to the endpoint "+name, fmt.Sprint(n), fmt.Sprint(got))
+		e := s.Endpoint(name)
+		err := s.Within(func() error {
+			if got := len(s.Tries(e)); got < n {
+				return s.Failure("deliveries to the endpoint "+name, fmt.Sprint(n), fmt.Sprint(got))
 			}
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		all := s.tries(e)
+		all := s.Tries(e)
 		if len(all) != n {
-			return s.failure("deliveries to the endpoint "+name, fmt.Sprint(n), fmt.Sprint(len(all)))
+			return s.Failure("deliveries to the endpoint "+name, fmt.Sprint(n), fmt.Sprint(len(all)))
 		}
 		for _, got := range all {
 			if err := look(name, got); err != nil {
@@ -233,17 +234,17 @@ func (s *scenario) each(endpoints string, n int, look func(name string, got *rec
 func (s *scenario) eachReceivesOnce(endpoints string) error {
 	return s.each(endpoints, 1, func(name string, got *receiver.Received) error {
 		if string(got.Body) != string(s.publish.body) {
-			return s.failure("another body came to the endpoint "+name, string(s.publish.body), string(got.Body))
+			return s.Failure("another body came to the endpoint "+name, string(s.publish.body), string(got.Body))
 		}
 		return nil
 	})
 }
 
 func (s *scenario) endpointReceivesNothing(name string) error {
-	e := s.endpoint(name)
-	return s.absent(func() error {
+	e := s.Endpoint(name)
+	return s.Absent(func() error {
 		if n := len(e.Look()); n > 0 {
-			return s.failure("something arrived at the endpoint "+name, "nothing", fmt.Sprintf("%d deliveries", n))
+			return s.Failure("something arrived at the endpoint "+name, "nothing", fmt.Sprintf("%d deliveries", n))
 		}
 		return nil
 	})
@@ -258,9 +259,9 @@ func (s *scenario) eachReceivesHeader(endpoints, header, a, b, twice string) err
 		n = 2
 	}
 	return s.each(endpoints, n, func(name string, got *receiver.Received) error {
-		values := valuesOf(got, header)
+		values := harness.ValuesOf(got, header)
 		if !slices.Equal(values, want) {
-			return s.failure(fmt.Sprintf("the header %s at the endpoint %s", header, name), strings.Join(want, ", "), strings.Join(values, ", "))
+			return s.Failure(fmt.Sprintf("the header %s at the endpoint %s", header, name), strings.Join(want, ", "), strings.Join(values, ", "))
 		}
 		return nil
 	})
@@ -268,7 +269,7 @@ func (s *scenario) eachReceivesHeader(endpoints, header, a, b, twice string) err
 
 func (s *scenario) triedTimes(name, times string) error {
 	err := s.attempts(name, map[string]int{"once": 1, "twice": 2}[times])
-	for _, e := range s.endpoints {
+	for _, e := range s.Endpoints {
 		e.Look() // what came to the others is not the question
 	}
 	return err
@@ -279,7 +280,7 @@ func (s *scenario) eachReceivesBoth(endpoints string) error {
 	err := s.each(endpoints, 2, func(name string, got *receiver.Received) error {
 		key := name + " " + string(got.Body)
 		if seen[key] {
-			return s.failure("the endpoint "+name+" received one message twice", "both messages", string(got.Body))
+			return s.Failure("the endpoint "+name+" received one message twice", "both messages", string(got.Body))
 		}
 		seen[key] = true
 		return nil
@@ -289,8 +290,8 @@ func (s *scenario) eachReceivesBoth(endpoints string) error {
 
 func (s *scenario) valueReachesNone(value, endpoints string) error {
 	return s.each(endpoints, 1, func(name string, got *receiver.Received) error {
-		if header := carrying(got, value); header != "" {
-			return s.failure("a header came to the endpoint "+name, "no header with "+value, header+": "+value)
+		if header := harness.Carrying(got, value); header != "" {
+			return s.Failure("a header came to the endpoint "+name, "no header with "+value, header+": "+value)
 		}
 		return nil
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 )
@@ -77,18 +78,18 @@ const (
 )
 
 func (s *scenario) limitedRoute(tokens int, window, algorithm string) error {
-	if _, err := s.driver("plugin"); err != nil && s.suite.plugin == nil {
+	if _, err := s.Driver("plugin"); err != nil && s.Suite.Plugin == nil {
 		return err
 	}
-	if s.urls.KV == "" {
-		return skip(report.FixtureUnsatisfied, "target.urls.kv: where the plugin keeps its counters")
+	if s.URLs.KV == "" {
+		return harness.Inconclusive(report.FixtureUnsatisfied, "target.urls.kv: where the plugin keeps its counters")
 	}
-	e := s.endpoint(storage)
+	e := s.Endpoint(storage)
 	e.Aside, e.Respond = true, s.passOn
 	s.plugin.tokens, s.plugin.path = tokens, "/"
 	s.plugin.window, _ = time.ParseDuration(window)
 	s.plugin.config = map[string]any{
-		"token": string(s.auth.KVBearer), "url": e.URL, "prefix": s.key,
+		"token": string(s.Auth.KVBearer), "url": e.URL, "prefix": s.Key,
 		"strategy": []any{map[string]any{
 			"methods": []any{"ALL"}, "path": "*", "identifierSource": "header." + user,
 			"limiter": map[string]any{"algorithm": algorithm, "tokens": tokens, "window": window},
@@ -99,21 +100,21 @@ func (s *scenario) limitedRoute(tokens int, window, algorithm string) error {
 
 // passOn sends a request to the storage on to the real one.
 func (s *scenario) passOn(got *receiver.Received) receiver.Reply {
-	r, err := http.NewRequestWithContext(s.ctx, got.Method, s.urls.KV+got.Path, bytes.NewReader(got.Body))
+	r, err := http.NewRequestWithContext(s.Context, got.Method, s.URLs.KV+got.Path, bytes.NewReader(got.Body))
 	if err != nil {
 		return receiver.Reply{Status: http.StatusBadGateway, Body: err.Error()}
 	}
-	for name, values := range s.suite.dialect.BrandHeader(got.Header.Clone()) {
+	for name, values := range s.Suite.Dialect.BrandHeader(got.Header.Clone()) {
 		if name != "Host" && name != "Accept-Encoding" {
 			r.Header[name] = values
 		}
 	}
-	response, err := s.suite.http.Do(r)
+	response, err := s.Suite.Client.Do(r)
 	if err != nil {
 		return receiver.Reply{Status: http.StatusBadGateway, Body: err.Error()}
 	}
 	defer response.Body.Close()
-	body, err := readAll(response.Body)
+	body, err := harness.ReadAll(response.Body)
 	if err != nil {
 		return receiver.Reply{Status: http.StatusBadGateway, Body: err.Error()}
 	}
@@ -171,7 +172,7 @@ func (s *scenario) toldApartBy(source string) error {
 }
 
 func (s *scenario) keysBegin(prefix string) error {
-	s.plugin.config["prefix"] = prefix + s.key
+	s.plugin.config["prefix"] = prefix + s.Key
 	return nil
 }
 
@@ -190,12 +191,12 @@ func (s *scenario) startHost() error {
 	}
 	text, err := json.Marshal(s.plugin.config)
 	if err != nil {
-		return harness("", "%v", err)
+		return harness.Fault("", "%v", err)
 	}
-	url, stop, refused, err := s.hostPlugin(text, s.endpoint(application).URL)
+	url, stop, refused, err := s.hostPlugin(text, s.Endpoint(application).URL)
 	s.plugin.url, s.plugin.refused = url, refused
 	if stop != nil {
-		s.cleanup = append(s.cleanup, stop)
+		s.Cleanup = append(s.Cleanup, stop)
 	}
 	return err
 }
@@ -208,10 +209,10 @@ func (s *scenario) askHost(method, path, client string) error {
 	if s.plugin.refused != nil {
 		return &report.Failure{Message: "the configuration was refused: " + s.plugin.refused.Error(), Want: "a running host application", Got: "none", Exchange: -1}
 	}
-	mark := fmt.Sprintf("%s-%d", s.key, len(s.plugin.sent))
-	r, err := http.NewRequestWithContext(s.ctx, method, s.plugin.url+path, http.NoBody)
+	mark := fmt.Sprintf("%s-%d", s.Key, len(s.plugin.sent))
+	r, err := http.NewRequestWithContext(s.Context, method, s.plugin.url+path, http.NoBody)
 	if err != nil {
-		return harness("", "%v", err)
+		return harness.Fault("", "%v", err)
 	}
 	r.Header.Set(user, "everybody")
 	source, _ := s.strategy()["identifierSource"].(string)
@@ -222,13 +223,13 @@ func (s *scenario) askHost(method, path, client string) error {
 	}
 	r.Header.Set("X-Mark", mark)
 	s.plugin.sent, s.plugin.asked = append(s.plugin.sent, mark), append(s.plugin.asked, asked{method: method, path: path, client: client})
-	a, err := s.exchange(r, nil, nil) // a denial is what is looked for
+	a, err := s.Exchange(r, nil, nil) // a denial is what is looked for
 	if err != nil {
 		return err
 	}
-	s.looked(a.exchange)
-	if !a.ok() {
-		s.observe("ratelimit.denied.status", strconv.Itoa(a.status))
+	s.Looked(a.Exchange)
+	if !a.OK() {
+		s.Observe("ratelimit.denied.status", strconv.Itoa(a.Status))
 	}
 	return nil
 }
@@ -276,7 +277,7 @@ func (s *scenario) sendsPausing(n, pause int) error {
 			return err
 		}
 		s.plugin.asked[len(s.plugin.asked)-1].pause = time.Duration(pause) * time.Millisecond
-		if err := s.clock.wait(s.ctx, time.Duration(pause)*time.Millisecond); err != nil {
+		if err := s.Clock.Wait(s.Context, time.Duration(pause)*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -288,29 +289,29 @@ func (s *scenario) sendsPausing(n, pause int) error {
 func (s *scenario) usedUp(late string) error {
 	if late != "" {
 		w := s.plugin.window.Milliseconds()
-		if into := now().UnixMilli() % w; into < w*6/10 {
-			if err := s.clock.wait(s.ctx, time.Duration(w*6/10-into)*time.Millisecond); err != nil {
+		if into := harness.Now().UnixMilli() % w; into < w*6/10 {
+			if err := s.Clock.Wait(s.Context, time.Duration(w*6/10-into)*time.Millisecond); err != nil {
 				return err
 			}
 		} else if into > w*8/10 {
-			if err := s.clock.wait(s.ctx, time.Duration(w-into+w*6/10)*time.Millisecond); err != nil {
+			if err := s.Clock.Wait(s.Context, time.Duration(w-into+w*6/10)*time.Millisecond); err != nil {
 				return err
 			}
 		}
 	}
-	s.plugin.began = now()
+	s.plugin.began = harness.Now()
 	if err := s.sends(s.plugin.tokens); err != nil {
-		return unless(err)
+		return harness.Prerequisite(err)
 	}
 	s.plugin.since = len(s.plugin.sent)
 	return nil
 }
 
 func (s *scenario) sendsLater(n, ms int) error {
-	if err := s.clock.wait(s.ctx, time.Duration(ms)*time.Millisecond); err != nil {
+	if err := s.Clock.Wait(s.Context, time.Duration(ms)*time.Millisecond); err != nil {
 		return err
 	}
-	s.plugin.since, s.plugin.last = len(s.plugin.sent), now()
+	s.plugin.since, s.plugin.last = len(s.plugin.sent), harness.Now()
 	return s.sends(n)
 }
 
@@ -327,7 +328,7 @@ func (s *scenario) configurationIs(what string) error {
 // reached are the marks of the requests that the application saw.
 func (s *scenario) reached() []string {
 	var marks []string
-	for _, got := range s.endpoint(application).Look() {
+	for _, got := range s.Endpoint(application).Look() {
 		marks = append(marks, got.Header.Get("X-Mark"))
 	}
 	return marks
@@ -337,7 +338,7 @@ func (s *scenario) reach(marks []string) error {
 	seen := s.reached()
 	for _, mark := range marks {
 		if !slices.Contains(seen, mark) {
-			return s.failure("a request was denied", strings.Join(marks, ", "), strings.Join(seen, ", "))
+			return s.Failure("a request was denied", strings.Join(marks, ", "), strings.Join(seen, ", "))
 		}
 	}
 	return nil
@@ -357,7 +358,7 @@ func (s *scenario) lastDenied() error {
 	if again, err := s.sendAgain(); err != nil || again && denied() {
 		return err
 	}
-	return s.failure("the last request reached the application", "a denial", "request "+s.plugin.sent[len(s.plugin.sent)-1])
+	return s.Failure("the last request reached the application", "a denial", "request "+s.plugin.sent[len(s.plugin.sent)-1])
 }
 
 // sendAgain sends the requests of the scenario once more, from other clients.
@@ -373,7 +374,7 @@ func (s *scenario) sendAgain() (bool, error) {
 		if err := s.askHost(a.method, a.path, "again-"+a.client); err != nil {
 			return false, err
 		}
-		if err := s.clock.wait(s.ctx, a.pause); err != nil {
+		if err := s.Clock.Wait(s.Context, a.pause); err != nil {
 			return false, err
 		}
 	}
@@ -393,21 +394,21 @@ func (s *scenario) those() (n int) {
 
 func (s *scenario) oneDenied() error {
 	if n, all := s.those(), len(s.plugin.sent)-s.plugin.since; n == all {
-		took, most := since(s.plugin.began), s.plugin.window
+		took, most := harness.Since(s.plugin.began), s.plugin.window
 		if s.limiter()["algorithm"] == "token-bucket" {
-			took, most = since(s.plugin.last), s.plugin.window/2
+			took, most = harness.Since(s.plugin.last), s.plugin.window/2
 		}
 		if took > most {
-			return skip(report.BudgetExhausted, "the requests took %s, too long for a window of %s: nothing follows from them", took, s.plugin.window)
+			return harness.Inconclusive(report.BudgetExhausted, "the requests took %s, too long for a window of %s: nothing follows from them", took, s.plugin.window)
 		}
-		return s.failure("requests of the last burst that reached the application", fmt.Sprintf("fewer than %d", all), strconv.Itoa(n))
+		return s.Failure("requests of the last burst that reached the application", fmt.Sprintf("fewer than %d", all), strconv.Itoa(n))
 	}
 	return nil
 }
 
 func (s *scenario) exactlyReach(n int) error {
-	if got, refills := s.those(), int(since(s.plugin.began)/s.plugin.window); got < n || got > max(n, refills) {
-		return s.failure("requests of the last burst that reached the application", strconv.Itoa(n), strconv.Itoa(got))
+	if got, refills := s.those(), int(harness.Since(s.plugin.began)/s.plugin.window); got < n || got > max(n, refills) {
+		return s.Failure("requests of the last burst that reached the application", strconv.Itoa(n), strconv.Itoa(got))
 	}
 	return nil
 }
@@ -424,7 +425,7 @@ func (s *scenario) applicationSaw(n int) error {
 	if more := len(s.reached()) - got; again && more == n {
 		return nil
 	}
-	return s.failure("requests that the application has seen", strconv.Itoa(n), strconv.Itoa(got))
+	return s.Failure("requests that the application has seen", strconv.Itoa(n), strconv.Itoa(got))
 }
 
 func (s *scenario) keyForm() error {
@@ -433,24 +434,24 @@ func (s *scenario) keyForm() error {
 	path, _ := s.strategy()["path"].(string)
 	want := strings.Join([]string{prefix, http.MethodGet, path, "ann"}, ":")
 	var bodies []string
-	for _, got := range s.endpoint(storage).Look() {
+	for _, got := range s.Endpoint(storage).Look() {
 		if strings.Contains(string(got.Body)+got.Path, want) {
 			return nil
 		}
 		bodies = append(bodies, string(got.Body))
 	}
-	return s.failure("no request to the storage names the key", want, strings.Join(bodies, " | "))
+	return s.Failure("no request to the storage names the key", want, strings.Join(bodies, " | "))
 }
 
 func (s *scenario) tokenCarried() error {
 	s.reached()
-	all := s.endpoint(storage).Look()
+	all := s.Endpoint(storage).Look()
 	if len(all) == 0 {
-		return s.failure("requests to the storage", "at least one", "none")
+		return s.Failure("requests to the storage", "at least one", "none")
 	}
 	for _, got := range all {
-		if !strings.HasSuffix(got.Header.Get("Authorization"), " "+string(s.auth.KVBearer)) && !strings.Contains(got.Path, "_token="+string(s.auth.KVBearer)) {
-			return s.failure("a request to the storage", "with the configured token", shown(s.maskedHeader(got.Header)))
+		if !strings.HasSuffix(got.Header.Get("Authorization"), " "+string(s.Auth.KVBearer)) && !strings.Contains(got.Path, "_token="+string(s.Auth.KVBearer)) {
+			return s.Failure("a request to the storage", "with the configured token", harness.Shown(s.MaskedHeader(got.Header)))
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
 )
 
 // first asks for one page.
@@ -14,34 +15,34 @@ func (s *scenario) first(op, section, size string) error { return s.next(op, sec
 func (s *scenario) next(op, section, size, cursor string) error {
 	query := map[string][]string{}
 	if cursor != "" {
-		param, err := s.binding(section, "cursor")
+		param, err := s.Binding(section, "cursor")
 		if err != nil {
 			return err
 		}
 		query[param] = []string{cursor}
 	}
 	if size != "" {
-		param, err := s.binding(section, "count")
+		param, err := s.Binding(section, "count")
 		if err != nil {
 			return err
 		}
 		query[param] = []string{size}
 	}
-	a, err := s.do(ask{op: op, query: query})
-	s.asked, s.runs.listed.op = a, op
+	a, err := s.Do(harness.Request{Operation: op, Query: query})
+	s.Asked, s.runs.listed.Operation = a, op
 	return err
 }
 
 func (s *scenario) page() ([]any, string, error) {
-	if err := s.asked.accepted(); err != nil {
+	if err := s.Asked.Accepted(); err != nil {
 		return nil, "", err
 	}
-	list, _ := check.At(s.asked.json, "/"+array[s.runs.listed.op])
+	list, _ := check.At(s.Asked.JSON, "/"+harness.ListField[s.runs.listed.Operation])
 	items, ok := list.([]any)
 	if !ok {
-		return nil, "", s.asked.fails("/"+array[s.runs.listed.op], "the list is no array", "an array", check.KindOf(list))
+		return nil, "", s.Asked.Fails("/"+harness.ListField[s.runs.listed.Operation], "the list is no array", "an array", check.KindOf(list))
 	}
-	cursor, _ := check.Text(s.asked.json, "/cursor")
+	cursor, _ := check.Text(s.Asked.JSON, "/cursor")
 	return items, cursor, nil
 }
 
@@ -57,33 +58,33 @@ func (s *scenario) fullPage(n int) error {
 	got := fmt.Sprintf("%d items and the cursor %q", len(items), cursor)
 	switch {
 	case len(items) > n, cursor == "":
-		return s.failure("the page", want, got)
+		return s.Failure("the page", want, got)
 	case len(items) == n:
 		return nil
 	}
-	asked := s.asked
+	asked := s.Asked
 	largest, _, err := s.filledPage(strconv.Itoa(n))
 	if err != nil {
 		return err
 	}
 	if len(largest) != len(items) {
-		s.asked = asked
-		return s.failure("the page", want, got)
+		s.Asked = asked
+		return s.Failure("the page", want, got)
 	}
-	s.observe("page.short", fmt.Sprintf("%d of %d", len(items), n))
+	s.Observe("page.short", fmt.Sprintf("%d of %d", len(items), n))
 	return nil
 }
 
 // filledPage is the first page of a size that is not empty, and its cursor.
 func (s *scenario) filledPage(size string) ([]any, string, error) {
-	op := s.runs.listed.op
+	op := s.runs.listed.Operation
 	section := map[string]string{"listWorkflowDLQ": "dlq", "listWorkflowMessageLogs": "logs"}[op]
-	if size != "" || s.asked == nil {
+	if size != "" || s.Asked == nil {
 		if err := s.first(op, section, size); err != nil {
 			return nil, "", err
 		}
 	}
-	for range maxPages {
+	for range harness.MaxPages {
 		items, cursor, err := s.page()
 		if err != nil || len(items) > 0 || cursor == "" {
 			return items, cursor, err
@@ -92,18 +93,18 @@ func (s *scenario) filledPage(size string) ([]any, string, error) {
 			return nil, "", err
 		}
 	}
-	return nil, "", s.failure("the list does not end", fmt.Sprintf("at most %d pages", maxPages), "more")
+	return nil, "", s.Failure("the list does not end", fmt.Sprintf("at most %d pages", harness.MaxPages), "more")
 }
 
 func (s *scenario) cappedPage(n int) error {
-	s.looked(s.asked.exchange)
-	s.observe("page.too-large", strconv.Itoa(s.asked.status))
-	if !s.asked.ok() {
+	s.Looked(s.Asked.Exchange)
+	s.Observe("page.too-large", strconv.Itoa(s.Asked.Status))
+	if !s.Asked.OK() {
 		return nil
 	}
 	items, _, err := s.page()
 	if err == nil && len(items) > n {
-		err = s.failure("items on the page", fmt.Sprintf("at most %d", n), strconv.Itoa(len(items)))
+		err = s.Failure("items on the page", fmt.Sprintf("at most %d", n), strconv.Itoa(len(items)))
 	}
 	return err
 }

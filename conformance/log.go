@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
@@ -45,18 +46,18 @@ func (s *scenario) readLogs() error {
 		return s.readFirstLogs()
 	}
 	if s.runs.entry != nil { // its failure is in the queue, and may not be in the logs yet
-		if err := unless(s.runFails()); err != nil {
+		if err := harness.Prerequisite(s.runFails()); err != nil {
 			return err
 		}
 	}
 	filters := map[string]string{}
-	if s.bound("logs", "run_id") != "" {
+	if s.Bound("logs", "run_id") != "" {
 		filters["run_id"] = s.runs.id
 	}
-	l, err := s.read("listWorkflowMessageLogs", "logs", 0, filters)
+	l, err := s.ReadList("listWorkflowMessageLogs", "logs", 0, filters)
 	s.runs.listed = l
 	if err == nil {
-		s.asked = l.answers[0]
+		s.Asked = l.Responses[0]
 	}
 	return err
 }
@@ -68,13 +69,13 @@ func (s *scenario) readLogsSized(size string) error {
 }
 
 func (s *scenario) readLogsPaged(size int) error {
-	l, err := s.read("listWorkflowMessageLogs", "logs", size, map[string]string{"run_id": s.runs.id})
+	l, err := s.ReadList("listWorkflowMessageLogs", "logs", size, map[string]string{"run_id": s.runs.id})
 	s.runs.listed = l
 	return err
 }
 
 func (s *scenario) readLogsRacing(size int) error {
-	l, err := s.read("listWorkflowMessageLogs", "logs", size, map[string]string{"url": s.runs.peer.endpoint.URL}, func() error {
+	l, err := s.ReadList("listWorkflowMessageLogs", "logs", size, map[string]string{"url": s.runs.peer.endpoint.URL}, func() error {
 		if len(s.runs.ids) > 3 {
 			return nil
 		}
@@ -86,23 +87,23 @@ func (s *scenario) readLogsRacing(size int) error {
 }
 
 func (s *scenario) answersArray(name string) error {
-	if err := s.asked.accepted(); err != nil {
+	if err := s.Asked.Accepted(); err != nil {
 		return err
 	}
-	if s.asked.status != http.StatusOK {
-		return s.asked.fails("", "the status", "200", strconv.Itoa(s.asked.status))
+	if s.Asked.Status != http.StatusOK {
+		return s.Asked.Fails("", "the status", "200", strconv.Itoa(s.Asked.Status))
 	}
-	list, _ := check.At(s.asked.json, "/"+name)
+	list, _ := check.At(s.Asked.JSON, "/"+name)
 	if _, ok := list.([]any); !ok {
-		return s.asked.fails("/"+name, "the list is no array", "an array", check.KindOf(list))
+		return s.Asked.Fails("/"+name, "the list is no array", "an array", check.KindOf(list))
 	}
 	return nil
 }
 
 func (s *scenario) cursorIsString() error {
-	if v, has := check.At(s.asked.json, "/cursor"); has {
+	if v, has := check.At(s.Asked.JSON, "/cursor"); has {
 		if _, ok := v.(string); !ok {
-			return s.asked.fails("/cursor", "the cursor", "a string, or nothing", check.KindOf(v))
+			return s.Asked.Fails("/cursor", "the cursor", "a string, or nothing", check.KindOf(v))
 		}
 	}
 	return nil
@@ -111,13 +112,13 @@ func (s *scenario) cursorIsString() error {
 // own are the listed events of the run.
 func (s *scenario) own() ([]any, error) {
 	var list []any
-	for _, e := range s.runs.listed.items {
+	for _, e := range s.runs.listed.Items {
 		if id, _ := check.Text(e, "/workflowRunId"); id == s.runs.id {
 			list = append(list, e)
 		}
 	}
 	if len(list) == 0 {
-		return nil, s.failure("the list has no event of the run", "events of "+s.runs.id, fmt.Sprintf("%d events of others", len(s.runs.listed.items)))
+		return nil, s.Failure("the list has no event of the run", "events of "+s.runs.id, fmt.Sprintf("%d events of others", len(s.runs.listed.Items)))
 	}
 	return list, nil
 }
@@ -137,7 +138,7 @@ func (s *scenario) all(judge func(e any) error) error {
 }
 
 func (s *scenario) everyEventHas(field, kind string) error {
-	return s.all(func(e any) error { return s.has(e, "/"+field, kind) })
+	return s.all(func(e any) error { return s.CheckField(e, "/"+field, kind) })
 }
 
 func (s *scenario) everyStepHas(field, kind string) error {
@@ -147,25 +148,25 @@ func (s *scenario) everyStepHas(field, kind string) error {
 			return nil
 		}
 		found = true
-		return s.has(e, "/stepInfo/"+field, kind)
+		return s.CheckField(e, "/stepInfo/"+field, kind)
 	})
 	if err == nil && !found {
-		err = s.failure("no event of the run has step information", "stepInfo on message-level events", "none")
+		err = s.Failure("no event of the run has step information", "stepInfo on message-level events", "none")
 	}
 	return err
 }
 
 // between demands a Unix ms time since the trigger.
 func (s *scenario) between(item any, pointer string) error {
-	end, err := s.clock.target(s.ctx)
+	end, err := s.Clock.Target(s.Context)
 	if err != nil {
 		return err
 	}
 	t, ok := check.Integer(item, pointer)
-	low, high := s.runs.triggered.Add(-s.skew()).UnixMilli(), end.Add(s.skew()).UnixMilli()
+	low, high := s.runs.triggered.Add(-s.Skew()).UnixMilli(), end.Add(s.Skew()).UnixMilli()
 	if !ok || t < low || t > high {
 		v, _ := check.At(item, pointer)
-		return &report.Failure{Message: "the time is no Unix ms since the trigger", Pointer: pointer, Want: fmt.Sprintf("%d to %d", low, high), Got: shown(v), Exchange: s.last()}
+		return &report.Failure{Message: "the time is no Unix ms since the trigger", Pointer: pointer, Want: fmt.Sprintf("%d to %d", low, high), Got: harness.Shown(v), Exchange: s.Last()}
 	}
 	return nil
 }
@@ -187,7 +188,7 @@ func (s *scenario) timesLie() error {
 func (s *scenario) namesAddress() error {
 	return s.all(func(e any) error {
 		if got, _ := check.Text(e, "/workflowUrl"); got != s.runs.peer.endpoint.URL {
-			return &report.Failure{Message: "the event names another workflow", Pointer: "/workflowUrl", Want: s.runs.peer.endpoint.URL, Got: got, Exchange: s.last()}
+			return &report.Failure{Message: "the event names another workflow", Pointer: "/workflowUrl", Want: s.runs.peer.endpoint.URL, Got: got, Exchange: s.Last()}
 		}
 		return nil
 	})
@@ -203,7 +204,7 @@ func (s *scenario) eventsAgree() error {
 			created, address = c, u
 		}
 		if c != created || u != address {
-			return s.failure("events of one run differ", created+" "+address, c+" "+u)
+			return s.Failure("events of one run differ", created+" "+address, c+" "+u)
 		}
 		return nil
 	})
@@ -221,7 +222,7 @@ func (s *scenario) stepInfoStands() error {
 			if run {
 				want = "no step information"
 			}
-			return &report.Failure{Message: "the event " + state(e), Pointer: "/stepInfo", Want: want, Got: shown(e), Exchange: s.last()}
+			return &report.Failure{Message: "the event " + state(e), Pointer: "/stepInfo", Want: want, Got: harness.Shown(e), Exchange: s.Last()}
 		}
 		return nil
 	})
@@ -232,7 +233,7 @@ func (s *scenario) createdHas(field, kind string) error {
 		if state(e) != "CREATED" {
 			return nil
 		}
-		return s.has(e, "/"+field, kind)
+		return s.CheckField(e, "/"+field, kind)
 	})
 }
 
@@ -246,12 +247,12 @@ func (s *scenario) nextDelivery(seconds int) error {
 		created, _ := check.Integer(e, "/stepInfo/createdAt")
 		next, _ := check.Integer(e, "/nextDeliveryTime")
 		if d := next - created; d < int64(seconds)*1000-1500 || d > int64(seconds)*1000+1500 { // whole seconds are legal
-			return &report.Failure{Message: "the next delivery", Pointer: "/nextDeliveryTime", Want: fmt.Sprintf("%d s after %d", seconds, created), Got: strconv.FormatInt(next, 10), Exchange: s.last()}
+			return &report.Failure{Message: "the next delivery", Pointer: "/nextDeliveryTime", Want: fmt.Sprintf("%d s after %d", seconds, created), Got: strconv.FormatInt(next, 10), Exchange: s.Last()}
 		}
 		return nil
 	})
 	if err == nil && !found {
-		err = s.failure("the sleeping step is not recorded", "CREATED with the step type SleepFor", "none")
+		err = s.Failure("the sleeping step is not recorded", "CREATED with the step type SleepFor", "none")
 	}
 	return err
 }
@@ -260,7 +261,7 @@ func (s *scenario) documentedStates() error {
 	return s.check(func(events []any) error {
 		for _, e := range events {
 			if st := state(e); strings.HasPrefix(st, "RUN_") && !slices.Contains(runLevel, st) {
-				return s.failure("a run-level state that the document does not list", strings.Join(runLevel, ", "), st)
+				return s.Failure("a run-level state that the document does not list", strings.Join(runLevel, ", "), st)
 			}
 		}
 		return nil
@@ -268,17 +269,17 @@ func (s *scenario) documentedStates() error {
 }
 
 func (s *scenario) everyEventOnce() error {
-	want, err := s.events(s.runs.id)
+	want, err := s.EventsOf(s.runs.id)
 	if err != nil {
 		return err
 	}
-	return s.once(&s.runs.listed, want, whole)
+	return s.ListedOnce(&s.runs.listed, want, harness.EventKey)
 }
 
 func (s *scenario) endsOpenly() error {
 	l := &s.runs.listed
-	if last := l.cursors[len(l.cursors)-1]; last != "-" && last != "" {
-		return s.failure("the last page", "no cursor, or an empty one", last)
+	if last := l.Cursors[len(l.Cursors)-1]; last != "-" && last != "" {
+		return s.Failure("the last page", "no cursor, or an empty one", last)
 	}
 	return nil
 }
@@ -289,9 +290,9 @@ func (s *scenario) twoRuns() error {
 		return err
 	}
 	first := s.runs.peer
-	s.longer("the workflow")
-	if s.clock.virtual() {
-		if err := s.clock.pass(s.ctx, 5*1e9); err != nil {
+	s.Longer("the workflow")
+	if s.Clock.Virtual() {
+		if err := s.Clock.Pass(s.Context, 5*1e9); err != nil {
 			return err
 		}
 	}
@@ -306,7 +307,7 @@ func (s *scenario) twoRuns() error {
 func (s *scenario) known() ([]any, error) {
 	var all []any
 	for _, id := range s.runs.ids {
-		events, err := s.events(id)
+		events, err := s.EventsOf(id)
 		if err != nil {
 			return nil, err
 		}
@@ -323,11 +324,11 @@ func (s *scenario) filterLogs(filter string) error {
 	sample := known[0] // of the run that came first, with whose id and address those of the other begin
 	run, _ := check.Text(sample, "/workflowRunId")
 	filters := map[string]string{}
-	if s.bound("logs", "from") != "" {
-		filters["from"] = strconv.FormatInt(s.runs.triggered.Add(-s.skew()).UnixMilli(), 10)
+	if s.Bound("logs", "from") != "" {
+		filters["from"] = strconv.FormatInt(s.runs.triggered.Add(-s.Skew()).UnixMilli(), 10)
 	}
 	equal := func(pointer string, want any) func(any) bool {
-		return func(e any) bool { v, _ := check.At(e, pointer); return plain(v) == plain(want) }
+		return func(e any) bool { v, _ := check.At(e, pointer); return harness.Plain(v) == harness.Plain(want) }
 	}
 	fits := equal("/workflowRunId", run)
 	wantState := ""
@@ -348,7 +349,7 @@ func (s *scenario) filterLogs(filter string) error {
 		fits = equal("/workflowUrl", filters["url"])
 	case filter == "creation of the run":
 		created, _ := check.At(sample, "/workflowCreatedAt")
-		filters["created_at"] = plain(created)
+		filters["created_at"] = harness.Plain(created)
 		fits = equal("/workflowCreatedAt", created)
 	case filter == "message id":
 		for _, e := range known {
@@ -366,8 +367,8 @@ func (s *scenario) filterLogs(filter string) error {
 
 // readFiltered reads a list by filters and remembers what fits.
 func (s *scenario) readFiltered(op, section string, filters map[string]string, fits func(any) bool) error {
-	l, err := s.read(op, section, 0, filters)
-	l.fits = fits
+	l, err := s.ReadList(op, section, 0, filters)
+	l.Fits = fits
 	s.runs.listed = l
 	return err
 }
@@ -383,8 +384,8 @@ func (s *scenario) filterLogsByDate(end, side string) error {
 		name, fits = "to", func(e any) bool { x, _ := check.Integer(e, "/time"); return x <= t }
 	}
 	filters := map[string]string{name: strconv.FormatInt(t, 10)}
-	if end == "end" && s.bound("logs", "from") != "" { // not the whole past of a shared account
-		start := s.runs.triggered.Add(-s.skew()).UnixMilli()
+	if end == "end" && s.Bound("logs", "from") != "" { // not the whole past of a shared account
+		start := s.runs.triggered.Add(-s.Skew()).UnixMilli()
 		filters["from"] = strconv.FormatInt(start, 10)
 	}
 	return s.readFiltered("listWorkflowMessageLogs", "logs", filters, fits)
@@ -426,7 +427,7 @@ func (s *scenario) logsFit() error {
 	if err != nil {
 		return err
 	}
-	return s.fitting(known, whole)
+	return s.fitting(known, harness.EventKey)
 }
 
 // fitting demands that the list holds all known items that fit, once, and
@@ -435,41 +436,41 @@ func (s *scenario) fitting(known []any, key func(any) string) error {
 	l := &s.runs.listed
 	var want []any
 	for _, item := range known {
-		if l.fits(item) {
+		if l.Fits(item) {
 			want = append(want, item)
 		}
 	}
-	for _, item := range l.items {
-		if !l.fits(item) {
-			return s.failure("the filtered list holds an item that does not fit", "only what fits", shown(item))
+	for _, item := range l.Items {
+		if !l.Fits(item) {
+			return s.Failure("the filtered list holds an item that does not fit", "only what fits", harness.Shown(item))
 		}
 	}
 	if len(want) == 0 {
-		return harness("", "nothing fits the filter, so it proves nothing")
+		return harness.Fault("", "nothing fits the filter, so it proves nothing")
 	}
-	return s.once(l, want, key)
+	return s.ListedOnce(l, want, key)
 }
 
 // answersEmpty lets a target refuse what it knows cannot be.
 func (s *scenario) answersEmpty(name string) error {
-	if !s.asked.ok() {
-		s.looked(s.asked.exchange)
+	if !s.Asked.OK() {
+		s.Looked(s.Asked.Exchange)
 		return nil
 	}
-	list, _ := check.At(s.asked.json, "/"+name)
+	list, _ := check.At(s.Asked.JSON, "/"+name)
 	items, ok := list.([]any)
 	if !ok {
-		return s.asked.fails("/"+name, "the list is no array", "an array", check.KindOf(list))
+		return s.Asked.Fails("/"+name, "the list is no array", "an array", check.KindOf(list))
 	}
 	if len(items) > 0 {
-		return s.asked.fails("/"+name, "the filtered list holds an item that does not fit", "nothing", shown(items[0]))
+		return s.Asked.Fails("/"+name, "the filtered list holds an item that does not fit", "nothing", harness.Shown(items[0]))
 	}
 	return s.cursorIsString()
 }
 
 func (s *scenario) listEmpty() error {
-	if n := len(s.runs.listed.items); n > 0 {
-		return s.failure("the list", "nothing", fmt.Sprintf("%d items, such as %s", n, shown(s.runs.listed.items[0])))
+	if n := len(s.runs.listed.Items); n > 0 {
+		return s.Failure("the list", "nothing", fmt.Sprintf("%d items, such as %s", n, harness.Shown(s.runs.listed.Items[0])))
 	}
 	return nil
 }

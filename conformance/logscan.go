@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
@@ -26,16 +27,16 @@ var logScanSteps = []step{
 
 func (s *scenario) filterLogsByNobody(filter string) error {
 	nobody := map[string]struct{ binding, value string }{
-		"workflow url": {"url", s.runs.peer.endpoint.URL + "/nobody"}, "message id": {"message_id", "msg_" + s.key + "nobody"},
+		"workflow url": {"url", s.runs.peer.endpoint.URL + "/nobody"}, "message id": {"message_id", "msg_" + s.Key + "nobody"},
 		"creation of the run": {"created_at", strconv.FormatInt(s.runs.triggered.Add(-24*time.Hour).UnixMilli(), 10)},
 	}[filter]
-	param, err := s.binding("logs", nobody.binding)
+	param, err := s.Binding("logs", nobody.binding)
 	if err != nil {
 		return err
 	}
-	s.asked, err = s.do(ask{op: "listWorkflowMessageLogs", query: map[string][]string{param: {nobody.value}}})
+	s.Asked, err = s.Do(harness.Request{Operation: "listWorkflowMessageLogs", Query: map[string][]string{param: {nobody.value}}})
 	if err == nil {
-		s.looked(s.asked.exchange)
+		s.Looked(s.Asked.Exchange)
 	}
 	return err
 }
@@ -43,7 +44,7 @@ func (s *scenario) filterLogsByNobody(filter string) error {
 // filterLogsFarAway asks for what begins an hour after the events of the run, or
 // ended an hour before.
 func (s *scenario) filterLogsFarAway(end string) error {
-	events, err := s.events(s.runs.id)
+	events, err := s.EventsOf(s.runs.id)
 	if err != nil {
 		return err
 	}
@@ -59,14 +60,14 @@ func (s *scenario) filterLogsFarAway(end string) error {
 	if end == "end" {
 		name, t = "to", first-time.Hour.Milliseconds()
 	}
-	l, err := s.read("listWorkflowMessageLogs", "logs", 0, map[string]string{name: strconv.FormatInt(t, 10), "run_id": s.runs.id})
+	l, err := s.ReadList("listWorkflowMessageLogs", "logs", 0, map[string]string{name: strconv.FormatInt(t, 10), "run_id": s.runs.id})
 	s.runs.listed = l
 	return err
 }
 
 func (s *scenario) everyCursorIsString() error {
-	for _, a := range s.runs.listed.answers {
-		s.asked = a
+	for _, a := range s.runs.listed.Responses {
+		s.Asked = a
 		if err := s.cursorIsString(); err != nil {
 			return err
 		}
@@ -75,18 +76,18 @@ func (s *scenario) everyCursorIsString() error {
 }
 
 func (s *scenario) noEventOfRun() error {
-	for _, e := range s.runs.listed.items {
+	for _, e := range s.runs.listed.Items {
 		if id, _ := check.Text(e, "/workflowRunId"); id == s.runs.id {
-			return s.failure("the filtered list holds an event that does not fit", "none of "+id, shown(e))
+			return s.Failure("the filtered list holds an event that does not fit", "none of "+id, harness.Shown(e))
 		}
 	}
 	return nil
 }
 
 func (s *scenario) onlyOwnEvents() error {
-	for _, e := range s.runs.listed.items {
+	for _, e := range s.runs.listed.Items {
 		if id, _ := check.Text(e, "/workflowRunId"); id != s.runs.id {
-			return s.failure("an event that the filter excludes was listed", "events of "+s.runs.id, shown(e))
+			return s.Failure("an event that the filter excludes was listed", "events of "+s.runs.id, harness.Shown(e))
 		}
 	}
 	return nil
@@ -103,7 +104,7 @@ var (
 func (s *scenario) everyEventHasAll() error {
 	return s.all(func(e any) error {
 		for _, field := range eventKinds {
-			if err := s.has(e, "/"+field[0], field[1]); err != nil {
+			if err := s.CheckField(e, "/"+field[0], field[1]); err != nil {
 				return err
 			}
 		}
@@ -111,7 +112,7 @@ func (s *scenario) everyEventHasAll() error {
 			return nil
 		}
 		for _, field := range stepKinds {
-			if err := s.has(e, "/stepInfo/"+field[0], field[1]); err != nil {
+			if err := s.CheckField(e, "/stepInfo/"+field[0], field[1]); err != nil {
 				return err
 			}
 		}
@@ -121,7 +122,7 @@ func (s *scenario) everyEventHasAll() error {
 
 // everyMessageDelivered waits until each message that was created is delivered.
 func (s *scenario) everyMessageDelivered() error {
-	return s.eventually(func() error {
+	return s.Eventually(func() error {
 		return s.check(func(events []any) error {
 			var created, delivered []string
 			for _, e := range events {
@@ -135,7 +136,7 @@ func (s *scenario) everyMessageDelivered() error {
 			}
 			for _, id := range created {
 				if !slices.Contains(delivered, id) {
-					return s.failure("the message "+id+" of a run that succeeded", "CREATED and DELIVERED", states(events))
+					return s.Failure("the message "+id+" of a run that succeeded", "CREATED and DELIVERED", states(events))
 				}
 			}
 			return nil
@@ -157,26 +158,26 @@ func (s *scenario) oneMessageOfType(kind string) error {
 			if slices.Contains(list, kind) {
 				n++
 				if len(list) > 1 {
-					return s.failure("the step type of the message "+id, kind, strings.Join(list, ", "))
+					return s.Failure("the step type of the message "+id, kind, strings.Join(list, ", "))
 				}
 			}
 		}
 		if n != 1 {
-			return s.failure("messages with the step type "+kind, "1", fmt.Sprint(n))
+			return s.Failure("messages with the step type "+kind, "1", fmt.Sprint(n))
 		}
 		return nil
 	})
 }
 
 func (s *scenario) responseNowhereElse() error {
-	field, err := s.binding("fields.log", "response")
+	field, err := s.Binding("fields.log", "response")
 	if err != nil {
 		return err
 	}
 	return s.check(func(events []any) error {
 		for _, e := range events {
-			if v, has := given(e, "/"+field); has && state(e) != "RUN_SUCCESS" {
-				return &report.Failure{Message: "the response is set on an event " + state(e), Pointer: "/" + field, Want: "on RUN_SUCCESS only", Got: shown(v), Exchange: s.last()}
+			if v, has := harness.Given(e, "/"+field); has && state(e) != "RUN_SUCCESS" {
+				return &report.Failure{Message: "the response is set on an event " + state(e), Pointer: "/" + field, Want: "on RUN_SUCCESS only", Got: harness.Shown(v), Exchange: s.Last()}
 			}
 		}
 		return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -23,7 +24,7 @@ import (
 
 // extending is what scenarios of the extensions know.
 type extending struct {
-	answers  []*answer
+	answers  []*harness.Response
 	schedule string
 }
 
@@ -55,12 +56,12 @@ var extensionSteps = []step{
 }
 
 func (s *scenario) speakingDestination() error {
-	s.endpoint(to).Answer(&receiver.Reply{Status: http.StatusCreated, Body: "made", Header: http.Header{"X-Made": {"yes"}}})
+	s.Endpoint(to).Answer(&receiver.Reply{Status: http.StatusCreated, Body: "made", Header: http.Header{"X-Made": {"yes"}}})
 	return nil
 }
 
 func (s *scenario) withDeduplicationID() error {
-	return s.carry("", header.DeduplicationID, s.name("dedup"))
+	return s.carry("", header.DeduplicationID, s.Name("dedup"))
 }
 
 func (s *scenario) byContent() error {
@@ -72,10 +73,10 @@ func (s *scenario) withCallback(failure string) error {
 	if failure != "" {
 		binding, name = "failure_callback", header.FailureCallback
 	}
-	if bound := s.bound("headers", binding); bound != "" {
+	if bound := s.Bound("headers", binding); bound != "" {
 		name = bound
 	}
-	return s.carry("", name, s.endpoint("callback").URL)
+	return s.carry("", name, s.Endpoint("callback").URL)
 }
 
 func (s *scenario) publishItTwice() error {
@@ -83,14 +84,14 @@ func (s *scenario) publishItTwice() error {
 		if err := s.publishIt(); err != nil {
 			return err
 		}
-		s.extra.answers = append(s.extra.answers, s.asked)
+		s.extra.answers = append(s.extra.answers, s.Asked)
 	}
 	return nil
 }
 
 func (s *scenario) publishSame() error {
-	s.publish.body = []byte("the same for all of " + s.key)
-	for _, e := range s.endpoints {
+	s.publish.body = []byte("the same for all of " + s.Key)
+	for _, e := range s.Endpoints {
 		if err := s.published(e.URL, ""); err != nil {
 			return err
 		}
@@ -100,7 +101,7 @@ func (s *scenario) publishSame() error {
 
 func (s *scenario) publishBatch(bad string) error {
 	var items []map[string]any
-	for _, e := range s.endpoints {
+	for _, e := range s.Endpoints {
 		items = append(items, map[string]any{"destination": e.URL, "body": "message for " + e.Name})
 	}
 	if bad != "" {
@@ -108,20 +109,20 @@ func (s *scenario) publishBatch(bad string) error {
 	}
 	body, err := json.Marshal(items)
 	if err != nil {
-		return harness("", "%v", err)
+		return harness.Fault("", "%v", err)
 	}
-	s.asked, err = s.do(ask{op: "publishBatch", body: body})
+	s.Asked, err = s.Do(harness.Request{Operation: "publishBatch", Body: body})
 	if err != nil || bad != "" {
 		return err
 	}
-	return s.asked.accepted()
+	return s.Asked.Accepted()
 }
 
 func (s *scenario) nothingAtEither(a, b string) error {
-	return s.absent(func() error {
+	return s.Absent(func() error {
 		for _, name := range []string{a, b} {
-			if n := len(s.endpoint(name).Look()); n > 0 {
-				return s.failure("something arrived at "+name, "nothing", fmt.Sprintf("%d deliveries", n))
+			if n := len(s.Endpoint(name).Look()); n > 0 {
+				return s.Failure("something arrived at "+name, "nothing", fmt.Sprintf("%d deliveries", n))
 			}
 		}
 		return nil
@@ -129,25 +130,25 @@ func (s *scenario) nothingAtEither(a, b string) error {
 }
 
 func (s *scenario) namesFirst() error {
-	first, _ := check.Text(s.extra.answers[0].json, "/messageId")
-	second, _ := check.Text(s.extra.answers[1].json, "/messageId")
-	if again, _ := check.At(s.extra.answers[1].json, "/deduplicated"); first == "" || first != second || again != true {
-		return s.asked.fails("/messageId", "the second answer", first+", deduplicated", shown(s.asked.json))
+	first, _ := check.Text(s.extra.answers[0].JSON, "/messageId")
+	second, _ := check.Text(s.extra.answers[1].JSON, "/messageId")
+	if again, _ := check.At(s.extra.answers[1].JSON, "/deduplicated"); first == "" || first != second || again != true {
+		return s.Asked.Fails("/messageId", "the second answer", first+", deduplicated", harness.Shown(s.Asked.JSON))
 	}
 	return nil
 }
 
 func (s *scenario) enqueue(n int) error {
 	for i := range n {
-		a, err := s.do(ask{
-			op: "enqueueMessage", vars: map[string]string{"queue": s.name("queue"), "destination": s.endpoint(to).URL},
-			header: s.publish.header, body: fmt.Appendf(nil, "message %d", i),
+		a, err := s.Do(harness.Request{
+			Operation: "enqueueMessage", Vars: map[string]string{"queue": s.Name("queue"), "destination": s.Endpoint(to).URL},
+			Header: s.publish.header, Body: fmt.Appendf(nil, "message %d", i),
 		})
 		if err != nil {
 			return err
 		}
-		s.asked = a
-		if err := a.accepted(); err != nil {
+		s.Asked = a
+		if err := a.Accepted(); err != nil {
 			return err
 		}
 		s.extra.answers = append(s.extra.answers, a)
@@ -163,14 +164,14 @@ func (s *scenario) inOrder(twice string) error {
 	if twice != "" {
 		want = append([]string{want[0]}, want...)
 	}
-	e := s.endpoint(to)
-	return s.afterRetries(func() error {
+	e := s.Endpoint(to)
+	return s.AfterRetries(func() error {
 		var got []string
 		for _, d := range e.Look() {
 			got = append(got, string(d.Body))
 		}
 		if !slices.Equal(got, want) {
-			return s.failure("the deliveries of the queue", strings.Join(want, ", "), strings.Join(got, ", "))
+			return s.Failure("the deliveries of the queue", strings.Join(want, ", "), strings.Join(got, ", "))
 		}
 		return nil
 	})
@@ -179,10 +180,10 @@ func (s *scenario) inOrder(twice string) error {
 // callback waits for the first one.
 func (s *scenario) callback() (any, error) {
 	var body any
-	err := s.afterRetries(func() error {
-		got := s.endpoint("callback").Look()
+	err := s.AfterRetries(func() error {
+		got := s.Endpoint("callback").Look()
 		if len(got) == 0 {
-			return s.failure("no callback was sent", "one", "none")
+			return s.Failure("no callback was sent", "one", "none")
 		}
 		decoder := json.NewDecoder(bytes.NewReader(got[0].Body))
 		decoder.UseNumber()
@@ -196,11 +197,11 @@ func (s *scenario) callbackCarries() error {
 	if err != nil {
 		return err
 	}
-	s.endpoint(to).Look()
+	s.Endpoint(to).Look()
 	status, _ := check.Integer(body, "/status")
 	text, _ := check.Text(body, "/body")
 	if status != http.StatusCreated || text != base64.StdEncoding.EncodeToString([]byte("made")) {
-		return s.failure("the callback", `status 201 and "made" in base64`, shown(body))
+		return s.Failure("the callback", `status 201 and "made" in base64`, harness.Shown(body))
 	}
 	return nil
 }
@@ -210,80 +211,80 @@ func (s *scenario) failureCallbackOnce() error {
 	if err != nil {
 		return err
 	}
-	s.endpoint(to).Look()
-	if err := s.quiet(nil); err != nil {
+	s.Endpoint(to).Look()
+	if err := s.AwaitQuiet(nil); err != nil {
 		return err
 	}
-	if n := len(s.endpoint("callback").Look()); n != 1 {
-		return s.failure("failure callbacks", "1", strconv.Itoa(n))
+	if n := len(s.Endpoint("callback").Look()); n != 1 {
+		return s.Failure("failure callbacks", "1", strconv.Itoa(n))
 	}
 	id, _ := check.Text(body, "/dlqId")
 	entry, err := s.deadMessage()
 	if err == nil && entryID(entry) != id {
-		err = s.failure("the entry that the failure callback names", entryID(entry), id)
+		err = s.Failure("the entry that the failure callback names", entryID(entry), id)
 	}
 	return err
 }
 
 func (s *scenario) noFailureCallback() error {
-	return s.absent(func() error {
-		if n := len(s.endpoint("callback").Look()); n > 0 {
-			return s.failure("failure callbacks", "none", strconv.Itoa(n))
+	return s.Absent(func() error {
+		if n := len(s.Endpoint("callback").Look()); n > 0 {
+			return s.Failure("failure callbacks", "none", strconv.Itoa(n))
 		}
 		return nil
 	})
 }
 
 func (s *scenario) aSchedule(paused string) error {
-	if !s.clock.virtual() {
-		return skip(report.DriverMissing, "a schedule takes minutes; a clock driver moves them")
+	if !s.Clock.Virtual() {
+		return harness.Inconclusive(report.DriverMissing, "a schedule takes minutes; a clock driver moves them")
 	}
-	a, err := s.do(ask{op: "createSchedule", vars: map[string]string{"destinationOrId": s.endpoint(to).URL}, header: http.Header{header.Cron: {"* * * * *"}}, body: []byte("tick")})
+	a, err := s.Do(harness.Request{Operation: "createSchedule", Vars: map[string]string{"destinationOrId": s.Endpoint(to).URL}, Header: http.Header{header.Cron: {"* * * * *"}}, Body: []byte("tick")})
 	if err != nil {
 		return err
 	}
-	if err := a.accepted(); err != nil {
+	if err := a.Accepted(); err != nil {
 		return err
 	}
-	s.extra.schedule, _ = check.Text(a.json, "/scheduleId")
+	s.extra.schedule, _ = check.Text(a.JSON, "/scheduleId")
 	if paused == "" {
 		return nil
 	}
-	if a, err = s.do(ask{op: "pauseSchedule", vars: map[string]string{"scheduleId": s.extra.schedule}}); err != nil {
+	if a, err = s.Do(harness.Request{Operation: "pauseSchedule", Vars: map[string]string{"scheduleId": s.extra.schedule}}); err != nil {
 		return err
 	}
-	return a.accepted()
+	return a.Accepted()
 }
 
 func (s *scenario) minutesPass(n int) error {
-	return s.clock.pass(s.ctx, time.Duration(n)*time.Minute)
+	return s.Clock.Pass(s.Context, time.Duration(n)*time.Minute)
 }
 
 func (s *scenario) deliveriesBetween(low, high int) error {
-	if n := len(s.endpoint(to).Look()); n < low || n > high {
-		return s.failure("deliveries of the schedule", fmt.Sprintf("%d to %d", low, high), strconv.Itoa(n))
+	if n := len(s.Endpoint(to).Look()); n < low || n > high {
+		return s.Failure("deliveries of the schedule", fmt.Sprintf("%d to %d", low, high), strconv.Itoa(n))
 	}
 	return nil
 }
 
 // message is the id that the last publish answered.
 func (s *scenario) message() string {
-	id, _ := check.Text(s.asked.json, "/messageId")
+	id, _ := check.Text(s.Asked.JSON, "/messageId")
 	return id
 }
 
 func (s *scenario) messageReadable() error {
-	a, err := s.do(ask{op: "getMessage", vars: map[string]string{"messageId": s.message()}})
+	a, err := s.Do(harness.Request{Operation: "getMessage", Vars: map[string]string{"messageId": s.message()}})
 	if err != nil {
 		return err
 	}
-	if err := a.accepted(); err != nil {
+	if err := a.Accepted(); err != nil {
 		return err
 	}
-	address, _ := check.Text(a.json, "/url")
-	body, _ := check.Text(a.json, "/body")
-	if address != s.endpoint(to).URL || body != string(s.publish.body) {
-		return a.fails("/url", "the message", s.endpoint(to).URL+" and its body", shown(a.json))
+	address, _ := check.Text(a.JSON, "/url")
+	body, _ := check.Text(a.JSON, "/body")
+	if address != s.Endpoint(to).URL || body != string(s.publish.body) {
+		return a.Fails("/url", "the message", s.Endpoint(to).URL+" and its body", harness.Shown(a.JSON))
 	}
 	return nil
 }
@@ -292,15 +293,15 @@ func (s *scenario) publishAndCancel() error {
 	if err := s.publishIt(); err != nil {
 		return err
 	}
-	a, err := s.do(ask{op: "cancelMessage", vars: map[string]string{"messageId": s.message()}})
+	a, err := s.Do(harness.Request{Operation: "cancelMessage", Vars: map[string]string{"messageId": s.message()}})
 	if err != nil {
 		return err
 	}
-	if err := a.accepted(); err != nil {
+	if err := a.Accepted(); err != nil {
 		return err
 	}
-	if s.clock.virtual() {
-		return s.clock.pass(s.ctx, 2*s.publish.delay)
+	if s.Clock.Virtual() {
+		return s.Clock.Pass(s.Context, 2*s.publish.delay)
 	}
 	return nil
 }
@@ -308,17 +309,17 @@ func (s *scenario) publishAndCancel() error {
 // deadMessage is the entry of the message that was published.
 func (s *scenario) deadMessage() (entry any, err error) {
 	id := s.message()
-	err = s.afterRetries(func() error {
-		a, err := s.do(ask{op: "listDLQ", query: url.Values{"messageId": {id}}})
+	err = s.AfterRetries(func() error {
+		a, err := s.Do(harness.Request{Operation: "listDLQ", Query: url.Values{"messageId": {id}}})
 		if err != nil {
 			return err
 		}
-		if err := a.accepted(); err != nil {
+		if err := a.Accepted(); err != nil {
 			return err
 		}
 		var ok bool
-		if entry, ok = check.At(a.json, "/messages/0"); !ok {
-			return a.fails("/messages", "the dead letter queue", "an entry of "+id, shown(a.json))
+		if entry, ok = check.At(a.JSON, "/messages/0"); !ok {
+			return a.Fails("/messages", "the dead letter queue", "an entry of "+id, harness.Shown(a.JSON))
 		}
 		return nil
 	})
@@ -326,14 +327,14 @@ func (s *scenario) deadMessage() (entry any, err error) {
 }
 
 func (s *scenario) messageDead(status int) error {
-	s.endpoint(to).Look()
+	s.Endpoint(to).Look()
 	entry, err := s.deadMessage()
 	if err != nil {
 		return err
 	}
-	s.endpoint(to).Look()
+	s.Endpoint(to).Look()
 	if got, _ := check.Integer(entry, "/responseStatus"); got != int64(status) {
-		return s.failure("the status of the entry", strconv.Itoa(status), strconv.FormatInt(got, 10))
+		return s.Failure("the status of the entry", strconv.Itoa(status), strconv.FormatInt(got, 10))
 	}
 	return nil
 }
@@ -346,70 +347,70 @@ func (s *scenario) publishAndRetry() error {
 	if err != nil {
 		return err
 	}
-	a, err := s.do(ask{op: "retryDLQMessage", vars: map[string]string{"dlqId": entryID(entry)}})
+	a, err := s.Do(harness.Request{Operation: "retryDLQMessage", Vars: map[string]string{"dlqId": entryID(entry)}})
 	if err != nil {
 		return err
 	}
-	return a.accepted()
+	return a.Accepted()
 }
 
 func (s *scenario) messageNotDead() error {
-	a, err := s.do(ask{op: "listDLQ", query: url.Values{"messageId": {s.message()}}})
+	a, err := s.Do(harness.Request{Operation: "listDLQ", Query: url.Values{"messageId": {s.message()}}})
 	if err != nil {
 		return err
 	}
-	if _, has := check.At(a.json, "/messages/0"); has {
-		return a.fails("/messages", "the dead letter queue", "no entry", shown(a.json))
+	if _, has := check.At(a.JSON, "/messages/0"); has {
+		return a.Fails("/messages", "the dead letter queue", "no entry", harness.Shown(a.JSON))
 	}
 	return nil
 }
 
 func (s *scenario) messageStates(want string) error {
 	id := s.message()
-	return s.afterRetries(func() error {
-		a, err := s.do(ask{op: "listLogs", query: url.Values{"messageId": {id}}})
+	return s.AfterRetries(func() error {
+		a, err := s.Do(harness.Request{Operation: "listLogs", Query: url.Values{"messageId": {id}}})
 		if err != nil {
 			return err
 		}
-		list, _ := check.At(a.json, "/logs")
+		list, _ := check.At(a.JSON, "/logs")
 		events, _ := list.([]any)
-		s.endpoint(to).Look()
+		s.Endpoint(to).Look()
 		if got := states(events); got != want {
-			return a.fails("/logs", "the states of the message", want, got)
+			return a.Fails("/logs", "the states of the message", want, got)
 		}
 		return nil
 	})
 }
 
 func (s *scenario) signed() error {
-	got, err := s.one(to)
+	got, err := s.FirstDelivery(to)
 	if err != nil {
 		return err
 	}
-	key := string(s.auth.SigningKey)
+	key := string(s.Auth.SigningKey)
 	if key == "" {
-		a, err := s.do(ask{op: "getSigningKeys"})
+		a, err := s.Do(harness.Request{Operation: "getSigningKeys"})
 		if err != nil {
 			return err
 		}
-		if !a.ok() {
-			s.looked(a.exchange)
-			return skip(report.FixtureUnsatisfied, "target.auth.signing_key: the target does not say with which key it signs (status %d)", a.status)
+		if !a.OK() {
+			s.Looked(a.Exchange)
+			return harness.Inconclusive(report.FixtureUnsatisfied, "target.auth.signing_key: the target does not say with which key it signs (status %d)", a.Status)
 		}
-		key, _ = check.Text(a.json, "/current")
-		next, _ := check.Text(a.json, "/next")
-		s.hidden = append(s.hidden, next)
+		key, _ = check.Text(a.JSON, "/current")
+		next, _ := check.Text(a.JSON, "/next")
+		s.Hidden = append(s.Hidden, next)
 	}
-	s.hidden = append(s.hidden, key)
+	s.Hidden = append(s.Hidden, key)
 	claims := jwt.MapClaims{}
 	_, err = jwt.ParseWithClaims(got.Header.Get(header.Signature), claims, func(*jwt.Token) (any, error) { return []byte(key), nil },
-		jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(s.suite.dialect.Issuer), jwt.WithSubject(s.endpoint(to).URL), jwt.WithLeeway(s.skew()))
+		jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(s.Suite.Dialect.Issuer), jwt.WithSubject(s.Endpoint(to).URL), jwt.WithLeeway(s.Skew()))
 	if err != nil {
-		return s.failure("the signature of the delivery", "a JWT that the current key verifies", err.Error())
+		return s.Failure("the signature of the delivery", "a JWT that the current key verifies", err.Error())
 	}
 	sum := sha256.Sum256(got.Body)
 	if want := base64.URLEncoding.EncodeToString(sum[:]); fmt.Sprint(claims["body"]) != want {
-		return s.failure("the claim body of the signature", want, fmt.Sprint(claims["body"]))
+		return s.Failure("the claim body of the signature", want, fmt.Sprint(claims["body"]))
 	}
 	return nil
 }

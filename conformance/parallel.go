@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/understudy-mock/understudy/conformance/harness"
 )
 
 // parallelSteps do many things at once: a server that keeps one message or one
@@ -35,26 +37,26 @@ func atOnce(n int, do func(i int) error) error {
 
 func (s *scenario) manyDestinations(n int) error {
 	for i := range n {
-		s.endpoint(fmt.Sprintf("destination %d", i))
+		s.Endpoint(fmt.Sprintf("destination %d", i))
 	}
 	return nil
 }
 
 // publishBody publishes without touching what the scenario prepared.
 func (s *scenario) publishBody(destination, body string) error {
-	a, err := s.do(ask{op: "publishMessage", vars: map[string]string{"destination": destination}, body: []byte(body), method: s.publishMethod()})
+	a, err := s.Do(harness.Request{Operation: "publishMessage", Vars: map[string]string{"destination": destination}, Body: []byte(body), Method: s.PublishMethod()})
 	if err != nil {
 		return err
 	}
-	return a.accepted()
+	return a.Accepted()
 }
 
 func (s *scenario) publishToEachAtOnce() error {
-	return atOnce(len(s.endpoints), func(i int) error { return s.publishBody(s.endpoints[i].URL, "message for "+s.endpoints[i].Name) })
+	return atOnce(len(s.Endpoints), func(i int) error { return s.publishBody(s.Endpoints[i].URL, "message for "+s.Endpoints[i].Name) })
 }
 
 func (s *scenario) publishManyAtOnce(n int) error {
-	url := s.endpoint(to).URL
+	url := s.Endpoint(to).URL
 	return atOnce(n, func(i int) error { return s.publishBody(url, messageOf("the destination", i)) })
 }
 
@@ -73,8 +75,8 @@ func messageOf(place string, i int) string { return fmt.Sprintf("message %d for 
 // receivesAll waits until an endpoint has each of n messages, and demands that
 // it has no other.
 func (s *scenario) receivesAll(name, place string, n int) error {
-	e := s.endpoint(name)
-	return s.within(func() error {
+	e := s.Endpoint(name)
+	return s.Within(func() error {
 		var want, got []string
 		for i := range n {
 			want = append(want, messageOf(place, i))
@@ -87,7 +89,7 @@ func (s *scenario) receivesAll(name, place string, n int) error {
 		slices.Sort(want)
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
-			return s.failure("the messages that came to "+name, fmt.Sprint(want), fmt.Sprint(got))
+			return s.Failure("the messages that came to "+name, fmt.Sprint(want), fmt.Sprint(got))
 		}
 		return nil
 	})

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/spec/header"
 )
@@ -21,7 +22,7 @@ import (
 // clients, does the steps of a script, and misbehaves on command. A target whose
 // workflows speak another protocol brings its own endpoint with the run driver.
 type peer struct {
-	scenario *toolkit
+	scenario *harness.Scenario
 	endpoint *receiver.Endpoint
 	steps    []scripted
 	result   string // what the workflow returns
@@ -68,9 +69,9 @@ type stepBody struct {
 }
 
 // newPeer makes a workflow endpoint with a nickname.
-func newPeer(s *toolkit, name string, steps ...scripted) *peer {
+func newPeer(s *harness.Scenario, name string, steps ...scripted) *peer {
 	p := &peer{scenario: s, steps: steps, result: `{"done":true}`, done: map[string]int{}, runs: map[string]string{}}
-	p.endpoint = s.endpoint(name)
+	p.endpoint = s.Endpoint(name)
 	p.endpoint.Respond = p.call
 	return p
 }
@@ -198,7 +199,7 @@ func (p *peer) submit(items []batchItem) receiver.Reply {
 		for name, v := range item.Headers {
 			h.Set(name, v)
 		}
-		h = p.scenario.suite.dialect.BrandHeader(h)
+		h = p.scenario.Suite.Dialect.BrandHeader(h)
 		for name := range h {
 			branded[name] = h.Get(name)
 		}
@@ -209,24 +210,24 @@ func (p *peer) submit(items []batchItem) receiver.Reply {
 	if err != nil {
 		return receiver.Reply{Status: http.StatusInternalServerError, Body: err.Error()}
 	}
-	return p.tell(ask{op: "publishBatch", body: body})
+	return p.tell(harness.Request{Operation: "publishBatch", Body: body})
 }
 
 // tell sends a request of the protocol and turns its answer into ours.
-func (p *peer) tell(q ask) receiver.Reply {
-	q.aside = true
-	a, err := p.scenario.do(q)
+func (p *peer) tell(q harness.Request) receiver.Reply {
+	q.Aside = true
+	a, err := p.scenario.Do(q)
 	if err != nil {
 		return receiver.Reply{Status: http.StatusBadGateway, Body: err.Error()}
 	}
-	p.scenario.looked(a.exchange)
+	p.scenario.Looked(a.Exchange)
 	switch {
-	case a.ok() || a.status == http.StatusBadRequest || q.op == "endWorkflowRun" && a.status == http.StatusNotFound:
+	case a.OK() || a.Status == http.StatusBadRequest || q.Operation == "endWorkflowRun" && a.Status == http.StatusNotFound:
 		return p.answer(receiver.Reply{Body: `{"workflowRunId":"","finishCondition":"success"}`})
-	case a.status == http.StatusTooManyRequests:
-		return p.answer(receiver.Reply{Status: a.status, Body: string(a.body)})
+	case a.Status == http.StatusTooManyRequests:
+		return p.answer(receiver.Reply{Status: a.Status, Body: string(a.Body)})
 	}
-	return p.answer(receiver.Reply{Status: http.StatusInternalServerError, Body: string(a.body)})
+	return p.answer(receiver.Reply{Status: http.StatusInternalServerError, Body: string(a.Body)})
 }
 
 // execute does one step and reports it.
@@ -261,7 +262,7 @@ func (p *peer) execute(got *receiver.Received, id int) receiver.Reply {
 		item.Headers[header.Delay] = fmt.Sprintf("%ds", st.seconds)
 		return p.submit([]batchItem{item})
 	case "SleepUntil":
-		at, err := p.scenario.clock.target(p.scenario.ctx)
+		at, err := p.scenario.Clock.Target(p.scenario.Context)
 		if err != nil {
 			return receiver.Reply{Status: http.StatusInternalServerError, Body: err.Error()}
 		}
@@ -274,7 +275,7 @@ func (p *peer) execute(got *receiver.Received, id int) receiver.Reply {
 	case "Wait":
 		return p.wait(got, st, step)
 	case "Notify":
-		if r := p.tell(ask{op: "notifyEvent", vars: map[string]string{"eventId": st.event}, body: []byte(`{"from":"notify"}`)}); r.Status >= 300 {
+		if r := p.tell(harness.Request{Operation: "notifyEvent", Vars: map[string]string{"eventId": st.event}, Body: []byte(`{"from":"notify"}`)}); r.Status >= 300 {
 			return r
 		}
 		out = `{"eventId":` + strconv.Quote(st.event) + `}`
@@ -325,13 +326,13 @@ func (p *peer) called(got *receiver.Received) receiver.Reply {
 	for name, v := range item.Headers {
 		h.Set(name, v)
 	}
-	return p.tell(ask{op: "publishMessage", vars: map[string]string{"destination": p.endpoint.URL}, header: h, body: []byte(item.Body)})
+	return p.tell(harness.Request{Operation: "publishMessage", Vars: map[string]string{"destination": p.endpoint.URL}, Header: h, Body: []byte(item.Body)})
 }
 
 // wait registers a waiter.
 func (p *peer) wait(got *receiver.Received, st *scripted, step stepBody) receiver.Reply {
 	run := got.Header.Get(header.WorkflowRunID)
-	names := p.scenario.suite.dialect.BrandHeader(http.Header{
+	names := p.scenario.Suite.Dialect.BrandHeader(http.Header{
 		header.WorkflowInit: {"false"}, header.WorkflowRunID: {run}, header.WorkflowURL: {p.endpoint.URL}, header.WorkflowCallType: {"step"},
 		header.ForwardPrefix + header.WorkflowSDKVersion: {"1"}, header.FeatureSet: {"InitialBody,WF_TriggerOnConfig"}, "Content-Type": {"application/json"},
 	})
@@ -343,7 +344,7 @@ func (p *peer) wait(got *receiver.Received, st *scripted, step stepBody) receive
 		return receiver.Reply{Status: http.StatusInternalServerError, Body: err.Error()}
 	}
 	h := http.Header{header.WorkflowRunID: {run}, header.WorkflowURL: {p.endpoint.URL}, header.WorkflowInit: {"false"}, header.WorkflowCallType: {"step"}}
-	return p.tell(ask{op: "waitForEvent", vars: map[string]string{"eventId": st.event}, header: h, body: body})
+	return p.tell(harness.Request{Operation: "waitForEvent", Vars: map[string]string{"eventId": st.event}, Header: h, Body: body})
 }
 
 // invoke starts another workflow.
@@ -351,7 +352,7 @@ func (p *peer) invoke(got *receiver.Received, st *scripted, step stepBody) recei
 	run := got.Header.Get(header.WorkflowRunID)
 	created, _ := strconv.ParseInt(got.Header.Get(header.WorkflowCreatedAt), 10, 64)
 	body, err := json.Marshal(map[string]any{
-		"body": `{"invoked":true}`, "headers": p.scenario.suite.dialect.BrandHeader(http.Header{
+		"body": `{"invoked":true}`, "headers": p.scenario.Suite.Dialect.BrandHeader(http.Header{
 			header.WorkflowInit: {"false"}, header.WorkflowRunID: {run}, header.WorkflowURL: {p.endpoint.URL},
 			header.ForwardPrefix + header.WorkflowSDKVersion: {"1"}, header.FeatureSet: {"InitialBody,WF_TriggerOnConfig"}, "Content-Type": {"application/json"},
 		}),
@@ -366,14 +367,14 @@ func (p *peer) invoke(got *receiver.Received, st *scripted, step stepBody) recei
 		header.WorkflowSDKVersion: {"1"}, header.ForwardPrefix + header.WorkflowSDKVersion: {"1"}, header.FeatureSet: {"InitialBody,WF_TriggerOnConfig"},
 		header.Retries: {"0"}, "Content-Type": {"application/json"}, header.Method: {"POST"},
 	}
-	return p.tell(ask{op: "publishMessage", vars: map[string]string{"destination": st.target}, header: h, body: body})
+	return p.tell(harness.Request{Operation: "publishMessage", Vars: map[string]string{"destination": st.target}, Header: h, Body: body})
 }
 
 // finish ends the run with its result.
 func (p *peer) finish(got *receiver.Received) receiver.Reply {
-	return p.tell(ask{
-		op: "endWorkflowRun", vars: map[string]string{"workflowRunId": got.Header.Get(header.WorkflowRunID)},
-		query: url.Values{"cancel": {"false"}}, body: []byte(p.result),
+	return p.tell(harness.Request{
+		Operation: "endWorkflowRun", Vars: map[string]string{"workflowRunId": got.Header.Get(header.WorkflowRunID)},
+		Query: url.Values{"cancel": {"false"}}, Body: []byte(p.result),
 	})
 }
 

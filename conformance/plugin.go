@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
 )
@@ -18,11 +19,11 @@ import (
 // else by the driver "plugin". refused is the refusal of the plugin's
 // configuration, and err what went wrong with the driver.
 func (s *scenario) hostPlugin(config []byte, upstream string) (url string, stop func(), refused, err error) {
-	if f := s.suite.plugin; f != nil {
-		url, stop, refused = f(s.ctx, config, upstream)
+	if f := s.Suite.Plugin; f != nil {
+		url, stop, refused = f(s.Context, config, upstream)
 		return url, stop, refused, nil
 	}
-	d, err := s.driver("plugin")
+	d, err := s.Driver("plugin")
 	if err != nil {
 		return "", nil, nil, err
 	}
@@ -30,14 +31,14 @@ func (s *scenario) hostPlugin(config []byte, upstream string) (url string, stop 
 	if d.Kind == "exec" {
 		return s.hostCommand(d, vars)
 	}
-	a, err := s.run("plugin", d, vars, nil)
-	if a != nil && a.status >= 400 && a.status < 500 {
-		return "", nil, fmt.Errorf("%d %s", a.status, clip(string(a.body))), nil
+	a, err := s.Run("plugin", d, vars, nil)
+	if a != nil && a.Status >= 400 && a.Status < 500 {
+		return "", nil, fmt.Errorf("%d %s", a.Status, harness.Clip(string(a.Body))), nil
 	}
 	if err != nil {
 		return "", nil, nil, err
 	}
-	url, err = a.result("plugin", d)
+	url, err = a.Result("plugin", d)
 	return strings.TrimRight(url, "/"), nil, nil, err
 }
 
@@ -45,11 +46,11 @@ func (s *scenario) hostPlugin(config []byte, upstream string) (url string, stop 
 // serves until it is ended, and exits with a status other than 0 when it refuses
 // the configuration.
 func (s *scenario) hostCommand(d target.Driver, vars map[string]string) (url string, stop func(), refused, err error) {
-	args, err := s.arguments("plugin", d, vars)
+	args, err := s.Arguments("plugin", d, vars)
 	if err != nil {
 		return "", nil, nil, err
 	}
-	ctx, cancel := context.WithCancel(s.ctx) // the time of the scenario bounds the wait
+	ctx, cancel := context.WithCancel(s.Context) // the time of the scenario bounds the wait
 	var errs bytes.Buffer
 	c := exec.CommandContext(ctx, args[0], args[1:]...)
 	c.Stderr, c.WaitDelay = &errs, time.Second
@@ -59,7 +60,7 @@ func (s *scenario) hostCommand(d target.Driver, vars map[string]string) (url str
 	}
 	if err != nil {
 		cancel()
-		return "", nil, nil, harness(report.DriverFailed, "driver plugin: %s: %v", args[0], err)
+		return "", nil, nil, harness.Fault(report.DriverFailed, "driver plugin: %s: %v", args[0], err)
 	}
 	line, _ := bufio.NewReader(out).ReadString('\n') // an end without a line is looked at below
 	if url = strings.TrimSpace(line); strings.HasPrefix(url, "http") {
@@ -67,9 +68,9 @@ func (s *scenario) hostCommand(d target.Driver, vars map[string]string) (url str
 	}
 	err = c.Wait()
 	cancel()
-	said := s.masked(clip(strings.TrimSpace(errs.String())))
+	said := s.Masked(harness.Clip(strings.TrimSpace(errs.String())))
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() > 0 {
 		return "", nil, fmt.Errorf("exit status %d: %s", exit.ExitCode(), said), nil
 	}
-	return "", nil, nil, harness(report.DriverFailed, "driver plugin: %s printed %q in place of an address: %s", args[0], line, said)
+	return "", nil, nil, harness.Fault(report.DriverFailed, "driver plugin: %s printed %q in place of an address: %s", args[0], line, said)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -35,25 +36,25 @@ var probes = []struct {
 // is no fault unless the target claims it.
 func (st *suite) preflight(ctx context.Context) (absent map[string]string, err error) {
 	if err := st.reached(ctx); err != nil {
-		return nil, fmt.Errorf("receiver %s cannot be reached: %w; is receiver.public_url right, and does a firewall stand before it?", st.receiver.Public, err)
+		return nil, fmt.Errorf("receiver %s cannot be reached: %w; is receiver.public_url right, and does a firewall stand before it?", st.Receiver.Public, err)
 	}
 	s, err := st.start(ctx, report.Result{})
 	if s != nil {
-		defer s.limit()
+		defer s.Limit()
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.patience = probeLimit
+	s.Patience = probeLimit
 	absent = map[string]string{}
 	refused := map[string]string{} // credential -> what refused it; "": it was let in
 	for _, probe := range probes {
-		op := st.doc.Operation(probe.op)
+		op := st.Document.Operation(probe.op)
 		if op == nil {
 			continue
 		}
-		a, err := probeTarget(ctx, s.toolkit, op)
-		if i := (*inconclusive)(nil); errors.As(err, &i) && i.reason == report.CredentialMissing {
+		a, err := probeTarget(ctx, s.Scenario, op)
+		if i := (*harness.NoVerdict)(nil); errors.As(err, &i) && i.Reason == report.CredentialMissing {
 			continue // the scenarios that need it will say so
 		} else if err != nil {
 			return nil, err
@@ -64,16 +65,16 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 		switch {
 		case a == nil:
 			continue
-		case a.missing():
-			absent[probe.area] = fmt.Sprintf("%s %s answered %d: the target does not have it", op.Method, op.Path, a.status)
+		case a.Missing():
+			absent[probe.area] = fmt.Sprintf("%s %s answered %d: the target does not have it", op.Method, op.Path, a.Status)
 		case op.Security != nil:
-			st.tried(s.toolkit, refused, op, a)
+			st.tried(s.Scenario, refused, op, a)
 		}
 	}
-	if err := tryStore(s.toolkit, refused); err != nil {
+	if err := tryStore(s.Scenario, refused); err != nil {
 		return nil, err
 	}
-	if err := st.canary(s.toolkit, refused); err != nil {
+	if err := st.canary(s.Scenario, refused); err != nil {
 		return nil, err
 	}
 	var no []string
@@ -85,7 +86,7 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 	if len(no) > 0 {
 		return nil, fmt.Errorf("the target refuses %s: are the credentials right?", strings.Join(no, ", "))
 	}
-	if len(st.target.Profiles) > 0 || len(st.cfg.Profiles) > 0 {
+	if len(st.Target.Profiles) > 0 || len(st.cfg.Profiles) > 0 {
 		absent = map[string]string{} // what is claimed is judged
 	}
 	return absent, nil
@@ -96,10 +97,10 @@ func (st *suite) preflight(ctx context.Context) (absent map[string]string, err e
 func (st *suite) reached(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
-	err := st.receiver.Reach(ctx, st.http)
-	for n := 0; err != nil && st.receiver.Tunneled() && n < 8; n++ { // a tunnel may name its URL before it works
-		if (&clock{}).wait(ctx, time.Second) == nil {
-			err = st.receiver.Reach(ctx, st.http)
+	err := st.Receiver.Reach(ctx, st.Client)
+	for n := 0; err != nil && st.Receiver.Tunneled() && n < 8; n++ { // a tunnel may name its URL before it works
+		if (&harness.Clock{}).Wait(ctx, time.Second) == nil {
+			err = st.Receiver.Reach(ctx, st.Client)
 		}
 	}
 	return err
@@ -107,83 +108,83 @@ func (st *suite) reached(ctx context.Context) error {
 
 // tryStore tries the credential of the rate-limit plugin's store: with a wrong one
 // every scenario about limits would fail.
-func tryStore(s *toolkit, refused map[string]string) error {
-	address, token := s.urls.KV, string(s.auth.KVBearer)
+func tryStore(s *harness.Scenario, refused map[string]string) error {
+	address, token := s.URLs.KV, string(s.Auth.KVBearer)
 	if address == "" || token == "" {
 		return nil
 	}
-	r, err := http.NewRequestWithContext(s.ctx, http.MethodPost, address, http.NoBody)
+	r, err := http.NewRequestWithContext(s.Context, http.MethodPost, address, http.NoBody)
 	if err != nil {
 		return err
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", "application/json")
-	a, err := s.send(r, []byte(`["PING"]`), nil)
+	a, err := s.Send(r, []byte(`["PING"]`), nil)
 	if err != nil {
 		return fmt.Errorf("%s does not answer: %w", address, plainDetail(err))
 	}
-	if a.status == http.StatusUnauthorized || a.status == http.StatusForbidden {
-		refused["auth.kv_bearer"] = fmt.Sprintf("POST %s answered %d", address, a.status)
+	if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
+		refused["auth.kv_bearer"] = fmt.Sprintf("POST %s answered %d", address, a.Status)
 	}
 	return nil
 }
 
 // plainDetail is what went wrong, without the reason that a report gives beside it.
 func plainDetail(err error) error {
-	var i *inconclusive
+	var i *harness.NoVerdict
 	if errors.As(err, &i) {
-		return errors.New(i.detail)
+		return errors.New(i.Detail)
 	}
 	return err
 }
 
 // tried records what came of a credential. One operation that lets it in is
 // enough: what others make of it is for the scenarios.
-func (st *suite) tried(s *toolkit, refused map[string]string, op *spec.Operation, a *answer) {
-	key := s.credential(op.Security[0]).key
-	if claims := st.target.Profiles; key != "auth.bearer" && len(claims) > 0 && !slices.Contains(claims, homes[op.ID].profile) {
+func (st *suite) tried(s *harness.Scenario, refused map[string]string, op *spec.Operation, a *harness.Response) {
+	key := s.Credential(op.Security[0]).Key
+	if claims := st.Target.Profiles; key != "auth.bearer" && len(claims) > 0 && !slices.Contains(claims, harness.OperationHomes[op.ID].Profile) {
 		return // nobody will use it
 	}
 	before, seen := refused[key]
-	switch no := a.status == http.StatusUnauthorized || a.status == http.StatusForbidden; {
-	case a.ok():
+	switch no := a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden; {
+	case a.OK():
 		refused[key] = ""
 	case no && (!seen || before != ""):
-		refused[key] = fmt.Sprintf("%s %s answered %d", op.Method, op.Path, a.status)
+		refused[key] = fmt.Sprintf("%s %s answered %d", op.Method, op.Path, a.Status)
 	}
 }
 
 // measureOffset learns from the Date of an answer how far the target's clock is
 // away; that clocks agree, the document does not say. Date counts whole seconds.
-func (st *suite) measureOffset(a *answer) {
-	date, err := http.ParseTime(a.header.Get("Date"))
-	if err != nil || st.offset != 0 {
+func (st *suite) measureOffset(a *harness.Response) {
+	date, err := http.ParseTime(a.Header.Get("Date"))
+	if err != nil || st.Offset != 0 {
 		return
 	}
-	if off := date.Sub(now().Truncate(time.Second)); off.Abs() > min(2*time.Second, st.target.Timing.ClockSkewMax) {
-		st.offset = off
-		st.observe("clock.offset", off.String())
+	if off := date.Sub(harness.Now().Truncate(time.Second)); off.Abs() > min(2*time.Second, st.Target.Timing.ClockSkewMax) {
+		st.Offset = off
+		st.Observe("clock.offset", off.String())
 	}
 }
 
 // probeTarget asks for one harmless operation. No answer, a web page or a redirect say
 // that the address is wrong.
-func probeTarget(ctx context.Context, s *toolkit, op *spec.Operation) (*answer, error) {
-	host := s.host(op)
+func probeTarget(ctx context.Context, s *harness.Scenario, op *spec.Operation) (*harness.Response, error) {
+	host := s.Host(op)
 	if host == "" {
 		return nil, nil //nolint:nilnil // the target has no such host
 	}
-	s.ctx = ctx
-	q := ask{op: op.ID, vars: map[string]string{"id": s.user}}
+	s.Context = ctx
+	q := harness.Request{Operation: op.ID, Vars: map[string]string{"id": s.User}}
 	if op.ID == "getUsageStatistics" {
-		if s.user == "" {
+		if s.User == "" {
 			return nil, nil //nolint:nilnil // nobody to ask about
 		}
-		q.path = s.statsPath()
+		q.Path = s.StatsPath()
 	}
-	a, err := s.do(q)
+	a, err := s.Do(q)
 	if err != nil {
-		if i := (*inconclusive)(nil); errors.As(err, &i) && i.reason == report.CredentialMissing {
+		if i := (*harness.NoVerdict)(nil); errors.As(err, &i) && i.Reason == report.CredentialMissing {
 			return nil, err
 		}
 		if why := spec.WrongSchemeOf(context.WithoutCancel(ctx), host, err); why != "" {
@@ -191,30 +192,30 @@ func probeTarget(ctx context.Context, s *toolkit, op *spec.Operation) (*answer, 
 		}
 		return nil, fmt.Errorf("%s does not answer: %w", host, plainDetail(err))
 	}
-	if why := spec.WrongScheme(host, string(a.body)); a.status == http.StatusBadRequest && why != "" {
+	if why := spec.WrongScheme(host, string(a.Body)); a.Status == http.StatusBadRequest && why != "" {
 		return nil, errors.New(why)
 	}
-	kind, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
+	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	where := fmt.Sprintf("%s %s%s", op.Method, host, op.Path)
 	switch {
-	case a.status >= 300 && a.status < 400:
-		return nil, fmt.Errorf("%s redirects to %s: is that the address of the target?", where, a.header.Get("Location"))
-	case a.ok() && (kind == "text/html" || strings.HasPrefix(strings.TrimSpace(string(a.body)), "<")):
+	case a.Status >= 300 && a.Status < 400:
+		return nil, fmt.Errorf("%s redirects to %s: is that the address of the target?", where, a.Header.Get("Location"))
+	case a.OK() && (kind == "text/html" || strings.HasPrefix(strings.TrimSpace(string(a.Body)), "<")):
 		return nil, fmt.Errorf("%s answers with a web page: this is another service", where)
-	case a.ok() && a.json == nil:
-		return nil, fmt.Errorf("%s answers %d without JSON: this is another service", where, a.status)
-	case a.ok() && !shaped(op, a):
-		return nil, fmt.Errorf("%s answers %s: this is another service", where, clip(string(a.body)))
-	case a.status >= 500 && a.status != http.StatusNotImplemented:
-		return nil, fmt.Errorf("%s answers %d: the target is not well", where, a.status)
+	case a.OK() && a.JSON == nil:
+		return nil, fmt.Errorf("%s answers %d without JSON: this is another service", where, a.Status)
+	case a.OK() && !shaped(op, a):
+		return nil, fmt.Errorf("%s answers %s: this is another service", where, harness.Clip(string(a.Body)))
+	case a.Status >= 500 && a.Status != http.StatusNotImplemented:
+		return nil, fmt.Errorf("%s answers %d: the target is not well", where, a.Status)
 	}
 	return a, nil
 }
 
 // shaped reports whether an answer has at least one of the fields that the
 // operation's answer is made of; anything else comes from another service.
-func shaped(op *spec.Operation, a *answer) bool {
-	object, ok := a.json.(map[string]any)
+func shaped(op *spec.Operation, a *harness.Response) bool {
+	object, ok := a.JSON.(map[string]any)
 	fields := map[string][]string{
 		"listWorkflowDLQ":         {"messages", "items", "cursor"},
 		"listWorkflowMessageLogs": {"events", "logs", "cursor"},
@@ -231,26 +232,26 @@ func shaped(op *spec.Operation, a *answer) bool {
 
 // canary publishes to the receiver and waits: when nothing comes, no scenario
 // with a destination could say anything.
-func (st *suite) canary(s *toolkit, refused map[string]string) error {
+func (st *suite) canary(s *harness.Scenario, refused map[string]string) error {
 	if st.cfg.SkipCanary {
 		return nil
 	}
-	e := s.endpoint("canary")
+	e := s.Endpoint("canary")
 	defer e.End()
-	op := st.doc.Operation("publishMessage")
-	a, err := s.do(ask{op: op.ID, vars: map[string]string{"destination": e.URL}, method: s.publishMethod(), header: st.brandProbe(), body: []byte("canary")})
-	if i := (*inconclusive)(nil); errors.As(err, &i) && i.reason == report.CredentialMissing {
+	op := st.Document.Operation("publishMessage")
+	a, err := s.Do(harness.Request{Operation: op.ID, Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(), Header: st.brandProbe(), Body: []byte("canary")})
+	if i := (*harness.NoVerdict)(nil); errors.As(err, &i) && i.Reason == report.CredentialMissing {
 		return nil // the scenarios will say so
 	} else if err != nil {
 		return fmt.Errorf("publish: %w", plainDetail(err))
 	}
-	if st.tried(s, refused, op, a); !a.ok() {
+	if st.tried(s, refused, op, a); !a.OK() {
 		st.findBrand(nil)
 		return nil // the scenarios will say what is wrong with it
 	}
-	if err := s.settled(e, 1); err != nil {
+	if err := s.Settled(e, 1); err != nil {
 		return fmt.Errorf("the target accepted a message to %s, but nothing arrived there within %s: a firewall stands between, the target refuses to call local addresses, or receiver.public_url names a host that it cannot reach",
-			e.URL, s.clock.scaled(st.target.Timing.DeliveryBudget))
+			e.URL, s.Clock.Scaled(st.Target.Timing.DeliveryBudget))
 	}
 	st.findBrand(e.Look())
 	return nil
@@ -267,12 +268,12 @@ func (st *suite) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer s.finish()
+	defer s.Finish()
 	for _, name := range preparing {
-		if d := st.target.Drivers[name]; d.Kind == "" || d.Kind == "none" {
+		if d := st.Target.Drivers[name]; d.Kind == "" || d.Kind == "none" {
 			continue
 		}
-		if _, err := s.drive(name, nil); err != nil {
+		if _, err := s.Drive(name, nil); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/fixtures"
@@ -69,12 +70,12 @@ const seed = 8675309
 const to = "the destination"
 
 func (s *scenario) destination() error {
-	s.endpoint(to)
+	s.Endpoint(to)
 	return nil
 }
 
 func (s *scenario) failingDestination(status int) error {
-	s.endpoint(to).Answer(&receiver.Reply{Status: status})
+	s.Endpoint(to).Answer(&receiver.Reply{Status: status})
 	return nil
 }
 
@@ -83,18 +84,18 @@ func (s *scenario) recoveringDestination(status int, times string) error {
 	if times == "twice" {
 		script = append(script, receiver.Reply{Status: status})
 	}
-	s.endpoint(to).Answer(nil, script...)
+	s.Endpoint(to).Answer(nil, script...)
 	return nil
 }
 
 func (s *scenario) breakingDestination() error {
-	s.endpoint(to).Answer(nil, receiver.Reply{Reset: true})
+	s.Endpoint(to).Answer(nil, receiver.Reply{Reset: true})
 	return nil
 }
 
 func (s *scenario) twoDestinations(a, b string) error {
-	s.endpoint(a)
-	s.endpoint(b)
+	s.Endpoint(a)
+	s.Endpoint(b)
 	return nil
 }
 
@@ -124,7 +125,7 @@ func (s *scenario) theBodyIs(kind string) error {
 		s.publish.body = []byte("b=2&a=1&b=%20+x")
 		return s.carry("", "Content-Type", "application/x-www-form-urlencoded")
 	default:
-		return harness("", "no body is called %q", kind)
+		return harness.Fault("", "no body is called %q", kind)
 	}
 	return nil
 }
@@ -142,7 +143,7 @@ func (s *scenario) option(how, name, value string) error {
 }
 
 func (s *scenario) allowRetries(n int, how string) error {
-	if name := s.bound("headers", "retry_delay"); name != "" { // a retry that must not come would come soon
+	if name := s.Bound("headers", "retry_delay"); name != "" { // a retry that must not come would come soon
 		if err := s.carry("", name, "1000"); err != nil {
 			return err
 		}
@@ -160,9 +161,9 @@ func (s *scenario) delayMessage(seconds int, how string) error {
 
 // delayed says how the target writes a delay, and remembers it.
 func (s *scenario) delayed(seconds int) (string, error) {
-	format := s.bound("delay", "format")
+	format := s.Bound("delay", "format")
 	if format == "" {
-		return "", skip(report.BindingMissing, "delay.format: how the target writes a delay, such as {n}s")
+		return "", harness.Inconclusive(report.BindingMissing, "delay.format: how the target writes a delay, such as {n}s")
 	}
 	s.publish.delay = time.Duration(seconds) * time.Second
 	return strings.ReplaceAll(format, "{n}", fmt.Sprint(seconds)), nil
@@ -173,17 +174,17 @@ func (s *scenario) forwardAll(how string) error { return s.option(how, header.He
 func (s *scenario) forwardNone(how string) error { return s.option(how, header.HeaderForward, "false") }
 
 func (s *scenario) callbackInQuery() error {
-	name, err := s.binding("headers", "failure_callback")
+	name, err := s.Binding("headers", "failure_callback")
 	if err != nil {
 		return err
 	}
-	return s.option("query parameter", name, s.endpoint("failure callback").URL)
+	return s.option("query parameter", name, s.Endpoint("failure callback").URL)
 }
 
 func (s *scenario) callbackCalled() error {
-	return s.afterRetries(func() error {
-		if len(s.endpoint("failure callback").Look()) == 0 {
-			return s.failure("the failure callback was not called", "a call", "none")
+	return s.AfterRetries(func() error {
+		if len(s.Endpoint("failure callback").Look()) == 0 {
+			return s.Failure("the failure callback was not called", "a call", "none")
 		}
 		return nil
 	})
@@ -210,18 +211,18 @@ func (s *scenario) publishAddress(what string) error {
 // send publishes what was prepared.
 func (s *scenario) publishTo(destination, auth, token string) error {
 	if s.publish.body == nil {
-		s.publish.body = []byte("message of " + s.key)
+		s.publish.body = []byte("message of " + s.Key)
 	}
-	s.publish.started = now()
+	s.publish.started = harness.Now()
 	raw := ""
 	if path, query, ok := strings.Cut(destination, "?"); ok {
 		destination, raw = path, "?"+query
 	}
-	a, err := s.do(ask{
-		op: "publishMessage", vars: map[string]string{"destination": destination}, raw: raw, query: s.publish.query,
-		header: s.publish.header, body: s.publish.body, method: s.publishMethod(), auth: auth, token: token,
+	a, err := s.Do(harness.Request{
+		Operation: "publishMessage", Vars: map[string]string{"destination": destination}, Raw: raw, Query: s.publish.query,
+		Header: s.publish.header, Body: s.publish.body, Method: s.PublishMethod(), Auth: auth, Token: token,
 	})
-	s.asked = a
+	s.Asked = a
 	return err
 }
 
@@ -230,16 +231,16 @@ func (s *scenario) published(destination, auth string) error {
 	if err := s.publishTo(destination, auth, ""); err != nil {
 		return err
 	}
-	s.observe("publish.status", fmt.Sprint(s.asked.status))
-	return s.asked.accepted()
+	s.Observe("publish.status", fmt.Sprint(s.Asked.Status))
+	return s.Asked.Accepted()
 }
 
-func (s *scenario) publishIt() error { return s.published(s.endpoint(to).URL, "") }
+func (s *scenario) publishIt() error { return s.published(s.Endpoint(to).URL, "") }
 
-func (s *scenario) publishToPath(path string) error { return s.published(s.endpoint(to).URL+path, "") }
+func (s *scenario) publishToPath(path string) error { return s.published(s.Endpoint(to).URL+path, "") }
 
 func (s *scenario) publishToEach() error {
-	for _, e := range s.endpoints {
+	for _, e := range s.Endpoints {
 		s.publish.body = []byte("message for " + e.Name)
 		if err := s.published(e.URL, ""); err != nil {
 			return err
@@ -253,57 +254,57 @@ func (s *scenario) publishWithToken(where string) error {
 	if where == "query" {
 		auth = "query"
 	}
-	return s.published(s.endpoint(to).URL, auth)
+	return s.published(s.Endpoint(to).URL, auth)
 }
 
 func (s *scenario) senderCalls(sender string) error {
 	call, ok := fixtures.New(seed).WebhookFrom(strings.TrimPrefix(strings.TrimPrefix(sender, "an "), "a "))
 	if !ok {
-		return harness("", "no sender is called %q", sender)
+		return harness.Fault("", "no sender is called %q", sender)
 	}
 	s.publish.call, s.publish.body, s.publish.header = call, call.Body, call.Header.Clone()
-	return s.published(s.endpoint(to).URL, "query")
+	return s.published(s.Endpoint(to).URL, "query")
 }
 
 func (s *scenario) arrives() error {
-	_, err := s.one(to)
+	_, err := s.FirstDelivery(to)
 	return err
 }
 
 func (s *scenario) arrivesAt(path string) error {
-	got, err := s.one(to)
+	got, err := s.FirstDelivery(to)
 	if err == nil && got.Path != path {
-		err = s.failure("the message arrived elsewhere", path, got.Path)
+		err = s.Failure("the message arrived elsewhere", path, got.Path)
 	}
 	return err
 }
 
 func (s *scenario) eachReceivesItsOwn() error {
-	for _, e := range s.endpoints {
-		got, err := s.one(e.Name)
+	for _, e := range s.Endpoints {
+		got, err := s.FirstDelivery(e.Name)
 		if err != nil {
 			return err
 		}
 		if want := "message for " + e.Name; string(got.Body) != want {
-			return s.failure("another message came to "+e.Name, want, string(got.Body))
+			return s.Failure("another message came to "+e.Name, want, string(got.Body))
 		}
-		if n := len(s.tries(e)); n != 1 {
-			return s.failure("deliveries to "+e.Name, "1", fmt.Sprint(n))
+		if n := len(s.Tries(e)); n != 1 {
+			return s.Failure("deliveries to "+e.Name, "1", fmt.Sprint(n))
 		}
 	}
 	return nil
 }
 
 func (s *scenario) bodyArrives() error {
-	got, err := s.one(to)
+	got, err := s.FirstDelivery(to)
 	if err == nil && !bytes.Equal(got.Body, s.publish.body) {
-		err = s.failure("the body changed on its way", fmt.Sprintf("%d bytes: %q", len(s.publish.body), clip(string(s.publish.body))), fmt.Sprintf("%d bytes: %q", len(got.Body), clip(string(got.Body))))
+		err = s.Failure("the body changed on its way", fmt.Sprintf("%d bytes: %q", len(s.publish.body), harness.Clip(string(s.publish.body))), fmt.Sprintf("%d bytes: %q", len(got.Body), harness.Clip(string(got.Body))))
 	}
 	return err
 }
 
 func (s *scenario) senderHeadersArrive() error {
-	got, err := s.one(to)
+	got, err := s.FirstDelivery(to)
 	if err != nil {
 		return err
 	}
@@ -312,7 +313,7 @@ func (s *scenario) senderHeadersArrive() error {
 			continue
 		}
 		if !slices.Equal(got.Header[name], values) {
-			return s.failure("a header of the sender is missing or changed: "+name, strings.Join(values, ", "), strings.Join(got.Header[name], ", "))
+			return s.Failure("a header of the sender is missing or changed: "+name, strings.Join(values, ", "), strings.Join(got.Header[name], ", "))
 		}
 	}
 	return nil
@@ -328,16 +329,16 @@ func (s *scenario) notBeforeDelay() error { return s.delayedAt(to) }
 func (s *scenario) delayedAt(names ...string) error {
 	early := func() error {
 		for _, name := range names {
-			for _, got := range s.endpoint(name).Look() {
-				if since := got.At.Sub(s.publish.started); s.clock.virtual() || since < s.publish.delay-tolerance {
-					return s.failure("the message was delivered early", "not before "+s.publish.delay.String(), since.Round(time.Millisecond).String())
+			for _, got := range s.Endpoint(name).Look() {
+				if since := got.At.Sub(s.publish.started); s.Clock.Virtual() || since < s.publish.delay-tolerance {
+					return s.Failure("the message was delivered early", "not before "+s.publish.delay.String(), since.Round(time.Millisecond).String())
 				}
 			}
 		}
 		return nil
 	}
-	if s.clock.virtual() {
-		if err := s.clock.pass(s.ctx, s.publish.delay-time.Millisecond); err != nil {
+	if s.Clock.Virtual() {
+		if err := s.Clock.Pass(s.Context, s.publish.delay-time.Millisecond); err != nil {
 			return err
 		}
 		if err := early(); err != nil {
@@ -345,39 +346,39 @@ func (s *scenario) delayedAt(names ...string) error {
 		}
 	}
 	for _, name := range names {
-		if _, err := s.one(name); err != nil {
+		if _, err := s.FirstDelivery(name); err != nil {
 			return err
 		}
 	}
-	if s.clock.virtual() {
+	if s.Clock.Virtual() {
 		return nil
 	}
 	return early()
 }
 
 func (s *scenario) receivesHeader(name, value string) error {
-	got, err := s.one(to)
+	got, err := s.FirstDelivery(to)
 	if err == nil && !slices.Contains(got.Header.Values(name), value) {
-		err = s.failure("the header "+name+" did not arrive", value, strings.Join(got.Header.Values(name), ", "))
+		err = s.Failure("the header "+name+" did not arrive", value, strings.Join(got.Header.Values(name), ", "))
 	}
 	return err
 }
 
 func (s *scenario) valuesReach(a, b, name string) error {
-	got, err := s.one(to)
-	if err == nil && !slices.Equal(valuesOf(got, name), []string{a, b}) {
-		err = s.failure("the values of the header "+name, a+", "+b, strings.Join(valuesOf(got, name), ", "))
+	got, err := s.FirstDelivery(to)
+	if err == nil && !slices.Equal(harness.ValuesOf(got, name), []string{a, b}) {
+		err = s.Failure("the values of the header "+name, a+", "+b, strings.Join(harness.ValuesOf(got, name), ", "))
 	}
 	return err
 }
 
 func (s *scenario) credentialStaysBehind() error {
-	got, err := s.one(to)
+	got, err := s.FirstDelivery(to)
 	if err != nil {
 		return err
 	}
-	if name := carrying(got, string(s.auth.Bearer)); name != "" {
-		return s.failure("the credential of the publisher was forwarded", "no header with it", "the header "+name)
+	if name := harness.Carrying(got, string(s.Auth.Bearer)); name != "" {
+		return s.Failure("the credential of the publisher was forwarded", "no header with it", "the header "+name)
 	}
 	return nil
 }
@@ -385,36 +386,36 @@ func (s *scenario) credentialStaysBehind() error {
 // receivesBoth waits for two deliveries; that both have one body says nothing
 // about whether they are one message.
 func (s *scenario) receivesBoth() error {
-	e := s.endpoint(to)
-	return s.within(func() error {
+	e := s.Endpoint(to)
+	return s.Within(func() error {
 		if n := len(e.Look()); n < 2 {
-			return s.failure("deliveries of two messages with one body", "at least 2", fmt.Sprint(n))
+			return s.Failure("deliveries of two messages with one body", "at least 2", fmt.Sprint(n))
 		}
 		return nil
 	})
 }
 
 func (s *scenario) valueReaches(value string) error {
-	got, err := s.one(to)
-	if err == nil && carrying(got, value) == "" {
-		err = s.failure("no header of the delivery holds the value", value, shown(got.Header))
+	got, err := s.FirstDelivery(to)
+	if err == nil && harness.Carrying(got, value) == "" {
+		err = s.Failure("no header of the delivery holds the value", value, harness.Shown(got.Header))
 	}
 	return err
 }
 
 func (s *scenario) valueStaysBehind(value string) error {
-	got, err := s.one(to)
-	if err == nil && carrying(got, value) != "" {
-		err = s.failure("a header was forwarded without being asked for", "no header with "+value, carrying(got, value)+": "+value)
+	got, err := s.FirstDelivery(to)
+	if err == nil && harness.Carrying(got, value) != "" {
+		err = s.Failure("a header was forwarded without being asked for", "no header with "+value, harness.Carrying(got, value)+": "+value)
 	}
 	return err
 }
 
 func (s *scenario) nothingArrives() error {
-	e := s.endpoint(to)
-	return s.absent(func() error {
+	e := s.Endpoint(to)
+	return s.Absent(func() error {
 		if n := len(e.Look()); n > 0 {
-			return s.failure("something arrived", "nothing", fmt.Sprintf("%d deliveries", n))
+			return s.Failure("something arrived", "nothing", fmt.Sprintf("%d deliveries", n))
 		}
 		return nil
 	})

@@ -7,12 +7,13 @@ import (
 	"sync"
 
 	"github.com/cucumber/godog"
+	"github.com/understudy-mock/understudy/conformance/harness"
 )
 
 // scenario is one scenario with what its steps know, area by area. Steps are its
 // methods.
 type scenario struct {
-	*toolkit
+	*harness.Scenario
 
 	publish  publishing
 	group    grouping
@@ -34,9 +35,9 @@ func of(ctx context.Context) *scenario {
 }
 
 // newScenario is a scenario that no step has been made of.
-func newScenario(s *toolkit) *scenario {
-	own := &scenario{toolkit: s}
-	s.ctx = context.WithValue(s.ctx, scenarioKey{}, own)
+func newScenario(s *harness.Scenario) *scenario {
+	own := &scenario{Scenario: s}
+	s.Context = context.WithValue(s.Context, scenarioKey{}, own)
 	return own
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -17,13 +18,13 @@ import (
 
 // restart is what came of one.
 type restart struct {
-	answer *answer
+	answer *harness.Response
 	run    string // id of the new run
 	asked  time.Time
 	calls  int // of the workflow, before the restart
 	done   map[string]int
 	chosen string
-	many   []*answer // of restarts at once
+	many   []*harness.Response // of restarts at once
 }
 
 var restartSteps = []step{
@@ -86,15 +87,15 @@ func (s *scenario) deadRepaired() error {
 }
 
 func (s *scenario) deadWithFlow(value string) error {
-	key, err := s.binding("headers", "flow_key")
+	key, err := s.Binding("headers", "flow_key")
 	if err != nil {
 		return err
 	}
-	s.configure(key, s.name("key"))
-	s.configure(s.bound("headers", "flow_value"), s.flowValue(value))
+	s.configure(key, s.Name("key"))
+	s.configure(s.Bound("headers", "flow_value"), s.flowValue(value))
 	err = s.deadRun()
-	if i, ok := errors.AsType[*inconclusive](err); ok && i.reason == report.DriverFailed && len(s.suite.target.Bindings.FlowValues) == 0 {
-		return skip(report.BindingMissing, "bindings.flow_values: the target may not know the flow-control value %q; say in the target file what two of its values look like (%s)", value, i.detail)
+	if i, ok := errors.AsType[*harness.NoVerdict](err); ok && i.Reason == report.DriverFailed && len(s.Suite.Target.Bindings.FlowValues) == 0 {
+		return harness.Inconclusive(report.BindingMissing, "bindings.flow_values: the target may not know the flow-control value %q; say in the target file what two of its values look like (%s)", value, i.Detail)
 	}
 	return err
 }
@@ -107,16 +108,16 @@ func (s *scenario) restart(entry any, header http.Header) error {
 		r.done[st.name] = s.runs.peer.executions(st.name)
 	}
 	var err error
-	if r.asked, err = s.clock.target(s.ctx); err != nil {
+	if r.asked, err = s.Clock.Target(s.Context); err != nil {
 		return err
 	}
-	r.answer, err = s.do(ask{op: "restartWorkflowRun", vars: map[string]string{"dlqId": entryID(entry)}, header: header})
-	s.asked = r.answer
+	r.answer, err = s.Do(harness.Request{Operation: "restartWorkflowRun", Vars: map[string]string{"dlqId": entryID(entry)}, Header: header})
+	s.Asked = r.answer
 	if err != nil {
 		return err
 	}
-	s.observe("restart.status", strconv.Itoa(r.answer.status))
-	r.run, _ = check.Text(r.answer.json, "/workflowRunId")
+	s.Observe("restart.status", strconv.Itoa(r.answer.Status))
+	r.run, _ = check.Text(r.answer.JSON, "/workflowRunId")
 	return nil
 }
 
@@ -125,20 +126,20 @@ func (s *scenario) restartOK(entry any, header http.Header) error {
 	if err := s.restart(entry, header); err != nil {
 		return err
 	}
-	return s.asked.accepted()
+	return s.Asked.Accepted()
 }
 
 func (s *scenario) restartIt() error { return s.restartOK(s.runs.entry, nil) }
 
 func (s *scenario) restartLater() error {
-	if err := s.clock.pass(s.ctx, 1100*time.Millisecond); err != nil {
+	if err := s.Clock.Pass(s.Context, 1100*time.Millisecond); err != nil {
 		return err
 	}
 	return s.restartIt()
 }
 
 func (s *scenario) restartChosen() error {
-	s.runs.restarted.chosen = "wfr_" + s.key + "chosen"
+	s.runs.restarted.chosen = "wfr_" + s.Key + "chosen"
 	return s.restartOK(s.runs.entry, http.Header{header.WorkflowRunID: {s.runs.restarted.chosen}})
 }
 
@@ -147,7 +148,7 @@ func (s *scenario) restartFlow(value string) error {
 }
 
 func (s *scenario) restartRetries(n int) error {
-	name, err := s.binding("headers", "restart_retries")
+	name, err := s.Binding("headers", "restart_retries")
 	if err != nil {
 		return err
 	}
@@ -163,25 +164,25 @@ func (s *scenario) restartUnknown() error {
 }
 
 func (s *scenario) namesNewRun() error {
-	if err := s.has(s.asked.json, "/workflowRunId", "string"); err != nil {
+	if err := s.CheckField(s.Asked.JSON, "/workflowRunId", "string"); err != nil {
 		return err
 	}
-	if err := s.has(s.asked.json, "/workflowCreatedAt", "integer"); err != nil {
+	if err := s.CheckField(s.Asked.JSON, "/workflowCreatedAt", "integer"); err != nil {
 		return err
 	}
-	return s.between(s.asked.json, "/workflowCreatedAt")
+	return s.between(s.Asked.JSON, "/workflowCreatedAt")
 }
 
 func (s *scenario) namesChosen() error {
 	if r := s.runs.restarted; r.run != r.chosen {
-		return s.asked.fails("/workflowRunId", "the new run has another id", r.chosen, r.run)
+		return s.Asked.Fails("/workflowRunId", "the new run has another id", r.chosen, r.run)
 	}
 	return nil
 }
 
 func (s *scenario) anotherID() error {
 	if run := s.runs.restarted.run; run == "" || run == s.runs.id {
-		return s.asked.fails("/workflowRunId", "the id of the new run", "one of its own", run)
+		return s.Asked.Fails("/workflowRunId", "the id of the new run", "one of its own", run)
 	}
 	return nil
 }
@@ -189,7 +190,7 @@ func (s *scenario) anotherID() error {
 // newCalls waits for calls of the new run.
 func (s *scenario) newCalls() ([]*receiver.Received, error) {
 	var calls []*receiver.Received
-	err := s.within(func() error {
+	err := s.Within(func() error {
 		calls = nil
 		for _, got := range s.runs.peer.endpoint.Look()[s.runs.restarted.calls:] {
 			if run := got.Header.Get(header.WorkflowRunID); run == "" || run == s.runs.restarted.run {
@@ -197,7 +198,7 @@ func (s *scenario) newCalls() ([]*receiver.Received, error) {
 			}
 		}
 		if len(calls) == 0 {
-			return s.failure("the workflow was not called by the new run", "a call", "none")
+			return s.Failure("the workflow was not called by the new run", "a call", "none")
 		}
 		return nil
 	})
@@ -206,9 +207,9 @@ func (s *scenario) newCalls() ([]*receiver.Received, error) {
 
 func (s *scenario) executesAgain(name string) error {
 	before := s.runs.restarted.done[name]
-	return s.within(func() error {
+	return s.Within(func() error {
 		if s.runs.peer.executions(name) <= before {
-			return s.failure("the step "+name+" was not executed again", "one execution more", strconv.Itoa(before))
+			return s.Failure("the step "+name+" was not executed again", "one execution more", strconv.Itoa(before))
 		}
 		return nil
 	})
@@ -220,7 +221,7 @@ func (s *scenario) noEarlierResult() error {
 		return err
 	}
 	if names := stepsSoFar(calls[0]); len(names) > 0 {
-		return s.failure("the first call of the new run carries results", "none", strings.Join(names, ", "))
+		return s.Failure("the first call of the new run carries results", "none", strings.Join(names, ", "))
 	}
 	return nil
 }
@@ -231,7 +232,7 @@ func (s *scenario) calledWith(want string) error {
 		return err
 	}
 	if got := string(payload(calls[0])); got != want {
-		return s.failure("the payload of the new run", want, got)
+		return s.Failure("the payload of the new run", want, got)
 	}
 	return nil
 }
@@ -243,7 +244,7 @@ func (s *scenario) payloadOfSecond() error { return s.calledWith(`{"run":1}`) }
 func (s *scenario) originalHeaders() error {
 	calls, err := s.newCalls()
 	if err == nil && calls[0].Header.Get("X-Order") != "order-7" {
-		err = s.failure("a forwarded header of the original run is missing", "X-Order: order-7", shown(calls[0].Header))
+		err = s.Failure("a forwarded header of the original run is missing", "X-Order: order-7", harness.Shown(calls[0].Header))
 	}
 	return err
 }
@@ -253,28 +254,28 @@ func (s *scenario) triedExactly(n int) error {
 		calls, err := s.newCalls()
 		return len(calls), err
 	}
-	err := s.afterRetries(func() error {
+	err := s.AfterRetries(func() error {
 		if got, err := count(); err != nil || got < n {
-			return s.failure("tries of the new run", strconv.Itoa(n), strconv.Itoa(got))
+			return s.Failure("tries of the new run", strconv.Itoa(n), strconv.Itoa(got))
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if err := s.quiet(s.runs.peer.endpoint.Look()[s.runs.restarted.calls:]); err != nil {
+	if err := s.AwaitQuiet(s.runs.peer.endpoint.Look()[s.runs.restarted.calls:]); err != nil {
 		return err
 	}
 	if got, err := count(); err != nil || got != n {
-		return s.failure("tries of the new run", strconv.Itoa(n), strconv.Itoa(got))
+		return s.Failure("tries of the new run", strconv.Itoa(n), strconv.Itoa(got))
 	}
 	return nil
 }
 
 func (s *scenario) newRunLogged() error {
-	created, _ := check.Integer(s.runs.restarted.answer.json, "/workflowCreatedAt")
-	return s.eventually(func() error {
-		events, err := s.events(s.runs.restarted.run)
+	created, _ := check.Integer(s.runs.restarted.answer.JSON, "/workflowCreatedAt")
+	return s.Eventually(func() error {
+		events, err := s.EventsOf(s.runs.restarted.run)
 		if err != nil {
 			return err
 		}
@@ -283,18 +284,18 @@ func (s *scenario) newRunLogged() error {
 				return nil
 			}
 		}
-		return s.failure("the log lacks the start of the new run", fmt.Sprintf("RUN_STARTED of %s, created at %d", s.runs.restarted.run, created), shown(events))
+		return s.Failure("the log lacks the start of the new run", fmt.Sprintf("RUN_STARTED of %s, created at %d", s.runs.restarted.run, created), harness.Shown(events))
 	})
 }
 
 func (s *scenario) createdByRestart() error {
-	created, _ := check.Integer(s.runs.restarted.answer.json, "/workflowCreatedAt")
+	created, _ := check.Integer(s.runs.restarted.answer.JSON, "/workflowCreatedAt")
 	low := s.runs.restarted.asked
-	if !s.clock.virtual() {
+	if !s.Clock.Virtual() {
 		low = low.Add(-time.Second) // whole seconds, and a little skew, are legal
 	}
 	if created < low.UnixMilli() {
-		return s.asked.fails("/workflowCreatedAt", "the new run was created before the restart", fmt.Sprintf("at least %d", low.UnixMilli()), strconv.FormatInt(created, 10))
+		return s.Asked.Fails("/workflowCreatedAt", "the new run was created before the restart", fmt.Sprintf("at least %d", low.UnixMilli()), strconv.FormatInt(created, 10))
 	}
 	return nil
 }
@@ -328,17 +329,17 @@ func (s *scenario) goesOutWith(value string) error {
 		}
 	}
 	if first := s.runs.peer.endpoint.Look()[0]; len(seen) == 0 && first.Header.Get(header.FlowControlValue) != "" {
-		return s.failure("the flow-control value of the new run, which the calls of the original show", value, "none")
+		return s.Failure("the flow-control value of the new run, which the calls of the original show", value, "none")
 	}
 	if sent, _ := check.At(s.runs.entry, "/header"); len(seen) == 0 && s.namesHeader(sent, header.FlowControlValue) {
-		return s.failure("the flow-control value of the new run, which the entry of the original shows", value, "none")
+		return s.Failure("the flow-control value of the new run, which the entry of the original shows", value, "none")
 	}
 	if len(seen) == 0 {
-		return skip(report.TriggerNotObserved, "neither a delivery nor the entry shows the flow-control value of a run")
+		return harness.Inconclusive(report.TriggerNotObserved, "neither a delivery nor the entry shows the flow-control value of a run")
 	}
 	value = dense(s.flowValue(value))
 	if slices.ContainsFunc(seen, func(v string) bool { return v != value && !slices.Contains(strings.Split(v, ","), value) }) {
-		return s.failure("the flow-control value of the new run", value, strings.Join(seen, " | "))
+		return s.Failure("the flow-control value of the new run", value, strings.Join(seen, " | "))
 	}
 	return nil
 }

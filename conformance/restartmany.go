@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec/header"
 )
@@ -16,11 +17,11 @@ import (
 func (s *scenario) restartMany(entries []any, parallel bool) error {
 	r := &s.runs.restarted
 	r.calls = len(s.runs.peer.endpoint.Look())
-	r.many = make([]*answer, len(entries))
+	r.many = make([]*harness.Response, len(entries))
 	one := func(i int) (err error) {
-		r.many[i], err = s.do(ask{op: "restartWorkflowRun", vars: map[string]string{"dlqId": entryID(entries[i])}})
+		r.many[i], err = s.Do(harness.Request{Operation: "restartWorkflowRun", Vars: map[string]string{"dlqId": entryID(entries[i])}})
 		if err == nil {
-			s.looked(r.many[i].exchange)
+			s.Looked(r.many[i].Exchange)
 		}
 		return err
 	}
@@ -41,8 +42,8 @@ func (s *scenario) restartAll(parallel bool) error {
 		return err
 	}
 	for _, a := range s.runs.restarted.many {
-		s.asked = a
-		if err := a.accepted(); err != nil {
+		s.Asked = a
+		if err := a.Accepted(); err != nil {
 			return err
 		}
 	}
@@ -62,11 +63,11 @@ func (s *scenario) restartTwiceAtOnce() error {
 func (s *scenario) differentRuns() error {
 	seen := map[string]bool{}
 	for _, a := range s.runs.restarted.many {
-		run, _ := check.Text(a.json, "/workflowRunId")
-		if a.ok() && (run == "" || seen[run] || slices.Contains(s.runs.ids, run)) {
-			return a.fails("/workflowRunId", "the id of the new run", "one of its own", run)
+		run, _ := check.Text(a.JSON, "/workflowRunId")
+		if a.OK() && (run == "" || seen[run] || slices.Contains(s.runs.ids, run)) {
+			return a.Fails("/workflowRunId", "the id of the new run", "one of its own", run)
 		}
-		seen[run] = a.ok()
+		seen[run] = a.OK()
 	}
 	return nil
 }
@@ -75,10 +76,10 @@ func (s *scenario) differentRuns() error {
 // was made from. A target whose calls do not name their run is judged by the
 // payloads alone.
 func (s *scenario) calledWithTheirPayloads() error {
-	return s.within(func() error {
+	return s.Within(func() error {
 		calls := s.runs.peer.endpoint.Look()[s.runs.restarted.calls:]
 		for i, a := range s.runs.restarted.many {
-			run, _ := check.Text(a.json, "/workflowRunId")
+			run, _ := check.Text(a.JSON, "/workflowRunId")
 			want, found := fmt.Sprintf(`{"run":%d}`, i), false
 			for _, got := range calls {
 				if id := got.Header.Get(header.WorkflowRunID); (id == "" || id == run) && string(payload(got)) == want {
@@ -86,7 +87,7 @@ func (s *scenario) calledWithTheirPayloads() error {
 				}
 			}
 			if !found {
-				return s.failure("calls of the run "+run, "one with the payload "+want, fmt.Sprintf("%d calls of new runs", len(calls)))
+				return s.Failure("calls of the run "+run, "one with the payload "+want, fmt.Sprintf("%d calls of new runs", len(calls)))
 			}
 		}
 		return nil
@@ -98,7 +99,7 @@ func (s *scenario) calledWithTheirPayloads() error {
 func (s *scenario) sameConfiguration(what string) error {
 	pointer := map[string]string{"address": "/workflowUrl", "retries": "/maxRetries", "failure callback": "/failureCallback", "method": "/method"}[what]
 	if pointer == "" {
-		field, err := s.binding("fields.dlq", map[string]string{"payload": "body", "label": "label", "flow-control key": "flow_key"}[what])
+		field, err := s.Binding("fields.dlq", map[string]string{"payload": "body", "label": "label", "flow-control key": "flow_key"}[what])
 		if err != nil {
 			return err
 		}
@@ -106,14 +107,14 @@ func (s *scenario) sameConfiguration(what string) error {
 	}
 	want, has := check.At(s.runs.entry, pointer)
 	if !has {
-		return skip(report.TriggerNotObserved, "the entry of the original run has nothing at %s", pointer)
+		return harness.Inconclusive(report.TriggerNotObserved, "the entry of the original run has nothing at %s", pointer)
 	}
 	entry, err := s.buried(s.runs.restarted.run)
 	if err != nil {
 		return err
 	}
-	if got, has := check.At(entry, pointer); !has || plain(got) != plain(want) {
-		return &report.Failure{Message: "the " + what + " of the new run is not that of the original", Pointer: pointer, Want: plain(want), Got: shown(entry), Exchange: s.last()}
+	if got, has := check.At(entry, pointer); !has || harness.Plain(got) != harness.Plain(want) {
+		return &report.Failure{Message: "the " + what + " of the new run is not that of the original", Pointer: pointer, Want: harness.Plain(want), Got: harness.Shown(entry), Exchange: s.Last()}
 	}
 	return nil
 }
@@ -125,10 +126,10 @@ func (s *scenario) originalMethod() error {
 	}
 	want := s.runs.peer.endpoint.Look()[0].Method
 	if got := calls[0].Method; got != want {
-		return s.failure("the method of the calls of the new run", want, got)
+		return s.Failure("the method of the calls of the new run", want, got)
 	}
-	if want == http.MethodPost && s.bound("headers", "method") == "" {
-		s.observe("restart.method", want)
+	if want == http.MethodPost && s.Bound("headers", "method") == "" {
+		s.Observe("restart.method", want)
 	}
 	return nil
 }
@@ -148,5 +149,5 @@ func (s *scenario) namesHeader(header any, name string) bool {
 // and with the prefix of the target's brand.
 func (s *scenario) isHeader(given, neutral string) bool {
 	rest, ok := strings.CutPrefix(neutral, header.Prefix)
-	return strings.EqualFold(given, neutral) || ok && strings.EqualFold(given, s.suite.dialect.HeaderPrefix+rest)
+	return strings.EqualFold(given, neutral) || ok && strings.EqualFold(given, s.Suite.Dialect.HeaderPrefix+rest)
 }

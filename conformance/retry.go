@@ -16,11 +16,11 @@ func (s *scenario) exactlyAttempts(n int) error { return s.attempts(to, n) }
 // attempts waits for n calls to an endpoint, each within the budget of one retry,
 // and then makes sure that no further one comes.
 func (s *scenario) attempts(name string, n int) error {
-	e := s.endpoint(name)
+	e := s.Endpoint(name)
 	for want := 1; want <= n; want++ {
-		err := s.afterRetries(func() error {
-			if got := len(s.tries(e)); got < want {
-				return s.failure("attempts at "+name, fmt.Sprint(n), fmt.Sprint(got))
+		err := s.AfterRetries(func() error {
+			if got := len(s.Tries(e)); got < want {
+				return s.Failure("attempts at "+name, fmt.Sprint(n), fmt.Sprint(got))
 			}
 			return nil
 		})
@@ -28,30 +28,30 @@ func (s *scenario) attempts(name string, n int) error {
 			return err
 		}
 	}
-	if err := s.quiet(s.tries(e)); err != nil {
+	if err := s.AwaitQuiet(s.Tries(e)); err != nil {
 		return err
 	}
-	if got := len(s.tries(e)); got != n {
-		return s.failure("attempts at "+name, fmt.Sprint(n), fmt.Sprint(got))
+	if got := len(s.Tries(e)); got != n {
+		return s.Failure("attempts at "+name, fmt.Sprint(n), fmt.Sprint(got))
 	}
 	return nil
 }
 
 func (s *scenario) lastAnswered(status int) error {
-	all := s.tries(s.endpoint(to))
+	all := s.Tries(s.Endpoint(to))
 	if len(all) == 0 || int(all[len(all)-1].Status.Load()) != status {
-		return s.failure("the last attempt", fmt.Sprintf("answered %d", status), fmt.Sprintf("%d attempts", len(all)))
+		return s.Failure("the last attempt", fmt.Sprintf("answered %d", status), fmt.Sprintf("%d attempts", len(all)))
 	}
 	return nil
 }
 
 func (s *scenario) everyAttemptCarries(name, value string) error {
-	for i, got := range s.endpoint(to).Look() {
+	for i, got := range s.Endpoint(to).Look() {
 		if !bytes.Equal(got.Body, s.publish.body) {
-			return s.failure(fmt.Sprintf("attempt %d has another body", i+1), string(s.publish.body), string(got.Body))
+			return s.Failure(fmt.Sprintf("attempt %d has another body", i+1), string(s.publish.body), string(got.Body))
 		}
 		if got.Header.Get(name) != value {
-			return s.failure(fmt.Sprintf("attempt %d has another header %s", i+1, name), value, got.Header.Get(name))
+			return s.Failure(fmt.Sprintf("attempt %d has another header %s", i+1, name), value, got.Header.Get(name))
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/spec/header"
@@ -29,7 +30,7 @@ type running struct {
 	callback  *receiver.Endpoint
 	entry     any   // of the run in the dead letter queue
 	entries   []any // of all runs of the scenario
-	listed    listing
+	listed    harness.Listing
 	dated     string // the date filter that is asked with
 	restarted restart
 }
@@ -86,24 +87,24 @@ const only = "work"
 const sleeping = 60
 
 func (s *scenario) waitSeconds() int {
-	if s.clock.virtual() {
+	if s.Clock.Virtual() {
 		return sleeping
 	}
-	if rps := s.suite.target.Limits.RPS; rps > 0 { // requests before the notification wait for their turn
-		return 8 + int(20*float64(s.suite.concurrency)/rps)
+	if rps := s.Suite.Target.Limits.RPS; rps > 0 { // requests before the notification wait for their turn
+		return 8 + int(20*float64(s.Suite.Concurrency)/rps)
 	}
 	return 8
 }
 
 // newWorkflow needs a driver that triggers it.
 func (s *scenario) newWorkflow(steps ...scripted) error {
-	if reads, recovers := s.claimed("listWorkflowMessageLogs"), s.claimed("listWorkflowDLQ"); reads != nil && recovers != nil {
+	if reads, recovers := s.Claimed("listWorkflowMessageLogs"), s.Claimed("listWorkflowDLQ"); reads != nil && recovers != nil {
 		return reads
 	}
-	if _, err := s.driver("run"); err != nil {
+	if _, err := s.Driver("run"); err != nil {
 		return err
 	}
-	s.runs.peer = newPeer(s.toolkit, "the workflow", steps...)
+	s.runs.peer = newPeer(s.Scenario, "the workflow", steps...)
 	return nil
 }
 
@@ -119,19 +120,19 @@ func (s *scenario) workflowOfType(kind string) error { return s.workflowBefore(k
 
 // workflowBefore has a step of a type, and then perhaps a plain one.
 func (s *scenario) workflowBefore(kind, next string) error {
-	st := scripted{name: only, kind: kind, seconds: sleeping, event: s.name("event")}
+	st := scripted{name: only, kind: kind, seconds: sleeping, event: s.Name("event")}
 	switch kind {
 	case "Wait":
 		st.seconds = s.waitSeconds()
 	case "Call":
-		e := s.endpoint("third party")
+		e := s.Endpoint("third party")
 		e.Respond = func(got *receiver.Received) receiver.Reply {
 			got.Looked.Store(true)
 			return receiver.Reply{Status: http.StatusAccepted, Body: "called", Header: http.Header{"X-Called": {"yes"}}}
 		}
 		st.target = e.URL
 	case "Invoke":
-		s.runs.child = newPeer(s.toolkit, "the invoked workflow", scripted{name: "inner", kind: "Run"})
+		s.runs.child = newPeer(s.Scenario, "the invoked workflow", scripted{name: "inner", kind: "Run"})
 		st.target = s.runs.child.endpoint.URL
 	}
 	steps := []scripted{st}
@@ -183,9 +184,9 @@ func (s *scenario) workflowParallel(names, before string) error {
 
 // calledByPut needs the header that sets the method of a run.
 func (s *scenario) calledByPut() error {
-	name := s.bound("headers", "method")
+	name := s.Bound("headers", "method")
 	if name == "" {
-		return &inconclusive{verdict: report.NotApplicable, detail: "headers.method is not bound: every run of the target may be called by one method"}
+		return &harness.NoVerdict{Verdict: report.NotApplicable, Detail: "headers.method is not bound: every run of the target may be called by one method"}
 	}
 	s.configure(name, http.MethodPut)
 	return nil
@@ -206,7 +207,7 @@ func (s *scenario) configure(name, value string) {
 
 func (s *scenario) runRetries(n int) error {
 	s.configure(header.Retries, strconv.Itoa(n))
-	if name := s.bound("headers", "retry_delay"); name != "" {
+	if name := s.Bound("headers", "retry_delay"); name != "" {
 		s.configure(name, "1000")
 	}
 	return nil
@@ -215,14 +216,14 @@ func (s *scenario) runRetries(n int) error {
 // trigger starts a run of a workflow. Unless the scenario is about retries there
 // are none, so that failing takes no time.
 func (s *scenario) trigger(p *peer, body string) (string, error) {
-	d, err := s.driver("run")
+	d, err := s.Driver("run")
 	if err != nil {
 		return "", err
 	}
 	trigger := d
 	if d.Kind != "exec" {
 		if d.Trigger == nil {
-			return "", skip(report.DriverMissing, "drivers.run has no trigger")
+			return "", harness.Inconclusive(report.DriverMissing, "drivers.run has no trigger")
 		}
 		trigger = *d.Trigger
 		trigger.Kind = "http"
@@ -231,22 +232,22 @@ func (s *scenario) trigger(p *peer, body string) (string, error) {
 		s.configure(header.Retries, "0")
 	}
 	if s.runs.triggered.IsZero() {
-		if s.runs.triggered, err = s.clock.target(s.ctx); err != nil {
+		if s.runs.triggered, err = s.Clock.Target(s.Context); err != nil {
 			return "", err
 		}
 	}
-	id := fmt.Sprintf("wfr_%sr%s", s.key, strings.Repeat("1", s.runs.number+1)) // each begins with the one before
+	id := fmt.Sprintf("wfr_%sr%s", s.Key, strings.Repeat("1", s.runs.number+1)) // each begins with the one before
 	if s.runs.number > 5 {
-		id = fmt.Sprintf("wfr_%sr2%d", s.key, s.runs.number)
+		id = fmt.Sprintf("wfr_%sr2%d", s.Key, s.runs.number)
 	}
 	s.runs.number++
 	vars := map[string]string{"workflow": p.endpoint.URL, "runId": id, "body": body, "headers": s.triggerHeaders()}
-	a, err := s.run("run", trigger, vars, s.runs.header)
+	a, err := s.Run("run", trigger, vars, s.runs.header)
 	if err != nil {
 		return "", err
 	}
 	if trigger.Result != "" {
-		if id, err = a.result("run", trigger); err != nil {
+		if id, err = a.Result("run", trigger); err != nil {
 			return "", err
 		}
 	}
@@ -258,7 +259,7 @@ func (s *scenario) trigger(p *peer, body string) (string, error) {
 // command.
 func (s *scenario) triggerHeaders() string {
 	plain := map[string]string{}
-	for name, values := range s.suite.dialect.BrandHeader(s.runs.header) {
+	for name, values := range s.Suite.Dialect.BrandHeader(s.runs.header) {
 		plain[name] = strings.Join(values, ", ")
 	}
 	text, _ := json.Marshal(plain) // of texts
@@ -267,7 +268,7 @@ func (s *scenario) triggerHeaders() string {
 
 func (s *scenario) triggerIt() error {
 	if s.runs.payload == "" {
-		s.runs.payload = fmt.Sprintf(`{ "order" : "%s",  "café":[1.0, 2e3] }`, s.key)
+		s.runs.payload = fmt.Sprintf(`{ "order" : "%s",  "café":[1.0, 2e3] }`, s.Key)
 	}
 	id, err := s.trigger(s.runs.peer, s.runs.payload)
 	s.runs.id = id
@@ -291,15 +292,15 @@ func (s *scenario) triggerAndNotify() error {
 	if err := s.runRecorded("WAITER_ADDED"); err != nil {
 		return err
 	}
-	a, err := s.do(ask{op: "notifyEvent", vars: map[string]string{"eventId": s.name("event")}, body: []byte(`{"news":1}`)})
+	a, err := s.Do(harness.Request{Operation: "notifyEvent", Vars: map[string]string{"eventId": s.Name("event")}, Body: []byte(`{"news":1}`)})
 	if err != nil {
 		return err
 	}
-	return a.accepted()
+	return a.Accepted()
 }
 
 func (s *scenario) cancelRun() error {
-	_, err := s.drive("cancel", map[string]string{"runId": s.runs.id})
+	_, err := s.Drive("cancel", map[string]string{"runId": s.runs.id})
 	return err
 }
 
@@ -310,7 +311,7 @@ func (s *scenario) finishedRun() error {
 	if err := s.triggerIt(); err != nil {
 		return err
 	}
-	if err := unless(s.runSucceeds()); err != nil {
+	if err := harness.Prerequisite(s.runSucceeds()); err != nil {
 		return err
 	}
 	return s.still()
@@ -319,14 +320,14 @@ func (s *scenario) finishedRun() error {
 // still waits until the log of the run grows no more: its last message may be
 // recorded after its end.
 func (s *scenario) still() error {
-	if s.clock.virtual() {
-		return s.clock.pass(s.ctx, 0)
+	if s.Clock.Virtual() {
+		return s.Clock.Pass(s.Context, 0)
 	}
 	for n, before := 0, -1; n < 2; n++ {
-		if err := s.clock.pass(s.ctx, s.suite.target.Timing.Poll.First); err != nil {
+		if err := s.Clock.Pass(s.Context, s.Suite.Target.Timing.Poll.First); err != nil {
 			return err
 		}
-		events, err := s.events(s.runs.id)
+		events, err := s.EventsOf(s.runs.id)
 		if err != nil {
 			return err
 		}
@@ -345,7 +346,7 @@ func (s *scenario) waitingRun() error {
 	if err := s.triggerIt(); err != nil {
 		return err
 	}
-	return unless(s.runRecorded("WAITER_ADDED"))
+	return harness.Prerequisite(s.runRecorded("WAITER_ADDED"))
 }
 
 func (s *scenario) longRun() error {
@@ -366,7 +367,7 @@ func (s *scenario) longRun() error {
 			continue
 		}
 		if err != nil {
-			return unless(err)
+			return harness.Prerequisite(err)
 		}
 		return s.still()
 	}
@@ -378,12 +379,12 @@ func (s *scenario) notEnded() error {
 	if err != nil || n == 0 {
 		return err
 	}
-	at, err := s.clock.target(s.ctx)
+	at, err := s.Clock.Target(s.Context)
 	if err != nil {
 		return err
 	}
-	if !s.clock.virtual() && at.Sub(s.runs.triggered) >= time.Duration(s.waitSeconds())*time.Second {
-		return skip(report.PrerequisiteFailed, "the log was read when the wait of the run was over")
+	if !s.Clock.Virtual() && at.Sub(s.runs.triggered) >= time.Duration(s.waitSeconds())*time.Second {
+		return harness.Inconclusive(report.PrerequisiteFailed, "the log was read when the wait of the run was over")
 	}
-	return s.failure("the run has ended", "a run in progress", seen)
+	return s.Failure("the run has ended", "a run in progress", seen)
 }

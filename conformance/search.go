@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
@@ -21,21 +22,21 @@ var searchSteps = []step{
 
 // makeSearchIndex lets a driver make one, or takes one that may be deleted.
 func (s *scenario) makeSearchIndex(name string) (string, error) {
-	if err := s.claimed("deleteSearchIndex"); err != nil {
+	if err := s.Claimed("deleteSearchIndex"); err != nil {
 		return "", err
 	}
-	d, err := s.driver("search")
+	d, err := s.Driver("search")
 	if err == nil {
-		a, err := s.drive("search", map[string]string{"name": s.name(name)})
+		a, err := s.Drive("search", map[string]string{"name": s.Name(name)})
 		if err != nil {
 			return "", err
 		}
-		return a.result("search", d)
+		return a.Result("search", d)
 	}
-	if id := s.suite.disposable(); id != "" {
+	if id := s.Suite.Disposable(); id != "" {
 		return id, nil
 	}
-	return "", skip(report.FixtureUnsatisfied, "neither driver search nor fixtures.disposable_search_index_ids: what may be deleted")
+	return "", harness.Inconclusive(report.FixtureUnsatisfied, "neither driver search nor fixtures.disposable_search_index_ids: what may be deleted")
 }
 
 func (s *scenario) aSearchIndex() (err error) {
@@ -49,20 +50,20 @@ func (s *scenario) anotherSearchIndex() (err error) {
 }
 
 func (s *scenario) deleteSearchIndex() error {
-	a, err := s.do(ask{op: "deleteSearchIndex", vars: map[string]string{"id": s.searched.id}})
-	s.asked = a
+	a, err := s.Do(harness.Request{Operation: "deleteSearchIndex", Vars: map[string]string{"id": s.searched.id}})
+	s.Asked = a
 	if err != nil {
 		return err
 	}
-	return a.accepted()
+	return a.Accepted()
 }
 
 func (s *scenario) answersString() error {
-	if s.asked.status != http.StatusOK {
-		return s.asked.fails("", "the status", "200", strconv.Itoa(s.asked.status))
+	if s.Asked.Status != http.StatusOK {
+		return s.Asked.Fails("", "the status", "200", strconv.Itoa(s.Asked.Status))
 	}
-	if _, ok := s.asked.json.(string); !ok {
-		return s.asked.fails("", "the body", "a JSON string", shown(string(s.asked.body)))
+	if _, ok := s.Asked.JSON.(string); !ok {
+		return s.Asked.Fails("", "the body", "a JSON string", harness.Shown(string(s.Asked.Body)))
 	}
 	return nil
 }
@@ -70,8 +71,8 @@ func (s *scenario) answersString() error {
 // found asks the driver that looks at an index. Only 404 and 410 (of a command:
 // exit code 1) say that there is none; anything else is the driver's failure.
 func (s *scenario) found(id string) (bool, error) {
-	a, err := s.drive("search_look", map[string]string{"id": id})
-	if err != nil && a != nil && (a.status == http.StatusNotFound || a.status == http.StatusGone) {
+	a, err := s.Drive("search_look", map[string]string{"id": id})
+	if err != nil && a != nil && (a.Status == http.StatusNotFound || a.Status == http.StatusGone) {
 		return false, nil
 	}
 	return err == nil, err
@@ -84,26 +85,26 @@ func (s *scenario) searchGone() error {
 	}
 	found, err := s.found(s.searched.id)
 	if err == nil && found {
-		err = s.failure("the deleted search index", "gone for good", "there again")
+		err = s.Failure("the deleted search index", "gone for good", "there again")
 	}
 	return err
 }
 
 func (s *scenario) searchHidden() error {
-	return s.eventually(func() error {
+	return s.Eventually(func() error {
 		found, err := s.found(s.searched.id)
 		if err == nil && found {
-			err = s.failure("the deleted search index", "none", "still there")
+			err = s.Failure("the deleted search index", "none", "still there")
 		}
 		return err
 	})
 }
 
 func (s *scenario) searchStays() error {
-	return s.eventually(func() error {
+	return s.Eventually(func() error {
 		found, err := s.found(s.searched.other)
 		if err == nil && !found {
-			err = s.failure("the other search index", "still there", "none")
+			err = s.Failure("the other search index", "still there", "none")
 		}
 		return err
 	})

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
 // statistics are what a scenario has read.
 type statistics struct {
 	before any
-	now    *answer
+	now    *harness.Response
 	at     time.Time // target's time of the reading
 }
 
@@ -51,39 +52,39 @@ var (
 	withID    = []string{"daily_svc_messages", "daily_workflow_messages"}
 )
 
-func (s *scenario) getStats(period string) (*answer, error) {
-	if s.user == "" {
-		return nil, skip(report.FixtureUnsatisfied, "fixtures.stats_user_id: whose statistics")
+func (s *scenario) getStats(period string) (*harness.Response, error) {
+	if s.User == "" {
+		return nil, harness.Inconclusive(report.FixtureUnsatisfied, "fixtures.stats_user_id: whose statistics")
 	}
-	q := ask{op: "getUsageStatistics", vars: map[string]string{"id": s.user}, path: s.statsPath()}
+	q := harness.Request{Operation: "getUsageStatistics", Vars: map[string]string{"id": s.User}, Path: s.StatsPath()}
 	if period != "" {
-		q.query = url.Values{"period": {period}}
+		q.Query = url.Values{"period": {period}}
 	}
-	at, err := s.clock.target(s.ctx)
+	at, err := s.Clock.Target(s.Context)
 	if err != nil {
 		return nil, err
 	}
 	s.stats.at = at
-	a, err := s.do(q)
+	a, err := s.Do(q)
 	if err != nil {
 		return nil, err
 	}
-	return a, a.accepted()
+	return a, a.Accepted()
 }
 
 func (s *scenario) statsBefore() error {
 	a, err := s.getStats("")
 	if err == nil {
-		s.stats.before = a.json
+		s.stats.before = a.JSON
 	}
-	return unless(err)
+	return harness.Prerequisite(err)
 }
 
 func (s *scenario) readStats() error { return s.readStatsFor("") }
 
 func (s *scenario) readStatsFor(period string) error {
 	a, err := s.getStats(period)
-	s.stats.now, s.asked = a, a
+	s.stats.now, s.Asked = a, a
 	return err
 }
 
@@ -95,17 +96,17 @@ func (s *scenario) readStatsMoved() error {
 		if err := s.readStats(); err != nil {
 			return err
 		}
-		if maps.Equal(was, figures(s.stats.now.json)) {
-			return s.failure("the statistics have not moved", "other figures", "the same")
+		if maps.Equal(was, figures(s.stats.now.JSON)) {
+			return s.Failure("the statistics have not moved", "other figures", "the same")
 		}
 		return nil
 	}
-	if s.clock.virtual() {
+	if s.Clock.Virtual() {
 		return s.readStats()
 	}
-	err := s.clock.eventually(s.ctx, s.suite.target.Timing.StatsBudget, moved)
+	err := s.Clock.Eventually(s.Context, s.Suite.Target.Timing.StatsBudget, moved)
 	if err == nil { // figures may follow one another
-		err = s.clock.pass(s.ctx, s.suite.target.Timing.Poll.First)
+		err = s.Clock.Pass(s.Context, s.Suite.Target.Timing.Poll.First)
 	}
 	if err != nil {
 		return err
@@ -149,28 +150,28 @@ func figures(v any) map[string]float64 {
 func (s *scenario) statsHave(field, kind string) error {
 	inner := strings.TrimPrefix(kind, "array of ")
 	if inner != "point" && inner != "series" {
-		return s.has(s.stats.now.json, "/"+field, kind)
+		return s.CheckField(s.stats.now.JSON, "/"+field, kind)
 	}
-	if err := s.has(s.stats.now.json, "/"+field, "array"); err != nil {
+	if err := s.CheckField(s.stats.now.JSON, "/"+field, "array"); err != nil {
 		return err
 	}
-	list, _ := check.At(s.stats.now.json, "/"+field)
+	list, _ := check.At(s.stats.now.JSON, "/"+field)
 	items, _ := list.([]any)
 	for i := range items {
 		where := fmt.Sprintf("/%s/%d", field, i)
 		if inner == "point" {
-			if err := s.has(s.stats.now.json, where+"/y", "number"); err != nil {
+			if err := s.CheckField(s.stats.now.JSON, where+"/y", "number"); err != nil {
 				return err
 			}
-			if err := s.has(s.stats.now.json, where+"/x", "string"); err != nil {
+			if err := s.CheckField(s.stats.now.JSON, where+"/x", "string"); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := s.has(s.stats.now.json, where+"/id", "string"); err != nil {
+		if err := s.CheckField(s.stats.now.JSON, where+"/id", "string"); err != nil {
 			return err
 		}
-		if err := s.has(s.stats.now.json, where+"/data_points", "array"); err != nil {
+		if err := s.CheckField(s.stats.now.JSON, where+"/data_points", "array"); err != nil {
 			return err
 		}
 	}
@@ -181,26 +182,26 @@ func (s *scenario) statsHave(field, kind string) error {
 func (s *scenario) series() (map[string][]any, error) {
 	out := map[string][]any{}
 	for _, name := range perPeriod {
-		list, _ := check.At(s.stats.now.json, "/"+name)
+		list, _ := check.At(s.stats.now.JSON, "/"+name)
 		points, ok := list.([]any)
 		if !ok {
-			return nil, s.stats.now.fails("/"+name, "the series is no array", "an array", check.KindOf(list))
+			return nil, s.stats.now.Fails("/"+name, "the series is no array", "an array", check.KindOf(list))
 		}
 		out[name] = points
 	}
 	for _, name := range withID {
-		list, _ := check.At(s.stats.now.json, "/"+name)
+		list, _ := check.At(s.stats.now.JSON, "/"+name)
 		series, ok := list.([]any)
 		if !ok {
-			return nil, s.stats.now.fails("/"+name, "the list of series is no array", "an array", check.KindOf(list))
+			return nil, s.stats.now.Fails("/"+name, "the list of series is no array", "an array", check.KindOf(list))
 		}
 		for i, one := range series {
 			id, _ := check.Text(one, "/id")
-			s.observe("stats."+name+".id", id)
+			s.Observe("stats."+name+".id", id)
 			points, _ := check.At(one, "/data_points")
 			list, ok := points.([]any)
 			if !ok {
-				return nil, s.stats.now.fails(fmt.Sprintf("/%s/%d/data_points", name, i), "the points are no array", "an array", check.KindOf(points))
+				return nil, s.stats.now.Fails(fmt.Sprintf("/%s/%d/data_points", name, i), "the points are no array", "an array", check.KindOf(points))
 			}
 			out[name+" "+id] = list
 		}
@@ -215,7 +216,7 @@ func (s *scenario) points(judge func(where string, p any) error) error {
 		return err
 	}
 	for _, name := range monthly {
-		list, _ := check.At(s.stats.now.json, "/"+name)
+		list, _ := check.At(s.stats.now.JSON, "/"+name)
 		all[name], _ = list.([]any)
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -234,7 +235,7 @@ func (s *scenario) timesOf(name string, points []any) ([]time.Time, error) {
 	for i, p := range points {
 		t, _, ok := check.StatsTime(p)
 		if !ok {
-			return nil, s.stats.now.fails("/"+strings.Fields(name)[0], fmt.Sprintf("the time of %s, point %d", name, i), check.StatsTimeExample, shown(p))
+			return nil, s.stats.now.Fails("/"+strings.Fields(name)[0], fmt.Sprintf("the time of %s, point %d", name, i), check.StatsTimeExample, harness.Shown(p))
 		}
 		times[i] = t
 	}
@@ -246,9 +247,9 @@ func (s *scenario) timesInForm() error {
 	return s.points(func(where string, p any) error {
 		_, separator, ok := check.StatsTime(p)
 		if !ok {
-			return s.stats.now.fails("", "the time of "+where, check.StatsTimeExample, shown(p))
+			return s.stats.now.Fails("", "the time of "+where, check.StatsTimeExample, harness.Shown(p))
 		}
-		s.observe("stats.x.separator", strings.NewReplacer(" ", "space").Replace(separator))
+		s.Observe("stats.x.separator", strings.NewReplacer(" ", "space").Replace(separator))
 		return nil
 	})
 }
@@ -259,21 +260,21 @@ func (s *scenario) pointsInForm() error {
 		y, hasY := check.At(p, "/y")
 		_, isText := x.(string)
 		if _, isNumber := y.(json.Number); !hasX || !hasY || !isText || !isNumber {
-			return s.stats.now.fails("", where, "a text x and a number y", shown(p))
+			return s.stats.now.Fails("", where, "a text x and a number y", harness.Shown(p))
 		}
 		return nil
 	})
 }
 
 func (s *scenario) requestsInForm() error {
-	list, _ := check.At(s.stats.now.json, "/daily_requests")
+	list, _ := check.At(s.stats.now.JSON, "/daily_requests")
 	days, _ := list.([]any)
 	if len(days) == 0 {
-		return s.stats.now.fails("/daily_requests", "there are no days", "one object per day", shown(list))
+		return s.stats.now.Fails("/daily_requests", "there are no days", "one object per day", harness.Shown(list))
 	}
 	for i := range days {
 		for field, kind := range map[string]string{"x": "string", "y": "number", "workflow_message": "integer", "workflow_run": "integer"} {
-			if err := s.has(s.stats.now.json, fmt.Sprintf("/daily_requests/%d/%s", i, field), kind); err != nil {
+			if err := s.CheckField(s.stats.now.JSON, fmt.Sprintf("/daily_requests/%d/%s", i, field), kind); err != nil {
 				return err
 			}
 		}
@@ -305,7 +306,7 @@ func (s *scenario) eachSeries(judge func(name string, points []any) error) error
 func (s *scenario) pointCount(n int) error {
 	return s.eachSeries(func(name string, points []any) error {
 		if len(points) != n {
-			return s.stats.now.fails("/"+strings.Fields(name)[0], "the points of "+name, strconv.Itoa(n), strconv.Itoa(len(points)))
+			return s.stats.now.Fails("/"+strings.Fields(name)[0], "the points of "+name, strconv.Itoa(n), strconv.Itoa(len(points)))
 		}
 		return nil
 	})
@@ -314,16 +315,16 @@ func (s *scenario) pointCount(n int) error {
 func (s *scenario) pointsApart(n int, distance string) error {
 	want, err := time.ParseDuration(distance)
 	if err != nil {
-		return harness("", "%v", err)
+		return harness.Fault("", "%v", err)
 	}
 	return s.eachSeries(func(name string, points []any) error {
 		if len(points) != n {
-			return s.stats.now.fails("/"+strings.Fields(name)[0], "the points of "+name, strconv.Itoa(n), strconv.Itoa(len(points)))
+			return s.stats.now.Fails("/"+strings.Fields(name)[0], "the points of "+name, strconv.Itoa(n), strconv.Itoa(len(points)))
 		}
 		times, err := s.timesOf(name, points)
 		for i := 1; i < len(times); i++ {
 			if d := times[i].Sub(times[i-1]); (d - want).Abs() > time.Second {
-				return s.stats.now.fails("/"+strings.Fields(name)[0], fmt.Sprintf("the distance of the points %d and %d of %s in the order of time", i-1, i, name), distance, d.String())
+				return s.stats.now.Fails("/"+strings.Fields(name)[0], fmt.Sprintf("the distance of the points %d and %d of %s in the order of time", i-1, i, name), distance, d.String())
 			}
 		}
 		return err
@@ -337,18 +338,18 @@ func (s *scenario) endsNow() error {
 			return err
 		}
 		last := times[len(times)-1]
-		if age := s.stats.at.Sub(last); age > 2*time.Minute+s.skew() || age < -2*time.Minute-s.skew() {
-			return s.stats.now.fails("/"+strings.Fields(name)[0], "the age of the last point of "+name, "at most 2m", age.String())
+		if age := s.stats.at.Sub(last); age > 2*time.Minute+s.Skew() || age < -2*time.Minute-s.Skew() {
+			return s.stats.now.Fails("/"+strings.Fields(name)[0], "the age of the last point of "+name, "at most 2m", age.String())
 		}
 		return nil
 	})
 }
 
 func (s *scenario) days() (int, error) {
-	list, _ := check.At(s.stats.now.json, "/days")
+	list, _ := check.At(s.stats.now.JSON, "/days")
 	days, ok := list.([]any)
 	if !ok {
-		return 0, s.stats.now.fails("/days", "the days are no array", "an array", check.KindOf(list))
+		return 0, s.stats.now.Fails("/days", "the days are no array", "an array", check.KindOf(list))
 	}
 	return len(days), nil
 }
@@ -360,7 +361,7 @@ func (s *scenario) daysOfMonth() error {
 	}
 	t := s.stats.at.UTC()
 	if want := time.Date(t.Year(), t.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day(); n != want {
-		return s.stats.now.fails("/days", "the days", strconv.Itoa(want), strconv.Itoa(n))
+		return s.stats.now.Fails("/days", "the days", strconv.Itoa(want), strconv.Itoa(n))
 	}
 	return nil
 }
@@ -372,15 +373,15 @@ func (s *scenario) arraysLineUp() error {
 	}
 	t := s.stats.at.UTC()
 	for _, name := range monthly {
-		list, _ := check.At(s.stats.now.json, "/"+name)
+		list, _ := check.At(s.stats.now.JSON, "/"+name)
 		items, _ := list.([]any)
 		if len(items) < t.Day() || len(items) > n { // that there are items of the future is said of days alone
-			return s.stats.now.fails("/"+name, "the items of "+name, fmt.Sprintf("one for each day so far, %d to %d", t.Day(), n), strconv.Itoa(len(items)))
+			return s.stats.now.Fails("/"+name, "the items of "+name, fmt.Sprintf("one for each day so far, %d to %d", t.Day(), n), strconv.Itoa(len(items)))
 		}
 		for i, item := range items {
 			day, ok := when(item)
 			if !ok || day.Day() != i+1 || day.Month() != t.Month() {
-				return s.stats.now.fails(fmt.Sprintf("/%s/%d/x", name, i), "the day of the item", fmt.Sprintf("day %d of the month", i+1), shown(item))
+				return s.stats.now.Fails(fmt.Sprintf("/%s/%d/x", name, i), "the day of the item", fmt.Sprintf("day %d of the month", i+1), harness.Shown(item))
 			}
 		}
 	}
@@ -393,9 +394,9 @@ func (s *scenario) arraysComplete() error {
 		return err
 	}
 	for _, name := range monthly {
-		list, _ := check.At(s.stats.now.json, "/"+name)
+		list, _ := check.At(s.stats.now.JSON, "/"+name)
 		if items, _ := list.([]any); len(items) != n {
-			return s.stats.now.fails("/"+name, "the items of "+name, strconv.Itoa(n), strconv.Itoa(len(items)))
+			return s.stats.now.Fails("/"+name, "the items of "+name, strconv.Itoa(n), strconv.Itoa(len(items)))
 		}
 	}
 	return nil
@@ -406,18 +407,18 @@ func (s *scenario) arraysComplete() error {
 func (s *scenario) risen(names ...string) error {
 	was := figures(s.stats.before)
 	judge := func() error {
-		is := figures(s.stats.now.json)
+		is := figures(s.stats.now.JSON)
 		for _, name := range names {
 			if is[name] <= was[name] {
-				return s.stats.now.fails("/"+strings.Fields(name)[0], "the total of "+name, fmt.Sprintf("more than %v", was[name]), fmt.Sprint(is[name]))
+				return s.stats.now.Fails("/"+strings.Fields(name)[0], "the total of "+name, fmt.Sprintf("more than %v", was[name]), fmt.Sprint(is[name]))
 			}
 		}
 		return nil
 	}
-	if err := judge(); err == nil || s.clock.virtual() {
+	if err := judge(); err == nil || s.Clock.Virtual() {
 		return err
 	}
-	return s.clock.eventually(s.ctx, s.suite.target.Timing.StatsBudget, func() error {
+	return s.Clock.Eventually(s.Context, s.Suite.Target.Timing.StatsBudget, func() error {
 		if err := s.readStats(); err != nil {
 			return err
 		}
@@ -441,16 +442,16 @@ func (s *scenario) workflowDayRisen() error {
 
 func (s *scenario) deliveredMessage() error {
 	if err := s.publishIt(); err != nil {
-		return unless(err)
+		return harness.Prerequisite(err)
 	}
-	return unless(s.arrives())
+	return harness.Prerequisite(s.arrives())
 }
 
 func (s *scenario) hasBeenCancelled() error {
 	if err := s.cancelRun(); err != nil {
 		return err
 	}
-	return unless(s.runRecorded("RUN_CANCELED"))
+	return harness.Prerequisite(s.runRecorded("RUN_CANCELED"))
 }
 
 // when reads the time of a point.

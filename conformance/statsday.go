@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
@@ -38,10 +39,10 @@ func (s *scenario) today(v any, field string) (float64, error) {
 	for _, day := range days {
 		if t, ok := when(day); ok && t.Format("2006-01-02") == s.stats.at.UTC().Format("2006-01-02") {
 			n, _ := check.At(day, "/"+field)
-			return strconv.ParseFloat(plain(n), 64)
+			return strconv.ParseFloat(harness.Plain(n), 64)
 		}
 	}
-	return 0, s.stats.now.fails("/daily_requests", "the daily requests", "an item of today", shown(list))
+	return 0, s.stats.now.Fails("/daily_requests", "the daily requests", "an item of today", harness.Shown(list))
 }
 
 func (s *scenario) todayRisen(field string) error {
@@ -50,16 +51,16 @@ func (s *scenario) todayRisen(field string) error {
 		if err != nil {
 			return err
 		}
-		is, err := s.today(s.stats.now.json, field)
+		is, err := s.today(s.stats.now.JSON, field)
 		if err == nil && is <= was {
-			err = s.stats.now.fails("/daily_requests", field+" of today", fmt.Sprintf("more than %v", was), fmt.Sprint(is))
+			err = s.stats.now.Fails("/daily_requests", field+" of today", fmt.Sprintf("more than %v", was), fmt.Sprint(is))
 		}
 		return err
 	}
-	if err := judge(); err == nil || s.clock.virtual() {
+	if err := judge(); err == nil || s.Clock.Virtual() {
 		return err
 	}
-	return s.clock.eventually(s.ctx, s.suite.target.Timing.StatsBudget, func() error {
+	return s.Clock.Eventually(s.Context, s.Suite.Target.Timing.StatsBudget, func() error {
 		if err := s.readStats(); err != nil {
 			return err
 		}
@@ -71,19 +72,19 @@ func (s *scenario) todayRisen(field string) error {
 func (s *scenario) dlqCountRisen(n int64) error {
 	was, ok := check.Integer(s.stats.before, "/dlq_message_count")
 	if !ok {
-		return skip(report.PrerequisiteFailed, "dlq_message_count was no number")
+		return harness.Inconclusive(report.PrerequisiteFailed, "dlq_message_count was no number")
 	}
 	judge := func() error {
-		is, _ := check.Integer(s.stats.now.json, "/dlq_message_count")
-		if s.alone && is != was+n || is < was+n {
-			return s.stats.now.fails("/dlq_message_count", "the count of the dead letter queue", strconv.FormatInt(was+n, 10), strconv.FormatInt(is, 10))
+		is, _ := check.Integer(s.stats.now.JSON, "/dlq_message_count")
+		if s.Alone && is != was+n || is < was+n {
+			return s.stats.now.Fails("/dlq_message_count", "the count of the dead letter queue", strconv.FormatInt(was+n, 10), strconv.FormatInt(is, 10))
 		}
 		return nil
 	}
-	if err := judge(); err == nil || s.clock.virtual() {
+	if err := judge(); err == nil || s.Clock.Virtual() {
 		return err
 	}
-	return s.eventually(func() error {
+	return s.Eventually(func() error {
 		if err := s.readStats(); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
@@ -27,18 +28,18 @@ var Version = "devel"
 type Config struct {
 	Target target.Target
 
-	Profiles     []string     // empty: those of the target
-	Basis        []spec.Basis // empty: stated and implied
-	Strict       bool         // an implied requirement that does not hold fails
-	Accept       bool         // a partial result is no failure
-	Tags         string       // boolean expression over tags
-	Areas        []string     // only scenarios of these: publish, dlq ...
-	Requirements []string     // only scenarios of these
-	Names        []string     // only these scenarios
-	Concurrency  int          // 0: that of the target file
-	Plugin       PluginHost   // runs the rate-limit plugin; nil: the driver of the target file
-	SelfTest     bool         // our own server: anything that no step looked at fails
-	SkipCanary   bool         // no preflight publish
+	Profiles     []string           // empty: those of the target
+	Basis        []spec.Basis       // empty: stated and implied
+	Strict       bool               // an implied requirement that does not hold fails
+	Accept       bool               // a partial result is no failure
+	Tags         string             // boolean expression over tags
+	Areas        []string           // only scenarios of these: publish, dlq ...
+	Requirements []string           // only scenarios of these
+	Names        []string           // only these scenarios
+	Concurrency  int                // 0: that of the target file
+	Plugin       harness.PluginHost // runs the rate-limit plugin; nil: the driver of the target file
+	SelfTest     bool               // our own server: anything that no step looked at fails
+	SkipCanary   bool               // no preflight publish
 
 	// Progress is called, one call at a time, when a scenario ends.
 	Progress func(done, total int, running []string, last *report.Result)
@@ -54,7 +55,7 @@ var ErrPreflight = errors.New("preflight failed")
 // suite is one run.
 type suite struct {
 	cfg Config
-	*shared
+	*harness.Suite
 
 	leftovers func() (map[string][]any, error) // of a failed run, by section of bindings.fields; made when first asked for
 
@@ -68,17 +69,17 @@ type suite struct {
 // start begins a scenario that steps can be made in. It is there even with an
 // error, which is then its result.
 func (st *suite) start(ctx context.Context, known report.Result) (*scenario, error) {
-	s, err := st.begin(ctx, known)
+	s, err := st.Begin(ctx, known)
 	return newScenario(s), err
 }
 
 // newSuite is a run that has not begun.
 func newSuite(ctx context.Context, cfg Config, doc *spec.Document) *suite {
 	st := &suite{
-		shared: newShared(ctx, settings{target: cfg.Target, concurrency: cfg.concurrency(), plugin: cfg.Plugin, selfTest: cfg.SelfTest, version: Version}, doc),
-		cfg:    cfg, picked: map[string]*picked{},
+		Suite: harness.NewSuite(ctx, harness.Config{Target: cfg.Target, Concurrency: cfg.concurrency(), Plugin: cfg.Plugin, SelfTest: cfg.SelfTest, Version: Version}, doc),
+		cfg:   cfg, picked: map[string]*picked{},
 	}
-	st.leftovers = sync.OnceValues(func() (map[string][]any, error) { return st.leave(st.ctx) })
+	st.leftovers = sync.OnceValues(func() (map[string][]any, error) { return st.leave(st.Context) })
 	return st
 }
 
@@ -95,8 +96,8 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 	}
 	cfg.Target.Fill()
 	st := newSuite(ctx, cfg, doc)
-	defer st.stop(nil)
-	defer st.http.CloseIdleConnections()
+	defer st.Stop(nil)
+	defer st.Client.CloseIdleConnections()
 	selection, err := choose(cfg)
 	if err != nil {
 		return nil, err
@@ -109,24 +110,24 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
 	}
-	st.receiver, err = receiver.New(ctx, cfg.Target.Receiver, st.dialect)
+	st.Receiver, err = receiver.New(ctx, cfg.Target.Receiver, st.Dialect)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
 	}
-	defer st.receiver.Close()
-	started := now()
-	if err := st.prepare(st.ctx); err != nil {
+	defer st.Receiver.Close()
+	started := harness.Now()
+	if err := st.prepare(st.Context); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
 	}
-	absent, err := st.preflight(st.ctx)
+	absent, err := st.preflight(st.Context)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
 	}
-	st.absent = absent
+	st.Absent = absent
 	wall := cfg.Target.Limits.Wall
-	ctx, cancel := context.WithTimeoutCause(st.ctx, wall, &exhausted{"limits.wall: " + wall.String()})
+	ctx, cancel := context.WithTimeoutCause(st.Context, wall, &harness.Exhausted{Limit: "limits.wall: " + wall.String()})
 	defer cancel()
-	st.ctx = ctx
+	st.Context = ctx
 	for i := range selection {
 		p := &selection[i]
 		if reason, gone := absent[p.area]; gone {
@@ -144,7 +145,7 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 	}
 	st.cut(selection)
 	report := st.report(ctx, selection)
-	report.Started, report.Duration, report.Waited = started, since(started), st.idle.measured()
+	report.Started, report.Duration, report.Waited = started, harness.Since(started), st.Idle.Measured()
 	report.Apply(expected, started)
 	report.Apply(flaky, started)
 	return report, nil
@@ -152,16 +153,16 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 
 // cut gives the scenarios that the end of the run came before their result.
 func (st *suite) cut(selection []picked) {
-	cause := st.over()
+	cause := st.Over()
 	if cause == nil {
 		return
 	}
-	why := cutOff(cause)
+	why := harness.CutOff(cause)
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	for i := range selection {
 		if p := &selection[i]; st.picked[p.key] == p && !p.done {
-			p.result.Verdict, p.result.Reason, p.result.Detail = why.verdict, why.reason, why.detail
+			p.result.Verdict, p.result.Reason, p.result.Detail = why.Verdict, why.Reason, why.Detail
 			st.results = append(st.results, p.result)
 		}
 	}
@@ -218,52 +219,52 @@ func (st *suite) hooks(sc *godog.ScenarioContext, serial bool) {
 			return ctx, godog.ErrSkip
 		}
 		s, err := st.start(ctx, p.result)
-		s.note(err)
-		return s.ctx, err
+		s.Note(err)
+		return s.Context, err
 	})
 	sc.StepContext().Before(func(ctx context.Context, _ *godog.Step) (context.Context, error) {
 		if s := of(ctx); s != nil {
-			s.before = s.last()
+			s.Before = s.Last()
 		}
 		return ctx, nil
 	})
 	sc.StepContext().After(func(ctx context.Context, pickle *godog.Step, status godog.StepResultStatus, err error) (context.Context, error) {
 		if s := of(ctx); s != nil {
-			s.stepped(pickle.Text, status, err)
+			s.Stepped(pickle.Text, status, err)
 		}
 		return ctx, nil
 	})
 	sc.After(func(ctx context.Context, pickle *godog.Scenario, _ error) (context.Context, error) {
 		if s := of(ctx); s != nil {
-			if s.result.Verdict == "" {
-				s.note(s.unasserted())
+			if s.Result.Verdict == "" {
+				s.Note(s.Unasserted())
 			}
-			s.finish()
-			st.ended(pickleKey(pickle), s.toolkit)
+			s.Finish()
+			st.ended(pickleKey(pickle), s.Scenario)
 		}
 		return ctx, nil
 	})
 }
 
 // ended takes a scenario's result.
-func (st *suite) ended(key string, s *toolkit) {
-	if s.result.Verdict == "" {
-		s.result.Verdict = report.Pass
-		if s.result.Basis == spec.Open {
-			s.result.Verdict = report.Observed
+func (st *suite) ended(key string, s *harness.Scenario) {
+	if s.Result.Verdict == "" {
+		s.Result.Verdict = report.Pass
+		if s.Result.Basis == spec.Open {
+			s.Result.Verdict = report.Observed
 		}
 	}
-	if s.result.Failure != nil {
-		f := s.result.Failure
-		for _, text := range []*string{&f.Message, &f.Want, &f.Got, &s.result.Detail} { // in the names that the target uses
-			*text = s.masked(string(st.dialect.BrandText([]byte(*text))))
+	if s.Result.Failure != nil {
+		f := s.Result.Failure
+		for _, text := range []*string{&f.Message, &f.Want, &f.Got, &s.Result.Detail} { // in the names that the target uses
+			*text = s.Masked(string(st.Dialect.BrandText([]byte(*text))))
 		}
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.picked[key].done = true
-	st.results = append(st.results, s.result)
-	if i := slices.Index(st.running, s.result.Name); i >= 0 {
+	st.results = append(st.results, s.Result)
+	if i := slices.Index(st.running, s.Result.Name); i >= 0 {
 		st.running = slices.Delete(st.running, i, i+1)
 	}
 	if st.cfg.Progress != nil {
@@ -273,7 +274,7 @@ func (st *suite) ended(key string, s *toolkit) {
 				done++
 			}
 		}
-		st.cfg.Progress(done, st.total, slices.Clone(st.running), &s.result)
+		st.cfg.Progress(done, st.total, slices.Clone(st.running), &s.Result)
 	}
 }
 
@@ -296,18 +297,18 @@ func (st *suite) report(ctx context.Context, selection []picked) *report.Report 
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	slices.SortFunc(st.results, func(a, b report.Result) int { return order[a.Location+a.Name] - order[b.Location+b.Name] })
-	t := &st.target
+	t := &st.Target
 	mode := "live"
 	if t.Drivers["clock"].Kind == "control" {
 		mode = "clock driver"
 	}
 	r := &report.Report{
-		Suite: Version, Commit: commit(), Claimed: t.Profiles, Selection: st.cfg.selection(), Flags: st.cfg.flags(), TargetFile: t.Masked(), Bindings: t.Bindings.ByName(), Revision: t.Spec, Run: st.id, Results: st.results, Observations: st.observed(),
+		Suite: Version, Commit: commit(), Claimed: t.Profiles, Selection: st.cfg.selection(), Flags: st.cfg.flags(), TargetFile: t.Masked(), Bindings: t.Bindings.ByName(), Revision: t.Spec, Run: st.ID, Results: st.results, Observations: st.Observed(),
 		Target: report.Target{Name: t.Target.Name, Version: t.Target.Version, URLs: t.Target.URLs.ByName(), Mode: mode, Receiver: t.Receiver.Mode},
 		Strict: st.cfg.Strict, AcceptPartial: st.cfg.Accept,
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		switch why := cutOff(cause); why.reason {
+		switch why := harness.CutOff(cause); why.Reason {
 		case report.BudgetExhausted:
 			r.Exhausted = cause.Error()
 		case report.TargetUnreachable:
@@ -320,7 +321,7 @@ func (st *suite) report(ctx context.Context, selection []picked) *report.Report 
 		r.Document, r.Revision = register.Document.SHA256, cmp.Or(r.Revision, register.Revision)
 	}
 	if len(t.Profiles) == 0 {
-		r.Absent = slices.Sorted(maps.Keys(st.absent))
+		r.Absent = slices.Sorted(maps.Keys(st.Absent))
 	}
 	var profiles []string
 	for i := range selection {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
 )
 
 // vectorizing is what a scenario knows of the vector index.
@@ -32,21 +33,21 @@ var vectorSteps = []step{
 	{"Then", `the index holds (\d+) vectors more than before, and is not smaller`, (*scenario).holdsMore},
 }
 
-func (s *scenario) getInfo() (*answer, error) {
-	a, err := s.do(ask{op: "getVectorInfo"})
+func (s *scenario) getInfo() (*harness.Response, error) {
+	a, err := s.Do(harness.Request{Operation: "getVectorInfo"})
 	if err != nil {
 		return nil, err
 	}
-	s.asked = a
-	return a, a.accepted()
+	s.Asked = a
+	return a, a.Accepted()
 }
 
 func (s *scenario) infoBefore() error {
 	a, err := s.getInfo()
 	if err == nil {
-		s.vectors.before = a.json
+		s.vectors.before = a.JSON
 	}
-	return unless(err)
+	return harness.Prerequisite(err)
 }
 
 func (s *scenario) readInfo() error {
@@ -56,17 +57,17 @@ func (s *scenario) readInfo() error {
 
 // someVectors lets a driver put vectors of the index's dimension into a namespace.
 func (s *scenario) someVectors(names string) error {
-	if _, err := s.driver("vectors"); err != nil {
+	if _, err := s.Driver("vectors"); err != nil {
 		return err
 	}
 	a, err := s.getInfo()
 	if err != nil {
-		return unless(err)
+		return harness.Prerequisite(err)
 	}
 	if s.vectors.before == nil {
-		s.vectors.before = a.json
+		s.vectors.before = a.JSON
 	}
-	dimension, _ := check.Integer(a.json, "/result/dimension")
+	dimension, _ := check.Integer(a.JSON, "/result/dimension")
 	dimension = max(dimension, 3)
 	type vector struct {
 		ID     string    `json:"id"`
@@ -74,25 +75,25 @@ func (s *scenario) someVectors(names string) error {
 	}
 	var list []vector
 	for i, name := range quoted(names) {
-		v := vector{s.key + name, make([]float64, dimension)}
+		v := vector{s.Key + name, make([]float64, dimension)}
 		v.Vector[i%int(dimension)], v.Vector[0] = 1, 0.5
 		list = append(list, v)
 	}
 	body, err := json.Marshal(list)
 	if err != nil {
-		return harness("", "%v", err)
+		return harness.Fault("", "%v", err)
 	}
-	s.vectors.ns = s.name("ns")
-	_, err = s.drive("vectors", map[string]string{"namespace": s.vectors.ns, "vectors": string(body)})
+	s.vectors.ns = s.Name("ns")
+	_, err = s.Drive("vectors", map[string]string{"namespace": s.vectors.ns, "vectors": string(body)})
 	return err
 }
 
 func (s *scenario) readInfoMoved() error {
 	was := s.total(s.vectors.before)
-	return s.eventually(func() error {
+	return s.Eventually(func() error {
 		a, err := s.getInfo()
-		if err == nil && s.total(a.json) == was {
-			err = s.failure("the information has not moved", "other counts", shown(a.json))
+		if err == nil && s.total(a.JSON) == was {
+			err = s.Failure("the information has not moved", "other counts", harness.Shown(a.JSON))
 		}
 		return err
 	})
@@ -106,47 +107,47 @@ func (s *scenario) total(v any) int64 {
 }
 
 func (s *scenario) answersResult() error {
-	if s.asked.status != http.StatusOK {
-		return s.asked.fails("", "the status", "200", strconv.Itoa(s.asked.status))
+	if s.Asked.Status != http.StatusOK {
+		return s.Asked.Fails("", "the status", "200", strconv.Itoa(s.Asked.Status))
 	}
-	return s.has(s.asked.json, "/result", "object")
+	return s.CheckField(s.Asked.JSON, "/result", "object")
 }
 
 func (s *scenario) infoHas(field, kind string) error {
-	return s.has(s.asked.json, "/result/"+field, kind)
+	return s.CheckField(s.Asked.JSON, "/result/"+field, kind)
 }
 
 func (s *scenario) indexType() error {
-	kind, _ := check.Text(s.asked.json, "/result/indexType")
+	kind, _ := check.Text(s.Asked.JSON, "/result/indexType")
 	if !slices.Contains([]string{"DENSE", "SPARSE", "HYBRID"}, kind) {
-		return s.asked.fails("/result/indexType", "the type of the index", "DENSE, SPARSE or HYBRID", kind)
+		return s.Asked.Fails("/result/indexType", "the type of the index", "DENSE, SPARSE or HYBRID", kind)
 	}
 	return nil
 }
 
 func (s *scenario) partsComplete() error {
-	if _, has := check.At(s.asked.json, "/result/denseIndex"); has {
+	if _, has := check.At(s.Asked.JSON, "/result/denseIndex"); has {
 		for field, kind := range map[string]string{"dimension": "number", "similarityFunction": "string", "embeddingModel": "string"} {
-			if err := s.has(s.asked.json, "/result/denseIndex/"+field, kind); err != nil {
+			if err := s.CheckField(s.Asked.JSON, "/result/denseIndex/"+field, kind); err != nil {
 				return err
 			}
 		}
-		f, _ := check.Text(s.asked.json, "/result/denseIndex/similarityFunction")
+		f, _ := check.Text(s.Asked.JSON, "/result/denseIndex/similarityFunction")
 		if !slices.Contains([]string{"COSINE", "EUCLIDEAN", "DOT_PRODUCT"}, f) {
-			return s.asked.fails("/result/denseIndex/similarityFunction", "the similarity function", "COSINE, EUCLIDEAN or DOT_PRODUCT", f)
+			return s.Asked.Fails("/result/denseIndex/similarityFunction", "the similarity function", "COSINE, EUCLIDEAN or DOT_PRODUCT", f)
 		}
 	}
-	if _, has := check.At(s.asked.json, "/result/sparseIndex"); has {
-		return s.has(s.asked.json, "/result/sparseIndex/embeddingModel", "string")
+	if _, has := check.At(s.Asked.JSON, "/result/sparseIndex"); has {
+		return s.CheckField(s.Asked.JSON, "/result/sparseIndex/embeddingModel", "string")
 	}
 	return nil
 }
 
 func (s *scenario) namespaces() (map[string]any, error) {
-	v, _ := check.At(s.asked.json, "/result/namespaces")
+	v, _ := check.At(s.Asked.JSON, "/result/namespaces")
 	m, ok := v.(map[string]any)
 	if !ok {
-		return nil, s.asked.fails("/result/namespaces", "the namespaces", "an object", check.KindOf(v))
+		return nil, s.Asked.Fails("/result/namespaces", "the namespaces", "an object", check.KindOf(v))
 	}
 	return m, nil
 }
@@ -158,10 +159,10 @@ func (s *scenario) defaultListed() error {
 	}
 	v, has := m[""]
 	if !has {
-		return s.asked.fails("/result/namespaces", "the default namespace is not listed", `the key ""`, shown(m))
+		return s.Asked.Fails("/result/namespaces", "the default namespace is not listed", `the key ""`, harness.Shown(m))
 	}
 	for _, field := range []string{"/vectorCount", "/pendingVectorCount"} {
-		if err := s.has(v, field, "number"); err != nil {
+		if err := s.CheckField(v, field, "number"); err != nil {
 			return err
 		}
 	}
@@ -175,7 +176,7 @@ func (s *scenario) namespacesCount() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		for _, field := range []string{"/vectorCount", "/pendingVectorCount"} {
-			if err := s.has(m[name], field, "number"); err != nil {
+			if err := s.CheckField(m[name], field, "number"); err != nil {
 				return err
 			}
 		}
@@ -185,7 +186,7 @@ func (s *scenario) namespacesCount() error {
 
 // totalsAreSums waits until the index is quiet: changes show eventually.
 func (s *scenario) totalsAreSums() error {
-	return s.eventually(func() error {
+	return s.Eventually(func() error {
 		if err := s.readInfo(); err != nil {
 			return err
 		}
@@ -199,13 +200,13 @@ func (s *scenario) totalsAreSums() error {
 				n, _ := check.Integer(ns, "/"+field)
 				sum += n
 			}
-			if total, _ := check.Integer(s.asked.json, "/result/"+field); total != sum {
-				return s.asked.fails("/result/"+field, "the total", fmt.Sprintf("%d, the sum over the namespaces", sum), strconv.FormatInt(total, 10))
+			if total, _ := check.Integer(s.Asked.JSON, "/result/"+field); total != sum {
+				return s.Asked.Fails("/result/"+field, "the total", fmt.Sprintf("%d, the sum over the namespaces", sum), strconv.FormatInt(total, 10))
 			}
 		}
 		if n, _ := check.Integer(m[s.vectors.ns], "/vectorCount"); n == 0 {
 			if p, _ := check.Integer(m[s.vectors.ns], "/pendingVectorCount"); p == 0 {
-				return s.asked.fails("/result/namespaces/"+s.vectors.ns, "the namespace that was filled", "its vectors", shown(m))
+				return s.Asked.Fails("/result/namespaces/"+s.vectors.ns, "the namespace that was filled", "its vectors", harness.Shown(m))
 			}
 		}
 		return nil
@@ -213,16 +214,16 @@ func (s *scenario) totalsAreSums() error {
 }
 
 func (s *scenario) holdsMore(n int64) error {
-	was, is := s.total(s.vectors.before), s.total(s.asked.json)
-	if is < was+n || s.clock.virtual() && is != was+n {
-		return s.asked.fails("/result/vectorCount", "vectors, ready and pending", strconv.FormatInt(was+n, 10), strconv.FormatInt(is, 10))
+	was, is := s.total(s.vectors.before), s.total(s.Asked.JSON)
+	if is < was+n || s.Clock.Virtual() && is != was+n {
+		return s.Asked.Fails("/result/vectorCount", "vectors, ready and pending", strconv.FormatInt(was+n, 10), strconv.FormatInt(is, 10))
 	}
 	before, _ := check.At(s.vectors.before, "/result/indexSize")
-	now, _ := check.At(s.asked.json, "/result/indexSize")
+	now, _ := check.At(s.Asked.JSON, "/result/indexSize")
 	a, errA := strconv.ParseFloat(fmt.Sprint(before), 64)
 	b, errB := strconv.ParseFloat(fmt.Sprint(now), 64)
-	if errA != nil || errB != nil || s.clock.virtual() && b < a {
-		return s.asked.fails("/result/indexSize", "the size of the index", fmt.Sprintf("at least %v", before), fmt.Sprint(now))
+	if errA != nil || errB != nil || s.Clock.Virtual() && b < a {
+		return s.Asked.Fails("/result/indexSize", "the size of the index", fmt.Sprintf("at least %v", before), fmt.Sprint(now))
 	}
 	return nil
 }

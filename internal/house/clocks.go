@@ -8,7 +8,7 @@ import (
 
 // clockFiles may read the time of the world.
 var clockFiles = []string{
-	"conformance/clock.go",
+	"conformance/harness/clock.go",
 	"conformance/mutant/clock.go",
 	"conformance/receiver/clock.go",
 	"engine/clock/clock.go",

@@ -21,6 +21,7 @@ var importRules = []importRule{
 	{"cmd/understudy", nil},
 	{"conformance", []string{"engine", "mockserver"}},
 	{"conformance/check", []string{"engine", "mockserver", "conformance", "conformance/receiver", "conformance/report", "features", "fixtures"}},
+	{"conformance/harness", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"conformance/mutant", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"conformance/proxy", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"conformance/receiver", []string{"engine", "mockserver", "conformance", "conformance/report", "features", "fixtures"}},

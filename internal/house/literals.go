@@ -14,6 +14,7 @@ import (
 var clientFolders = []string{
 	"cmd/understudy",
 	"conformance",
+	"conformance/harness",
 	"conformance/mutant",
 	"conformance/proxy",
 	"conformance/receiver",

@@ -1,4 +1,4 @@
-package conformance
+package harness
 
 import (
 	"context"
@@ -18,25 +18,25 @@ import (
 // What is between the suite and the target is never a verdict: requests keep the
 // pace that the target asks for, and a target that is gone ends the run.
 
-// exhausted ends a run at a limit of the target file.
-type exhausted struct{ limit string }
+// Exhausted ends a run at a limit of the target file.
+type Exhausted struct{ Limit string }
 
-func (e *exhausted) Error() string { return e.limit }
+func (e *Exhausted) Error() string { return e.Limit }
 
 // unreachable ends a run whose target is gone.
 type unreachable struct{ why string }
 
 func (u *unreachable) Error() string { return u.why }
 
-// over is why the run has ended before its last scenario, nil while it goes on.
-func (st *shared) over() error {
-	return context.Cause(st.ctx)
+// Over is why the run has ended before its last scenario, nil while it goes on.
+func (st *Suite) Over() error {
+	return context.Cause(st.Context)
 }
 
-// cutOff is what becomes of a scenario that the end of the run interrupts.
-func cutOff(cause error) *inconclusive {
+// CutOff is what becomes of a scenario that the end of the run interrupts.
+func CutOff(cause error) *NoVerdict {
 	reason := report.Interrupted
-	var limit *exhausted
+	var limit *Exhausted
 	var gone *unreachable
 	switch {
 	case errors.As(cause, &limit):
@@ -44,7 +44,7 @@ func cutOff(cause error) *inconclusive {
 	case errors.As(cause, &gone):
 		reason = report.TargetUnreachable
 	}
-	return &inconclusive{verdict: report.Inconclusive, reason: reason, detail: "the run ended early: " + cause.Error()}
+	return &NoVerdict{Verdict: report.Inconclusive, Reason: reason, Detail: "the run ended early: " + cause.Error()}
 }
 
 // pace keeps requests apart: by "limits.rps" of the target file, and while the
@@ -94,9 +94,9 @@ func (p *pace) waited() time.Duration {
 	return p.held
 }
 
-// wait lets a request go when it is its turn; 0 stands for no limit.
+// Wait lets a request go when it is its turn; 0 stands for no limit.
 func (p *pace) wait(ctx context.Context, rps float64) error {
-	wait := p.reserve(now(), rps)
+	wait := p.reserve(Now(), rps)
 	if wait <= 0 {
 		return nil
 	}
@@ -111,54 +111,54 @@ func (p *pace) wait(ctx context.Context, rps float64) error {
 }
 
 // paced waits for the turn of a request to the target.
-func (s *toolkit) paced() error {
-	stop := s.suite.idle.start()
-	err := s.suite.pace.wait(s.ctx, s.suite.target.Limits.RPS)
+func (s *Scenario) paced() error {
+	stop := s.Suite.Idle.start()
+	err := s.Suite.pace.wait(s.Context, s.Suite.Target.Limits.RPS)
 	stop()
 	if err != nil {
-		return skip(report.BudgetExhausted, "%v", err)
+		return Inconclusive(report.BudgetExhausted, "%v", err)
 	}
 	return nil
 }
 
-// send makes an exchange with the target, in its turn. While the target asks to
+// Send makes an exchange with the target, in its turn. While the target asks to
 // wait, the request is repeated.
-func (s *toolkit) send(r *http.Request, body []byte, op *spec.Operation) (*answer, error) {
-	budget := s.clock.scaled(s.suite.target.Timing.RetryBudget)
+func (s *Scenario) Send(r *http.Request, body []byte, op *spec.Operation) (*Response, error) {
+	budget := s.Clock.Scaled(s.Suite.Target.Timing.RetryBudget)
 	for tries := 0; ; tries++ {
 		if err := s.paced(); err != nil {
 			return nil, err
 		}
-		a, err := s.exchange(r, body, op)
+		a, err := s.Exchange(r, body, op)
 		if err != nil {
 			return nil, s.unanswered(r, err)
 		}
 		wait := a.asksToWait(tries)
 		if wait == 0 {
-			if gateway(a.status) && s.suite.gone(s.ctx, r.URL) {
-				return nil, cutOff(s.suite.over())
+			if gateway(a.Status) && s.Suite.gone(s.Context, r.URL) {
+				return nil, CutOff(s.Suite.Over())
 			}
 			return a, nil
 		}
-		s.looked(a.exchange)
+		s.Looked(a.Exchange)
 		if budget -= wait; budget < 0 {
-			return nil, skip(report.BudgetExhausted, "%s %s answers %d and asks to wait %s: limits.rps makes the suite slower", r.Method, s.masked(r.URL.Path), a.status, wait)
+			return nil, Inconclusive(report.BudgetExhausted, "%s %s answers %d and asks to wait %s: limits.rps makes the suite slower", r.Method, s.Masked(r.URL.Path), a.Status, wait)
 		}
-		s.suite.pace.hold(now(), wait)
+		s.Suite.pace.hold(Now(), wait)
 	}
 }
 
 // asksToWait is how long the target wants the request to wait; 0 is an answer.
-func (a *answer) asksToWait(tries int) time.Duration {
-	after := a.header.Get("Retry-After")
-	if a.status != http.StatusTooManyRequests && (a.status != http.StatusServiceUnavailable || after == "") {
+func (a *Response) asksToWait(tries int) time.Duration {
+	after := a.Header.Get("Retry-After")
+	if a.Status != http.StatusTooManyRequests && (a.Status != http.StatusServiceUnavailable || after == "") {
 		return 0
 	}
 	if seconds, err := strconv.ParseFloat(after, 64); err == nil && seconds > 0 {
 		return time.Duration(seconds * float64(time.Second))
 	}
-	if date, err := http.ParseTime(after); err == nil && date.After(now()) {
-		return date.Sub(now())
+	if date, err := http.ParseTime(after); err == nil && date.After(Now()) {
+		return date.Sub(Now())
 	}
 	return min(time.Second<<min(tries, 3), 8*time.Second) / 2
 }
@@ -170,15 +170,15 @@ func gateway(status int) bool {
 
 // unanswered is what it means that no answer came: nothing about the target,
 // unless it is gone.
-func (s *toolkit) unanswered(r *http.Request, err error) error {
-	if s.ctx.Err() != nil {
-		if cause := s.suite.over(); cause != nil {
-			return cutOff(cause)
+func (s *Scenario) unanswered(r *http.Request, err error) error {
+	if s.Context.Err() != nil {
+		if cause := s.Suite.Over(); cause != nil {
+			return CutOff(cause)
 		}
-	} else if s.suite.gone(s.ctx, r.URL) {
-		return cutOff(s.suite.over())
+	} else if s.Suite.gone(s.Context, r.URL) {
+		return CutOff(s.Suite.Over())
 	}
-	i := &inconclusive{verdict: report.Inconclusive, reason: report.TransportFailed, detail: fmt.Sprintf("%s %s: %v", r.Method, s.masked(r.URL.Path), err), cause: err}
+	i := &NoVerdict{Verdict: report.Inconclusive, Reason: report.TransportFailed, Detail: fmt.Sprintf("%s %s: %v", r.Method, s.Masked(r.URL.Path), err), cause: err}
 	errors.As(err, &i.failure)
 	return i
 }
@@ -193,11 +193,11 @@ const (
 
 // gone finds out whether a host is there at all, and ends the run when it is not.
 // Any answer will do, but that of a gateway that cannot reach it.
-func (st *shared) gone(ctx context.Context, u *url.URL) bool {
+func (st *Suite) gone(ctx context.Context, u *url.URL) bool {
 	root := u.Scheme + "://" + u.Host + "/"
 	why := ""
 	for n := range looksGone {
-		if n > 0 && (&clock{}).wait(ctx, lookPause) != nil {
+		if n > 0 && (&Clock{}).Wait(ctx, lookPause) != nil {
 			return false
 		}
 		status, err := st.look(ctx, root)
@@ -210,12 +210,12 @@ func (st *shared) gone(ctx context.Context, u *url.URL) bool {
 			why = fmt.Sprintf("%s%s answers %d for everything", u.Scheme+"://", u.Host, status)
 		}
 	}
-	st.stop(&unreachable{why})
+	st.Stop(&unreachable{why})
 	return true
 }
 
 // look asks a host for its root on a new connection.
-func (st *shared) look(ctx context.Context, root string) (int, error) {
+func (st *Suite) look(ctx context.Context, root string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, root, http.NoBody)
@@ -223,7 +223,7 @@ func (st *shared) look(ctx context.Context, root string) (int, error) {
 		return 0, err
 	}
 	r.Close = true
-	response, err := st.http.Do(r)
+	response, err := st.Client.Do(r)
 	if err != nil {
 		return 0, err
 	}

@@ -1,4 +1,4 @@
-package conformance
+package harness
 
 import (
 	"encoding/json"
@@ -8,27 +8,27 @@ import (
 	"github.com/understudy-mock/understudy/conformance/check"
 )
 
-// given is the value at a pointer, if it is set: of a value that the document
+// Given is the value at a pointer, if it is set: of a value that the document
 // describes without a name it does not say how its absence looks, so null is none.
-func given(v any, pointer string) (any, bool) {
+func Given(v any, pointer string) (any, bool) {
 	found, ok := check.At(v, pointer)
 	return found, ok && found != nil
 }
 
-// plain is a value as a query or a comparison writes it: a whole number in digits,
+// Plain is a value as a query or a comparison writes it: a whole number in digits,
 // however the target writes it.
-func plain(v any) string {
+func Plain(v any) string {
 	if n, ok := check.Integer(v, ""); ok {
 		return strconv.FormatInt(n, 10)
 	}
 	return fmt.Sprint(v)
 }
 
-// shown is a value as a failure prints it.
-func shown(v any) string {
+// Shown is a value as a failure prints it.
+func Shown(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	return clip(string(text))
+	return Clip(string(text))
 }

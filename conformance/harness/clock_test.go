@@ -1,4 +1,4 @@
-package conformance
+package harness
 
 import (
 	"context"
@@ -22,11 +22,11 @@ func TestPace(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(&exhausted{"limits.wall"})
+	cancel(&Exhausted{"limits.wall"})
 	if err := new(pace).wait(ctx, 0); err != nil {
 		t.Errorf("no limit waits: %v", err)
 	}
-	p.next = now().Add(time.Hour)
+	p.next = Now().Add(time.Hour)
 	if err := p.wait(ctx, 4); !strings.Contains(err.Error(), "limits.wall") {
 		t.Errorf("the end of the run does not end the wait: %v", err)
 	}
@@ -46,12 +46,12 @@ func TestWithin(t *testing.T) {
 			}
 			return held
 		}, cause)
-		started := now()
+		started := Now()
 		<-ctx.Done()
 		if got := context.Cause(ctx); !errors.Is(got, cause) {
 			t.Errorf("cause %v, want %v", got, cause)
 		}
-		if took := now().Sub(started).Milliseconds(); took < held.Milliseconds() {
+		if took := Now().Sub(started).Milliseconds(); took < held.Milliseconds() {
 			t.Errorf("it ended after %d ms, want at least %d", took, held.Milliseconds())
 		}
 		cancel()
@@ -60,14 +60,14 @@ func TestWithin(t *testing.T) {
 
 func TestWaitsThatOverlapCountOnce(t *testing.T) {
 	t.Parallel()
-	var w stopwatch
+	var w Stopwatch
 	first, second := w.start(), w.start()
 	first()
-	if got := w.measured(); got != 0 {
+	if got := w.Measured(); got != 0 {
 		t.Errorf("while one still waits: got %s, want 0", got)
 	}
 	second()
-	if got := w.measured(); got <= 0 {
+	if got := w.Measured(); got <= 0 {
 		t.Errorf("after the last: got %s, want more than 0", got)
 	}
 }

@@ -1,4 +1,4 @@
-package conformance
+package harness
 
 import (
 	"bytes"
@@ -26,9 +26,9 @@ var jsonValues = []string{"body", "config", "endpoints", "headers", "vectors"}
 
 // expand fills the placeholders of a driver's text. Each value passes through
 // escape, which makes it fit for where the text is used.
-func (s *toolkit) expand(text string, vars map[string]string, escape func(name, value string) string) (string, error) {
-	values := target.Placeholders(s.urls, s.auth)
-	values["receiver"], values["account"], values["run"] = s.suite.receiver.Public, s.clock.account, s.suite.id
+func (s *Scenario) expand(text string, vars map[string]string, escape func(name, value string) string) (string, error) {
+	values := target.Placeholders(s.URLs, s.Auth)
+	values["receiver"], values["account"], values["run"] = s.Suite.Receiver.Public, s.Clock.Account, s.Suite.ID
 	for name, v := range vars {
 		if values[name] = v; escape != nil {
 			values[name] = escape(name, v)
@@ -37,7 +37,7 @@ func (s *toolkit) expand(text string, vars map[string]string, escape func(name, 
 	return target.Expand(text, values)
 }
 
-func (s *toolkit) expandHeader(from map[string]target.Secret, vars map[string]string) (http.Header, error) {
+func (s *Scenario) expandHeader(from map[string]target.Secret, vars map[string]string) (http.Header, error) {
 	h := http.Header{}
 	for name, v := range from {
 		text, err := s.expand(string(v), vars, nil)
@@ -49,34 +49,34 @@ func (s *toolkit) expandHeader(from map[string]target.Secret, vars map[string]st
 	return h, nil
 }
 
-// driver is the driver with that name; without one the scenario cannot judge.
-func (s *toolkit) driver(name string) (target.Driver, error) {
-	d, ok := s.suite.target.Drivers[name]
+// Driver is the driver with that name; without one the scenario cannot judge.
+func (s *Scenario) Driver(name string) (target.Driver, error) {
+	d, ok := s.Suite.Target.Drivers[name]
 	switch {
 	case !ok || d.Kind == "" || d.Kind == "none":
-		return d, skip(report.DriverMissing, "the target file names no driver %q", name)
+		return d, Inconclusive(report.DriverMissing, "the target file names no driver %q", name)
 	case d.Kind == "manual":
-		return d, skip(report.DriverMissing, "driver %q is manual, and nobody is here to be asked", name)
+		return d, Inconclusive(report.DriverMissing, "driver %q is manual, and nobody is here to be asked", name)
 	}
 	return d, nil
 }
 
-// drive makes a target do what the interface document does not show. That a
+// Drive makes a target do what the interface document does not show. That a
 // driver fails is no verdict on the target.
-func (s *toolkit) drive(name string, vars map[string]string) (*answer, error) {
-	d, err := s.driver(name)
+func (s *Scenario) Drive(name string, vars map[string]string) (*Response, error) {
+	d, err := s.Driver(name)
 	if err != nil {
 		return nil, err
 	}
-	return s.run(name, d, vars, nil)
+	return s.Run(name, d, vars, nil)
 }
 
-// run carries out one driver; header is added to that of the driver.
-func (s *toolkit) run(name string, d target.Driver, vars map[string]string, header http.Header) (*answer, error) {
+// Run carries out one driver; header is added to that of the driver.
+func (s *Scenario) Run(name string, d target.Driver, vars map[string]string, header http.Header) (*Response, error) {
 	if d.Kind == "exec" {
 		return s.execute(name, d, vars)
 	}
-	if err := s.suite.needsBrand(slices.Collect(maps.Keys(header))...); err != nil {
+	if err := s.Suite.NeedsBrand(slices.Collect(maps.Keys(header))...); err != nil {
 		return nil, err
 	}
 	method := d.Method
@@ -85,26 +85,26 @@ func (s *toolkit) run(name string, d target.Driver, vars map[string]string, head
 	}
 	r, body, err := s.driverRequest(method, d, vars)
 	if err != nil {
-		return nil, harness(report.DriverFailed, "driver %s: %v", name, err)
+		return nil, Fault(report.DriverFailed, "driver %s: %v", name, err)
 	}
-	maps.Copy(r.Header, s.suite.dialect.BrandHeader(header.Clone()))
-	a, err := s.send(r, body, nil)
+	maps.Copy(r.Header, s.Suite.Dialect.BrandHeader(header.Clone()))
+	a, err := s.Send(r, body, nil)
 	if err != nil {
-		var i *inconclusive
+		var i *NoVerdict
 		if errors.As(err, &i) {
-			i.detail = "driver " + name + ": " + i.detail
+			i.Detail = "driver " + name + ": " + i.Detail
 		}
 		return nil, err
 	}
-	s.looked(a.exchange)
-	if !a.ok() {
-		return a, skip(report.DriverFailed, "driver %s: %s %s answered %d: %s", name, method, s.masked(r.URL.String()), a.status, s.maskedBody(a.body))
+	s.Looked(a.Exchange)
+	if !a.OK() {
+		return a, Inconclusive(report.DriverFailed, "driver %s: %s %s answered %d: %s", name, method, s.Masked(r.URL.String()), a.Status, s.maskedBody(a.Body))
 	}
 	return a, nil
 }
 
 // driverRequest is the request of a driver of the kind http.
-func (s *toolkit) driverRequest(method string, d target.Driver, vars map[string]string) (*http.Request, []byte, error) {
+func (s *Scenario) driverRequest(method string, d target.Driver, vars map[string]string) (*http.Request, []byte, error) {
 	text, err := s.expand(d.Body, vars, inJSON(d.Body))
 	if err != nil {
 		return nil, nil, fmt.Errorf("body: %w", err)
@@ -116,7 +116,7 @@ func (s *toolkit) driverRequest(method string, d target.Driver, vars map[string]
 	if err != nil {
 		return nil, nil, fmt.Errorf("url: %w", err)
 	}
-	r, err := http.NewRequestWithContext(s.ctx, method, address, strings.NewReader(text))
+	r, err := http.NewRequestWithContext(s.Context, method, address, strings.NewReader(text))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -147,16 +147,16 @@ func inJSON(body string) func(name, value string) string {
 	}
 }
 
-// arguments are a command with its placeholders filled.
-func (s *toolkit) arguments(name string, d target.Driver, vars map[string]string) ([]string, error) {
+// Arguments are a command with its placeholders filled.
+func (s *Scenario) Arguments(name string, d target.Driver, vars map[string]string) ([]string, error) {
 	if len(d.Command) == 0 {
-		return nil, harness(report.DriverFailed, "driver %s: no command", name)
+		return nil, Fault(report.DriverFailed, "driver %s: no command", name)
 	}
 	args := make([]string, len(d.Command))
 	for i, arg := range d.Command {
 		text, err := s.expand(arg, vars, nil)
 		if err != nil {
-			return nil, harness(report.DriverFailed, "driver %s: command %d: %v", name, i, err)
+			return nil, Fault(report.DriverFailed, "driver %s: command %d: %v", name, i, err)
 		}
 		args[i] = text
 	}
@@ -164,13 +164,13 @@ func (s *toolkit) arguments(name string, d target.Driver, vars map[string]string
 }
 
 // execute runs a command; what it prints is its answer.
-func (s *toolkit) execute(name string, d target.Driver, vars map[string]string) (*answer, error) {
+func (s *Scenario) execute(name string, d target.Driver, vars map[string]string) (*Response, error) {
 	if err := s.paced(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, driverLimit)
+	ctx, cancel := context.WithTimeout(s.Context, driverLimit)
 	defer cancel()
-	args, err := s.arguments(name, d, vars)
+	args, err := s.Arguments(name, d, vars)
 	if err != nil {
 		return nil, err
 	}
@@ -181,17 +181,17 @@ func (s *toolkit) execute(name string, d target.Driver, vars map[string]string) 
 	if err := c.Run(); err != nil {
 		exit := (*exec.ExitError)(nil)
 		if !errors.As(err, &exit) { // it could not be run at all
-			return nil, harness(report.DriverFailed, "driver %s: %s: %v", name, args[0], err)
+			return nil, Fault(report.DriverFailed, "driver %s: %s: %v", name, args[0], err)
 		}
-		failed := skip(report.DriverFailed, "driver %s: %s: %v: %s", name, args[0], err, s.masked(clip(strings.TrimSpace(errs.String()))))
+		failed := Inconclusive(report.DriverFailed, "driver %s: %s: %v: %s", name, args[0], err, s.Masked(Clip(strings.TrimSpace(errs.String()))))
 		if exit.ExitCode() == 1 {
-			return &answer{status: http.StatusNotFound, scenario: s, exchange: -1}, failed
+			return &Response{Status: http.StatusNotFound, scenario: s, Exchange: -1}, failed
 		}
 		return nil, failed
 	}
-	a := &answer{status: http.StatusOK, body: bytes.TrimSpace(out.Bytes()), scenario: s, exchange: -1}
-	if json.Unmarshal(a.body, &a.json) != nil {
-		a.json = nil
+	a := &Response{Status: http.StatusOK, Body: bytes.TrimSpace(out.Bytes()), scenario: s, Exchange: -1}
+	if json.Unmarshal(a.Body, &a.JSON) != nil {
+		a.JSON = nil
 	}
 	return a, nil
 }

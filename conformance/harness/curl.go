@@ -1,4 +1,4 @@
-package conformance
+package harness
 
 import (
 	"fmt"
@@ -39,9 +39,9 @@ func (v *variables) name(value, name, note string) string {
 
 // curl is a command that repeats a request after the run, and what to put in place
 // of its variables: credentials, and addresses of the receiver, which is gone then.
-func (s *toolkit) curl(r *http.Request, body []byte) (string, []string) {
+func (s *Scenario) curl(r *http.Request, body []byte) (string, []string) {
 	v := &variables{seen: map[string]string{}}
-	text := func(t string) string { return shellText(s.masked(s.parameters(t, v))) }
+	text := func(t string) string { return shellText(s.Masked(s.parameters(t, v))) }
 	var b strings.Builder
 	fmt.Fprintf(&b, "curl -sS -i -X %s %s", r.Method, text(r.URL.String()))
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
@@ -66,22 +66,22 @@ func (s *toolkit) curl(r *http.Request, body []byte) (string, []string) {
 		b.WriteString(" --data-binary @body")
 		v.notes = append(v.notes, fmt.Sprintf("body: a file with the %d bytes of the request, too many or too binary to be shown here", len(body)))
 	default:
-		b.WriteString(" --data-binary " + shellText(s.masked(s.parameters(string(mask.JSON(body)), v))))
+		b.WriteString(" --data-binary " + shellText(s.Masked(s.parameters(string(mask.JSON(body)), v))))
 	}
 	return b.String(), v.notes
 }
 
-func (s *toolkit) basic() string {
+func (s *Scenario) basic() string {
 	r := http.Request{Header: http.Header{}}
-	r.SetBasicAuth(string(s.auth.Basic.Username), string(s.auth.Basic.Password))
+	r.SetBasicAuth(string(s.Auth.Basic.Username), string(s.Auth.Basic.Password))
 	return r.Header.Get("Authorization")
 }
 
 // parameters puts variables in place of credentials and of receivers.
-func (s *toolkit) parameters(text string, v *variables) string {
+func (s *Scenario) parameters(text string, v *variables) string {
 	for _, c := range []struct{ value, name, key string }{
-		{string(s.auth.Bearer), "TARGET_TOKEN", "auth.bearer"}, {string(s.auth.VectorBearer), "TARGET_VECTOR_TOKEN", "auth.vector_bearer"},
-		{string(s.auth.KVBearer), "TARGET_KV_TOKEN", "auth.kv_bearer"},
+		{string(s.Auth.Bearer), "TARGET_TOKEN", "auth.bearer"}, {string(s.Auth.VectorBearer), "TARGET_VECTOR_TOKEN", "auth.vector_bearer"},
+		{string(s.Auth.KVBearer), "TARGET_KV_TOKEN", "auth.kv_bearer"},
 	} {
 		for _, form := range []string{c.value, url.QueryEscape(c.value)} {
 			if len(c.value) >= minSecret && strings.Contains(text, form) {
@@ -89,7 +89,7 @@ func (s *toolkit) parameters(text string, v *variables) string {
 			}
 		}
 	}
-	return s.suite.receivers().ReplaceAllStringFunc(text, func(address string) string {
+	return s.Suite.receivers().ReplaceAllStringFunc(text, func(address string) string {
 		plain, err := url.QueryUnescape(address)
 		if err != nil {
 			plain = address
@@ -102,9 +102,9 @@ func (s *toolkit) parameters(text string, v *variables) string {
 const minSecret = 4
 
 // receivers finds the addresses of endpoints, also inside a query.
-func (st *shared) receivers() *regexp.Regexp {
+func (st *Suite) receivers() *regexp.Regexp {
 	st.receiverOnce.Do(func() {
-		base := st.receiver.Public + "/r"
+		base := st.Receiver.Public + "/r"
 		st.receiverURLs = regexp.MustCompile(regexp.QuoteMeta(base) + `(?:/[a-z0-9]+){3}|` + regexp.QuoteMeta(url.QueryEscape(base)) + `(?:%2F[a-z0-9]+){3}`)
 	})
 	return st.receiverURLs

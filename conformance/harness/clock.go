@@ -1,4 +1,4 @@
-package conformance
+package harness
 
 import (
 	"bytes"
@@ -15,23 +15,23 @@ import (
 	"github.com/understudy-mock/understudy/conformance/target"
 )
 
-// clock is how a scenario lets time pass: by moving the target's clock, where a
+// Clock is how a scenario lets time pass: by moving the target's clock, where a
 // driver can, or by waiting with a deadline. It is the only place that reads the
 // time of the world.
-type clock struct {
+type Clock struct {
 	control string // base of the control API, "" to wait in real time
-	account string // whose clock it moves
+	Account string // whose clock it moves
 	header  http.Header
 	http    *http.Client
 	timing  target.Timing
-	offset  time.Duration          // of the target's clock, as its answers say; 0 below what the target file allows
+	Offset  time.Duration          // of the target's clock, as its answers say; 0 below what the target file allows
 	arrived func() <-chan struct{} // closed when a delivery comes
 	waited  func() time.Duration   // how long the target has made requests wait; nil: never
-	idle    *stopwatch             // of the run; nil: nobody measures
+	idle    *Stopwatch             // of the run; nil: nobody measures
 }
 
-// stopwatch measures how long at least one of many is waiting.
-type stopwatch struct {
+// Stopwatch measures how long at least one of many is waiting.
+type Stopwatch struct {
 	mu      sync.Mutex
 	waiting int
 	begun   time.Time // while somebody waits
@@ -39,41 +39,41 @@ type stopwatch struct {
 }
 
 // start begins a wait, and gives what ends it.
-func (w *stopwatch) start() (stop func()) {
+func (w *Stopwatch) start() (stop func()) {
 	if w == nil {
 		return func() {}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.waiting++; w.waiting == 1 {
-		w.begun = now()
+		w.begun = Now()
 	}
 	return w.stop
 }
 
-func (w *stopwatch) stop() {
+func (w *Stopwatch) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.waiting--; w.waiting == 0 {
-		w.total += since(w.begun)
+		w.total += Since(w.begun)
 	}
 }
 
-// measured is the time of all waits that have ended; those that overlap count once.
-func (w *stopwatch) measured() time.Duration {
+// Measured is the time of all waits that have ended; those that overlap count once.
+func (w *Stopwatch) Measured() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.total
 }
 
-// now is the time of the world.
-func now() time.Time { return time.Now() }
+// Now is the time of the world.
+func Now() time.Time { return time.Now() }
 
 // timerOf is a timer of the world.
 func timerOf(d time.Duration) *time.Timer { return time.NewTimer(d) }
 
-// since is the time of the world that has passed.
-func since(t time.Time) time.Duration { return time.Since(t) }
+// Since is the time of the world that has passed.
+func Since(t time.Time) time.Duration { return time.Since(t) }
 
 // within ends a context after d, and later by as long as the target has made
 // requests wait in the meantime.
@@ -97,20 +97,20 @@ func within(ctx context.Context, d time.Duration, waited func() time.Duration, c
 	}
 }
 
-// virtual reports whether time is moved.
-func (c *clock) virtual() bool { return c.control != "" }
+// Virtual reports whether time is moved.
+func (c *Clock) Virtual() bool { return c.control != "" }
 
 // strides are how far time is moved while something is awaited: all of them
 // together pass every wait of the default backoff and every retention.
 var strides = []time.Duration{0, time.Second, 15 * time.Second, 3 * time.Minute, time.Hour, 12 * time.Hour, 24 * time.Hour, 72 * time.Hour}
 
-// eventually runs check until it returns nil, and gives its last error when the
+// Eventually runs check until it returns nil, and gives its last error when the
 // budget is spent.
-func (c *clock) eventually(ctx context.Context, budget time.Duration, check func() error) error {
-	if c.virtual() {
+func (c *Clock) Eventually(ctx context.Context, budget time.Duration, check func() error) error {
+	if c.Virtual() {
 		var err error
 		for _, d := range strides {
-			if err := c.pass(ctx, d); err != nil {
+			if err := c.Pass(ctx, d); err != nil {
 				return err
 			}
 			if err = check(); err == nil || final(err) {
@@ -120,7 +120,7 @@ func (c *clock) eventually(ctx context.Context, budget time.Duration, check func
 		return err
 	}
 	held := c.held()
-	deadline := now().Add(c.scaled(budget))
+	deadline := Now().Add(c.Scaled(budget))
 	wait := c.timing.Poll.First
 	for {
 		arrived := c.arrived()
@@ -146,7 +146,7 @@ func (c *clock) eventually(ctx context.Context, budget time.Duration, check func
 }
 
 // held is how long the target has made requests wait so far.
-func (c *clock) held() time.Duration {
+func (c *Clock) held() time.Duration {
 	if c.waited == nil {
 		return 0
 	}
@@ -156,27 +156,27 @@ func (c *clock) held() time.Duration {
 // final reports whether an error stays whatever the target does later: a missing
 // operation, or something that is no verdict on the target.
 func final(err error) bool {
-	var i *inconclusive
+	var i *NoVerdict
 	if errors.As(err, &i) {
-		return i.reason != report.PrerequisiteFailed && i.reason != report.TriggerNotObserved
+		return i.Reason != report.PrerequisiteFailed && i.Reason != report.TriggerNotObserved
 	}
 	var missing *missingOperation
 	return errors.As(err, &missing)
 }
 
-// pass lets d go by; with a driver everything that it causes has happened then.
-func (c *clock) pass(ctx context.Context, d time.Duration) error {
-	if c.virtual() {
+// Pass lets d go by; with a driver everything that it causes has happened then.
+func (c *Clock) Pass(ctx context.Context, d time.Duration) error {
+	if c.Virtual() {
 		if d == 0 {
 			return c.post(ctx, "settle", map[string]any{"timeout": "60s"})
 		}
 		return c.post(ctx, "clock/advance", map[string]any{"by": d.String(), "timeout": "60s"})
 	}
-	return c.wait(ctx, d)
+	return c.Wait(ctx, d)
 }
 
-// wait lets d of the world's time go by: what a driver's clock does not move.
-func (c *clock) wait(ctx context.Context, d time.Duration) error {
+// Wait lets d of the world's time go by: what a driver's clock does not move.
+func (c *Clock) Wait(ctx context.Context, d time.Duration) error {
 	defer c.idle.start()()
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -188,30 +188,30 @@ func (c *clock) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// scaled is a budget as the target file wants it.
-func (c *clock) scaled(budget time.Duration) time.Duration {
+// Scaled is a budget as the target file wants it.
+func (c *Clock) Scaled(budget time.Duration) time.Duration {
 	return time.Duration(float64(budget) * c.timing.Scale)
 }
 
-// target is the target's time where it can be asked for, else the world's.
-func (c *clock) target(ctx context.Context) (time.Time, error) {
-	if !c.virtual() {
-		return now().Add(c.offset), nil
+// Target is the target's time where it can be asked for, else the world's.
+func (c *Clock) Target(ctx context.Context) (time.Time, error) {
+	if !c.Virtual() {
+		return Now().Add(c.Offset), nil
 	}
 	var answer struct{ Now int64 }
 	err := c.call(ctx, http.MethodGet, "clock", nil, &answer)
 	return time.UnixMilli(answer.Now), err
 }
 
-func (c *clock) post(ctx context.Context, path string, body any) error {
+func (c *Clock) post(ctx context.Context, path string, body any) error {
 	return c.call(ctx, http.MethodPost, path, body, nil)
 }
 
 // call speaks the control API; what goes wrong is the harness's fault.
-func (c *clock) call(ctx context.Context, method, path string, body, into any) error {
+func (c *Clock) call(ctx context.Context, method, path string, body, into any) error {
 	u := c.control + "/" + path
-	if c.account != "" {
-		u += "?account=" + url.QueryEscape(c.account)
+	if c.Account != "" {
+		u += "?account=" + url.QueryEscape(c.Account)
 	}
 	var text []byte
 	if body != nil {
@@ -219,7 +219,7 @@ func (c *clock) call(ctx context.Context, method, path string, body, into any) e
 	}
 	r, err := http.NewRequestWithContext(ctx, method, u, bytes.NewReader(text))
 	if err != nil {
-		return harness(report.DriverFailed, "clock: %v", err)
+		return Fault(report.DriverFailed, "clock: %v", err)
 	}
 	if c.header != nil {
 		r.Header = c.header.Clone()
@@ -227,16 +227,16 @@ func (c *clock) call(ctx context.Context, method, path string, body, into any) e
 	r.Header.Set("Content-Type", "application/json")
 	response, err := c.http.Do(r)
 	if err != nil {
-		return harness(report.DriverFailed, "clock: %v", err)
+		return Fault(report.DriverFailed, "clock: %v", err)
 	}
 	defer response.Body.Close()
-	answer, err := readAll(response.Body)
+	answer, err := ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
-		return harness(report.DriverFailed, "clock: %s %s answered %d: %s", method, path, response.StatusCode, clip(string(answer)))
+		return Fault(report.DriverFailed, "clock: %s %s answered %d: %s", method, path, response.StatusCode, Clip(string(answer)))
 	}
 	if into != nil {
 		if err := json.Unmarshal(answer, into); err != nil {
-			return harness(report.DriverFailed, "clock: %s %s: %v", method, path, err)
+			return Fault(report.DriverFailed, "clock: %s %s: %v", method, path, err)
 		}
 	}
 	return nil

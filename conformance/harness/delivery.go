@@ -1,0 +1,229 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/spec/header"
+)
+
+// FirstDelivery waits for the first delivery to an endpoint.
+func (s *Scenario) FirstDelivery(name string) (*receiver.Received, error) {
+	var got *receiver.Received
+	e := s.Endpoint(name)
+	err := s.Within(func() error {
+		if all := e.Look(); len(all) > 0 {
+			got = all[0]
+			return nil
+		}
+		return s.Failure("no delivery to "+name, "a delivery", "none")
+	})
+	return got, err
+}
+
+// Failure is one about what came to the receiver.
+func (s *Scenario) Failure(message, want, got string) error {
+	return &report.Failure{Message: message, Want: want, Got: Clip(got), Exchange: s.judged()}
+}
+
+// Carrying names a header of a delivery that holds a value.
+func Carrying(got *receiver.Received, value string) string {
+	for name, values := range got.Header {
+		if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, value) }) {
+			return name
+		}
+	}
+	return ""
+}
+
+// ValuesOf are the values of a header, which may have been joined on the way.
+func ValuesOf(got *receiver.Received, name string) []string {
+	var out []string
+	for _, v := range got.Header.Values(name) {
+		for part := range strings.SplitSeq(v, ",") {
+			out = append(out, strings.TrimSpace(part))
+		}
+	}
+	return out
+}
+
+// Settled waits for n deliveries without moving time.
+func (s *Scenario) Settled(e *receiver.Endpoint, n int) error {
+	check := func() error {
+		if got := e.Look(); len(got) < n {
+			return fmt.Errorf("%d of %d deliveries", len(got), n)
+		}
+		return nil
+	}
+	if s.Clock.Virtual() {
+		if err := s.Clock.Pass(s.Context, 0); err != nil {
+			return err
+		}
+		return check()
+	}
+	return s.Within(check)
+}
+
+// Absent proves that something has not happened: a sentinel is published on a
+// route that nothing holds, and what should not have come would have come before
+// it (or soon after: the longer of one second and three times its way).
+func (s *Scenario) Absent(check func() error) error {
+	e := s.Endpoint(fmt.Sprintf("sentinel %d", len(s.Endpoints)))
+	started := Now()
+	a, err := s.Do(Request{Operation: "publishMessage", Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(), Body: []byte("sentinel"), Aside: true})
+	if err != nil {
+		return err
+	}
+	if err := a.Accepted(); err != nil {
+		return Inconclusive(report.PrerequisiteFailed, "the sentinel was refused with status %d", a.Status)
+	}
+	if err := s.Settled(e, 1); err != nil {
+		return Inconclusive(report.PrerequisiteFailed, "the sentinel did not arrive")
+	}
+	if !s.Clock.Virtual() {
+		if err := s.Clock.Pass(s.Context, max(time.Second, 3*Since(started))); err != nil {
+			return err
+		}
+	}
+	return check()
+}
+
+// Within waits for a check with the budget for deliveries, and eventually with
+// that for what is read later.
+func (s *Scenario) Within(check func() error) error {
+	return s.Clock.Eventually(s.Context, s.Suite.Target.Timing.DeliveryBudget, check)
+}
+
+func (s *Scenario) Eventually(check func() error) error {
+	return s.Clock.Eventually(s.Context, s.Suite.Target.Timing.SettleBudget, check)
+}
+
+func (s *Scenario) AfterRetries(check func() error) error {
+	return s.Clock.Eventually(s.Context, s.Suite.Target.Timing.RetryBudget, check)
+}
+
+// AfterRun waits for what is read of a run: its retries, and then the reading.
+func (s *Scenario) AfterRun(check func() error) error {
+	t := &s.Suite.Target.Timing
+	return s.Clock.Eventually(s.Context, t.RetryBudget+t.SettleBudget, check)
+}
+
+// Longer gives a nickname to another endpoint, whose URL begins with that of the
+// one which had it.
+func (s *Scenario) Longer(name string) {
+	e := s.Suite.Receiver.Longer(s.Named[name], name)
+	e.Wake = s.wake
+	s.Named[name] = e
+	s.Endpoints = append(s.Endpoints, e)
+}
+
+// Endpoint is the destination with that nickname, made when first named.
+func (s *Scenario) Endpoint(name string, script ...receiver.Reply) *receiver.Endpoint {
+	if e := s.Named[name]; e != nil {
+		return e
+	}
+	e := s.Suite.Receiver.Endpoint(s.Suite.ID, s.Key, name, script...)
+	e.Wake = s.wake
+	s.Named[name] = e
+	s.Endpoints = append(s.Endpoints, e)
+	return e
+}
+
+// wake tells who waits that a delivery came.
+func (s *Scenario) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.arrived)
+	s.arrived = make(chan struct{})
+}
+
+func (s *Scenario) arrivals() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.arrived
+}
+
+// afterSuccess is the requirement that a delivery that succeeded is not repeated.
+const afterSuccess = "REQ-RTY-003"
+
+// Tries are the deliveries to an endpoint. Repeating one that succeeded is legal,
+// if unusual: all but the scenarios about it judge without such repeats.
+func (s *Scenario) Tries(e *receiver.Endpoint) []*receiver.Received {
+	all := e.Look()
+	if slices.Contains(s.Result.Requirements, afterSuccess) {
+		return all
+	}
+	var out []*receiver.Received
+	done := map[string]bool{} // bodies that were taken
+	for _, got := range all {
+		if done[string(got.Body)] {
+			s.Observe("delivery.after-success", "made again")
+			continue
+		}
+		out = append(out, got)
+		if status := got.Status.Load(); status >= 200 && status < 300 {
+			done[string(got.Body)] = true
+		}
+	}
+	return out
+}
+
+// AwaitQuiet lets as much time pass as a further retry would have taken: two days of a
+// moved clock, or, in real time, twice the longest wait between two attempts that
+// was measured, and at least a sentinel's way.
+func (s *Scenario) AwaitQuiet(attempts []*receiver.Received) error {
+	if s.Clock.Virtual() {
+		return s.Clock.Pass(s.Context, 48*time.Hour)
+	}
+	wait, err := s.Suite.retryWait(s)
+	if err != nil {
+		return err
+	}
+	for i := 1; i < len(attempts); i++ {
+		wait = max(wait, attempts[i].At.Sub(attempts[i-1].At))
+	}
+	if err := s.Absent(func() error { return nil }); err != nil {
+		return err
+	}
+	return s.Clock.Pass(s.Context, min(2*wait, s.Clock.Scaled(s.Suite.Target.Timing.RetryBudget)))
+}
+
+// retryWait is how long the target waits before it tries a delivery again, which
+// the document does not show: it is measured, once in a run. It is 0 where no
+// retry comes within its budget; another scenario says so.
+func (st *Suite) retryWait(s *Scenario) (time.Duration, error) {
+	st.measuring.Lock()
+	defer st.measuring.Unlock()
+	if st.measured {
+		return st.wait, nil
+	}
+	e := s.Endpoint("measured destination")
+	e.Answer(nil, receiver.Reply{Status: http.StatusServiceUnavailable})
+	h := http.Header{header.Retries: {"1"}}
+	if name := s.Bound("headers", "retry_delay"); name != "" {
+		h.Set(name, "1000")
+	}
+	a, err := s.Do(Request{Operation: "publishMessage", Vars: map[string]string{"destination": e.URL}, Method: s.PublishMethod(), Header: h, Body: []byte("measured")})
+	if err != nil {
+		return 0, err
+	}
+	if err := Prerequisite(a.Accepted()); err != nil {
+		return 0, err
+	}
+	_ = s.AfterRetries(func() error { // without a retry there is nothing to measure
+		if all := e.Look(); len(all) > 1 {
+			st.wait = all[1].At.Sub(all[0].At)
+			st.Observe("retry.wait", st.wait.Round(100*time.Millisecond).String())
+			return nil
+		}
+		return errors.New("no retry yet")
+	})
+	st.measured = true
+	return st.wait, nil
+}

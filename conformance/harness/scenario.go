@@ -1,0 +1,145 @@
+package harness
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
+)
+
+// Scenario is what one scenario knows whatever it is about: its names, its
+// endpoints, and what was sent and received. Nothing of it is shared.
+type Scenario struct {
+	Context context.Context
+	Suite   *Suite
+	Key     string // names what it creates: letters, digits and hyphens
+	Result  report.Result
+	Auth    target.Auth
+	Hidden  []string // further secrets
+	URLs    target.URLs
+	Alone   bool   // nobody else uses the account
+	User    string // id of the messaging user
+
+	Patience time.Duration // how long one answer may take; 0: as long as the scenario
+	Clock    Clock
+	Limit    context.CancelFunc
+	Cleanup  []func() // run when the scenario ends
+
+	Endpoints []*receiver.Endpoint
+	Named     map[string]*receiver.Endpoint
+	Asked     *Response    // the last request that a When step made
+	unlooked  map[int]bool // exchanges that no step has judged
+	latest    atomic.Int64 // the last exchange that a step made; some make several at once
+	Before    int          // the last exchange before the step that runs
+
+	mu      sync.Mutex
+	over    bool
+	arrived chan struct{} // closed and replaced when a delivery comes
+}
+
+// OwnAccount lets the account driver make an account for this scenario alone.
+func (s *Scenario) OwnAccount(password string) error {
+	made, err := s.Drive("account", map[string]string{"name": s.Key, "password": password})
+	if err != nil {
+		return err
+	}
+	fields := [...]struct {
+		name string
+		into *target.Secret
+	}{
+		{"token", &s.Auth.Bearer}, {"vectorToken", &s.Auth.VectorBearer}, {"kvToken", &s.Auth.KVBearer},
+
+		{"managementUsername", &s.Auth.Basic.Username}, {"managementPassword", &s.Auth.Basic.Password},
+	}
+	for _, f := range fields {
+		if v, ok := check.Text(made.JSON, "/"+f.name); ok {
+			*f.into = target.Secret(v)
+		} else if _, needed := check.Text(made.JSON, "/token"); !needed {
+			return Fault(report.DriverFailed, "driver account: the answer has no text at /token: %s", s.Masked(Clip(string(made.Body))))
+		}
+	}
+	for _, name := range []string{"currentSigningKey", "nextSigningKey"} {
+		if v, ok := check.Text(made.JSON, "/"+name); ok {
+			s.Hidden = append(s.Hidden, v)
+		}
+	}
+	if id, ok := check.Text(made.JSON, "/id"); ok {
+		s.Clock.Account = id
+	}
+	if id, ok := check.Text(made.JSON, "/userId"); ok {
+		s.User = id
+	}
+	return nil
+}
+
+// Finish gathers the evidence and lets the endpoints answer 200 from now on.
+func (s *Scenario) Finish() {
+	defer s.Limit()
+	s.mu.Lock()
+	for i := range s.Result.Exchanges { // a driver may have told secrets that were not known then
+		x := &s.Result.Exchanges[i]
+		x.URL, x.Body, x.Answer, x.Curl = s.Masked(x.URL), s.Masked(x.Body), s.Masked(x.Answer), s.Masked(x.Curl)
+	}
+	s.over = true
+	s.mu.Unlock()
+	for _, e := range s.Endpoints {
+		for _, got := range e.Deliveries() {
+			s.Result.Deliveries = append(s.Result.Deliveries, report.Delivery{
+				Endpoint: e.Name, Method: got.Method, Path: s.Masked(got.Path), Header: s.MaskedHeader(got.Wire),
+				Body: s.maskedBody(got.Body), Answered: int(got.Status.Load()), At: got.At.Sub(s.Result.Started),
+			})
+		}
+		e.End()
+	}
+	for _, end := range s.Cleanup {
+		end()
+	}
+	slices.SortStableFunc(s.Result.Deliveries, func(a, b report.Delivery) int { return int(a.At - b.At) })
+	s.Result.Duration = Since(s.Result.Started)
+}
+
+// keep adds an exchange and gives its index. Workflow endpoints of the suite send
+// from the receiver's goroutines.
+func (s *Scenario) keep(x report.Exchange) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over { // a late call of a workflow endpoint is no part of the evidence
+		return -1
+	}
+	s.Result.Exchanges = append(s.Result.Exchanges, x)
+	i := len(s.Result.Exchanges) - 1
+	s.unlooked[i] = true
+	return i
+}
+
+// Last is the index of the last exchange, -1 before the first.
+func (s *Scenario) Last() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.Result.Exchanges) - 1
+}
+
+// judged is the exchange that a failure is about: the last that the step itself
+// made, else the last request that the scenario is about.
+func (s *Scenario) judged() int {
+	switch latest := int(s.latest.Load()); {
+	case latest > s.Before:
+		return latest
+	case s.Asked != nil:
+		return s.Asked.Exchange
+	}
+	return s.Last()
+}
+
+// Looked says that a step has judged an exchange.
+func (s *Scenario) Looked(i int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.unlooked, i)
+}

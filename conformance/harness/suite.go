@@ -1,0 +1,166 @@
+package harness
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// Config are what the scenarios of a run need to know of what was asked for.
+type Config struct {
+	Target      target.Target
+	Concurrency int        // scenarios at once
+	Plugin      PluginHost // runs the rate-limit plugin; nil: the driver of the target file
+	SelfTest    bool       // anything that no step looked at fails
+	Version     string     // of the suite, as requests say it
+}
+
+// Suite is what the scenarios of one run share.
+type Suite struct {
+	Config
+
+	ID        string // cf-...
+	Document  *spec.Document
+	Dialect   *spec.Dialect
+	Offset    time.Duration     // of the target's clock; set before the first scenario
+	Unbranded bool              // the target file names no prefix, and the probe found none; set before the first scenario
+	Absent    map[string]string // areas that the target lacks, and how that was seen; set before the first scenario
+	Receiver  *receiver.Receiver
+	Client    *http.Client
+	number    atomic.Int64
+	requests  atomic.Int64
+	messages  atomic.Int64
+	pace      pace
+	Idle      Stopwatch // of all scenarios
+
+	measuring sync.Mutex    // held while the wait before a retry is measured
+	measured  bool          // it was
+	wait      time.Duration // before a retry, in real time
+
+	receiverOnce sync.Once
+	receiverURLs *regexp.Regexp
+
+	Context context.Context         // of the run: its cause says why it ended early
+	Stop    context.CancelCauseFunc // ends the run
+
+	mu           sync.Mutex
+	observations map[string][]string
+}
+
+// NewSuite is what the scenarios of a run share before it has begun.
+func NewSuite(ctx context.Context, with Config, doc *spec.Document) *Suite {
+	st := &Suite{
+		Config: with, ID: "cf" + strings.ToLower(rand.Text()[:5]), Document: doc, Dialect: with.Target.Bindings.Dialect(),
+		Client: newHTTP(ctx, with.Concurrency), observations: map[string][]string{},
+	}
+	st.Context, st.Stop = context.WithCancelCause(ctx)
+	return st
+}
+
+// PluginHost starts a host application with the rate-limit plugin, configured by
+// the JSON of the interface document; what the plugin lets through goes on to
+// upstream. An error means that the configuration was refused.
+type PluginHost func(ctx context.Context, config []byte, upstream string) (url string, stop func(), err error)
+
+// spend counts a request and holds to the limits of the target file.
+func (st *Suite) spend(op *spec.Operation) error {
+	limits := st.Target.Limits
+	for _, l := range []struct {
+		name  string
+		count *atomic.Int64
+		most  int
+		about bool
+	}{
+		{"max_requests", &st.requests, limits.MaxRequests, true},
+		{"max_messages", &st.messages, limits.MaxMessages, op.Tag == "publish"},
+	} {
+		if l.about && l.count.Add(1) > int64(l.most) && l.most > 0 {
+			cause := &Exhausted{fmt.Sprintf("limits.%s: %d", l.name, l.most)}
+			st.Stop(cause)
+			return CutOff(cause)
+		}
+	}
+	return nil
+}
+
+// Observe records what the target does at an open point.
+func (st *Suite) Observe(point, value string) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if !slices.Contains(st.observations[point], value) {
+		st.observations[point] = append(st.observations[point], value)
+		slices.Sort(st.observations[point])
+	}
+}
+
+// newHTTP is a client that follows no redirect: an answer is judged as it is.
+func newHTTP(ctx context.Context, parallel int) *http.Client {
+	_ = ctx
+	return &http.Client{
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: max(parallel, 8)},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// Begin prepares a scenario: credentials, addresses and a clock; where a clock is
+// moved and a driver can make one, an account of its own to move it for.
+func (st *Suite) Begin(ctx context.Context, known report.Result) (*Scenario, error) {
+	ctx, cancel := within(ctx, st.timeout(), st.pace.waited, errors.New("the scenario took too long"))
+	t := &st.Target
+	s := &Scenario{
+		Suite: st, Key: fmt.Sprintf("%s%d", st.ID, st.number.Add(1)), Limit: cancel, Auth: t.Target.Auth, URLs: t.Target.URLs.Filled(),
+		User: string(t.Fixtures.StatsUserID), Before: -1, Named: map[string]*receiver.Endpoint{}, unlooked: map[int]bool{}, arrived: make(chan struct{}),
+	}
+	s.latest.Store(-1)
+	s.Result = known
+	s.Result.Started = Now()
+	s.Context = ctx
+	s.Clock = Clock{http: st.Client, timing: t.Timing, arrived: s.arrivals, Offset: st.Offset, waited: st.pace.waited, idle: &st.Idle}
+	if driver, ok := t.Drivers["clock"]; ok && driver.Kind == "control" {
+		var err error
+		if s.Clock.control, err = s.expand(driver.URL, nil, nil); err == nil {
+			s.Clock.header, err = s.expandHeader(driver.Headers, nil)
+		}
+		if err != nil {
+			return s, Fault(report.DriverFailed, "driver clock: %v", err)
+		}
+	}
+	if _, ok := t.Drivers["account"]; ok && (s.Clock.Virtual() || slices.Contains(known.Tags, "@exclusive")) {
+		s.Alone = true
+		if err := s.OwnAccount("secret-" + s.Key); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// timeout is how long one scenario may take.
+func (st *Suite) timeout() time.Duration {
+	t := st.Target.Timing
+	budget := time.Duration(float64(2*t.RetryBudget+t.StatsBudget+2*t.SettleBudget) * t.Scale)
+	if limits := st.Target.Limits; limits.RPS > 0 { // requests wait for their turn, however long
+		return max(budget, limits.Wall)
+	}
+	return budget
+}
+
+// Observed is what was observed so far.
+func (st *Suite) Observed() map[string][]string {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return maps.Clone(st.observations)
+}

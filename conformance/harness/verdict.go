@@ -1,0 +1,134 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cucumber/godog"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// NoVerdict ends a scenario without a verdict on the target.
+type NoVerdict struct {
+	Verdict report.Verdict // Inconclusive, NotApplicable or HarnessError
+	Reason  report.Reason
+	Detail  string
+	failure *report.Failure // what was seen, if that is the evidence
+	cause   error           // nil unless something else went wrong first
+}
+
+func (i *NoVerdict) Error() string { return string(i.Reason) + ": " + i.Detail }
+
+// Unwrap gives what went wrong first.
+func (i *NoVerdict) Unwrap() error { return i.cause }
+
+// Is makes it godog's skip.
+func (i *NoVerdict) Is(target error) bool { return target == godog.ErrSkip }
+
+// Inconclusive says why a scenario cannot judge the target.
+func Inconclusive(reason report.Reason, format string, args ...any) error {
+	return &NoVerdict{Verdict: report.Inconclusive, Reason: reason, Detail: fmt.Sprintf(format, args...)}
+}
+
+// Fault says that the suite or a driver is at fault, not the target.
+func Fault(reason report.Reason, format string, args ...any) error {
+	return &NoVerdict{Verdict: report.HarnessError, Reason: reason, Detail: fmt.Sprintf(format, args...)}
+}
+
+// Unasserted says what no step has looked at: a scenario that passes by not
+// looking proves nothing. It counts with a moved clock only, where nothing comes
+// late.
+func (s *Scenario) Unasserted() error {
+	if !s.Suite.SelfTest || !s.Clock.Virtual() {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.Result.Exchanges {
+		x := &s.Result.Exchanges[i]
+		if s.unlooked[i] && (x.Status >= 300 || x.Status == 0) {
+			return fmt.Errorf("unasserted exchange: %s %s answered %d, and no step looked at it", x.Method, x.URL, x.Status)
+		}
+		if len(x.Problems) > 0 {
+			return fmt.Errorf("the answer of %s breaks the document: %s", x.Operation, x.Problems[0])
+		}
+	}
+	for _, e := range s.Endpoints {
+		for _, got := range e.Deliveries() {
+			if !got.Looked.Load() && !e.Aside {
+				return fmt.Errorf("unasserted delivery to %s: %s %s", e.Name, got.Method, Clip(string(got.Body)))
+			}
+		}
+	}
+	return nil
+}
+
+// Observe records what a target does at an open point.
+func (s *Scenario) Observe(point, value string) {
+	s.Suite.Observe(point, value)
+}
+
+// Stepped records a step; the first that does not pass decides.
+func (s *Scenario) Stepped(text string, status godog.StepResultStatus, err error) {
+	st := report.Step{Text: text, Verdict: report.Pass}
+	switch {
+	case s.Result.Verdict != "":
+		st.Verdict = report.NotSelected // behind the one that decided
+	case status == godog.StepUndefined || status == godog.StepAmbiguous || status == godog.StepPending:
+		err = Fault("", "no single step matches %q", text)
+	}
+	if s.Result.Verdict == "" && err != nil {
+		s.Note(err)
+		st.Verdict, st.Detail = s.Result.Verdict, s.Masked(err.Error())
+		if s.Result.Failure != nil {
+			s.Result.Failure.Step = text
+		}
+	}
+	s.Result.Steps = append(s.Result.Steps, st)
+}
+
+// Note turns an error into the verdict of a scenario.
+func (s *Scenario) Note(err error) {
+	r := &s.Result
+	if err == nil {
+		return
+	}
+	var f *report.Failure
+	var i *NoVerdict
+	if cause := s.Suite.Over(); cause != nil && !errors.As(err, &i) {
+		err = CutOff(cause) // what the end of the run interrupts fails for that reason only
+	}
+	switch {
+	case errors.As(err, &i):
+		r.Verdict, r.Reason, r.Detail, r.Failure = i.Verdict, i.Reason, i.Detail, i.failure
+	case errors.As(err, &f):
+		r.Verdict, r.Failure, r.Detail = report.Fail, f, err.Error()
+	default:
+		r.Verdict, r.Failure, r.Detail = report.Fail, &report.Failure{Message: err.Error(), Exchange: s.judged()}, err.Error()
+	}
+	if r.Verdict == report.Fail {
+		switch r.Basis {
+		case spec.Implied:
+			r.Verdict = report.Warn
+		case spec.Open:
+			r.Verdict = report.Observed
+		}
+	}
+}
+
+// Prerequisite turns a failure of what a scenario starts from into its being
+// inconclusive: that it fails is another scenario's verdict.
+func Prerequisite(err error) error {
+	if err == nil {
+		return nil
+	}
+	f, ok := err.(*report.Failure)                //nolint:errorlint // as it was made
+	if m, gone := err.(*missingOperation); gone { //nolint:errorlint // as it was made
+		f, ok = m.Failure, true
+	}
+	if ok {
+		return &NoVerdict{Verdict: report.Inconclusive, Reason: report.PrerequisiteFailed, Detail: f.Error(), failure: f}
+	}
+	return err
+}
