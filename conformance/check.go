@@ -13,9 +13,9 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
-	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
-	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/conformance/step"
+	"github.com/understudy-mock/understudy/conformance/workflow"
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
@@ -30,88 +30,88 @@ type Checked struct {
 // trial tries one entry of a target file. Its text is what was seen.
 type trial struct {
 	entry string
-	try   func(*scenario) (string, error)
+	try   func(*step.Scenario) (string, error)
 }
 
 // driverTrials try each driver, in the order in which one may need another.
 var driverTrials = []trial{
-	{"drivers.clock", func(s *scenario) (string, error) {
+	{"drivers.clock", func(s *step.Scenario) (string, error) {
 		if _, err := s.Driver("clock"); err != nil {
 			return "", err
 		}
 		at, err := s.Clock.Target(s.Context)
 		return "the time is " + at.UTC().Format("2006-01-02 15:04:05"), err
 	}},
-	{"drivers.account", func(s *scenario) (string, error) {
+	{"drivers.account", func(s *step.Scenario) (string, error) {
 		return "made an account", s.OwnAccount("secret-" + s.Key)
 	}},
-	{"drivers.group", func(s *scenario) (string, error) {
-		if err := s.aGroup(`"one" and "two"`); err != nil {
+	{"drivers.group", func(s *step.Scenario) (string, error) {
+		if err := s.MakeGroup(`"one" and "two"`); err != nil {
 			return "", err
 		}
-		a, err := s.Do(harness.Request{Operation: "publishMessage", Vars: map[string]string{"destination": s.group.name}, Method: s.PublishMethod(), Body: []byte("check")})
+		a, err := s.Do(harness.Request{Operation: "publishMessage", Vars: map[string]string{"destination": s.Group.Name}, Method: s.PublishMethod(), Body: []byte("check")})
 		if err := errors.Join(err, notAccepted(a)); err != nil {
 			return "made a group, but a publish to it does not work", err
 		}
 		return "made a group of two endpoints; both received a message", errors.Join(s.Settled(s.Endpoint("one"), 1), s.Settled(s.Endpoint("two"), 1))
 	}},
-	{"drivers.pause", func(s *scenario) (string, error) {
+	{"drivers.pause", func(s *step.Scenario) (string, error) {
 		_, err := s.Drive("pause", map[string]string{"key": s.Name("key")})
 		return "paused a key", err
 	}},
-	{"drivers.run", func(s *scenario) (string, error) {
-		if err := s.workflow(`"first" and "second"`); err != nil {
+	{"drivers.run", func(s *step.Scenario) (string, error) {
+		if err := s.Workflow(`"first" and "second"`); err != nil {
 			return "", err
 		}
-		if err := s.triggerIt(); err != nil {
+		if err := s.TriggerRun(); err != nil {
 			return "", err
 		}
-		return "triggered a workflow of two steps; it ran to its end", s.runSucceeds()
+		return "triggered a workflow of two steps; it ran to its end", s.RunSucceeds()
 	}},
-	{"drivers.cancel", func(s *scenario) (string, error) {
+	{"drivers.cancel", func(s *step.Scenario) (string, error) {
 		if _, err := s.Driver("cancel"); err != nil {
 			return "", err
 		}
-		if err := s.waitingRun(); err != nil {
+		if err := s.WaitingRun(); err != nil {
 			return "", err
 		}
-		if err := s.cancelRun(); err != nil {
+		if err := s.CancelRun(); err != nil {
 			return "", err
 		}
-		return "cancelled a waiting run; its log says so", s.runRecorded("RUN_CANCELED")
+		return "cancelled a waiting run; its log says so", s.RunRecorded("RUN_CANCELED")
 	}},
-	{"drivers.search", func(s *scenario) (string, error) {
+	{"drivers.search", func(s *step.Scenario) (string, error) {
 		if _, err := s.Driver("search"); err != nil {
 			return "", err
 		}
-		id, err := s.makeSearchIndex("index")
+		id, err := s.MakeSearchIndex("index")
 		return "made the index " + id, err
 	}},
-	{"drivers.search_look", func(s *scenario) (string, error) {
+	{"drivers.search_look", func(s *step.Scenario) (string, error) {
 		if _, err := s.Driver("search_look"); err != nil {
 			return "", err
 		}
-		id, err := s.makeSearchIndex("index")
+		id, err := s.MakeSearchIndex("index")
 		if err != nil {
 			return "", err
 		}
 		_, err = s.Drive("search_look", map[string]string{"id": id})
 		return "found the index " + id, err
 	}},
-	{"drivers.plugin", func(s *scenario) (string, error) {
+	{"drivers.plugin", func(s *step.Scenario) (string, error) {
 		if _, err := s.Driver("plugin"); err != nil {
 			return "", err
 		}
-		if err := s.limitedRoute(1, "1m", "fixed-window"); err != nil {
+		if err := s.Limits.LimitedRoute(1, "1m", "fixed-window"); err != nil {
 			return "", err
 		}
-		if err := s.askHost(http.MethodGet, "/", "client"); err != nil {
+		if err := s.Limits.AskHost(http.MethodGet, "/", "client"); err != nil {
 			return "", err
 		}
 		return "started the host of the plugin; it answered a request", nil
 	}},
-	{"drivers.vectors", func(s *scenario) (string, error) {
-		return "put vectors into a namespace", s.someVectors(`"a" and "b"`)
+	{"drivers.vectors", func(s *step.Scenario) (string, error) {
+		return "put vectors into a namespace", s.SomeVectors(`"a" and "b"`)
 	}},
 }
 
@@ -124,12 +124,12 @@ func notAccepted(a *harness.Response) error {
 }
 
 // headerTrials are values to try configuration headers with. Sorted.
-var headerTrials = map[string]func(*scenario) string{
-	"failure_callback": func(s *scenario) string { return s.Endpoint("callback").URL },
-	"flow_key":         func(s *scenario) string { return s.Name("flow") },
-	"flow_value":       func(s *scenario) string { return s.flowValue(flowValues[0]) },
-	"label":            func(s *scenario) string { return s.Name("label") },
-	"retry_delay":      func(*scenario) string { return "1000" },
+var headerTrials = map[string]func(*step.Scenario) string{
+	"failure_callback": func(s *step.Scenario) string { return s.Endpoint("callback").URL },
+	"flow_key":         func(s *step.Scenario) string { return s.Name("flow") },
+	"flow_value":       func(s *step.Scenario) string { return s.FlowValue(step.FlowValues[0]) },
+	"label":            func(s *step.Scenario) string { return s.Name("label") },
+	"retry_delay":      func(*step.Scenario) string { return "1000" },
 }
 
 // filterTrials are values to try filters with, by the name of the binding.
@@ -142,25 +142,14 @@ var filterTrials = map[string]string{
 // CheckTarget tries every driver and binding of a target file once and says what
 // each did. It gives no verdict on the target. Errors are as of [Run].
 func CheckTarget(ctx context.Context, cfg Config) ([]Checked, error) {
-	doc, err := spec.Load()
+	st, err := newSuite(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	cfg.Target.Fill()
-	st := newSuite(ctx, cfg, doc)
-	defer st.Stop(nil)
-	defer st.Client.CloseIdleConnections()
-	st.Receiver, err = receiver.New(ctx, cfg.Target.Receiver, st.Dialect)
+	defer st.close()
+	absent, err := st.open(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
-	}
-	defer st.Receiver.Close()
-	if err := st.prepare(st.Context); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
-	}
-	absent, err := st.preflight(st.Context)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
+		return nil, err
 	}
 	list := []Checked{{"receiver", true, true, "a message that was published arrived at " + st.Receiver.Public}}
 	for _, area := range slices.Sorted(maps.Keys(absent)) {
@@ -177,23 +166,23 @@ func (st *suite) trials() []trial {
 	all := slices.Clone(driverTrials)
 	for _, name := range slices.Sorted(maps.Keys(st.Target.Drivers)) {
 		if entry := "drivers." + name; !slices.ContainsFunc(all, func(t trial) bool { return t.entry == entry }) {
-			all = append(all, trial{entry, func(*scenario) (string, error) {
+			all = append(all, trial{entry, func(*step.Scenario) (string, error) {
 				return "the target was prepared", nil // before the first trial, or there would be none
 			}})
 		}
 	}
 	b := st.Target.Bindings
 	for _, name := range slices.Sorted(maps.Keys(b.Headers)) {
-		all = append(all, trial{"bindings.headers." + name, func(s *scenario) (string, error) { return tryHeader(s, name, b.Headers[name]) }})
+		all = append(all, trial{"bindings.headers." + name, func(s *step.Scenario) (string, error) { return tryHeader(s, name, b.Headers[name]) }})
 	}
 	if format := b.Delay["format"]; format != "" {
-		all = append(all, trial{"bindings.delay.format", func(s *scenario) (string, error) {
+		all = append(all, trial{"bindings.delay.format", func(s *step.Scenario) (string, error) {
 			return tryPublish(s, header.Delay, strings.ReplaceAll(format, "{n}", "1"), http.Header{})
 		}})
 	}
 	if b.Stats["path"] != "" {
-		all = append(all, trial{"bindings.stats.path", func(s *scenario) (string, error) {
-			a, err := s.getStats("")
+		all = append(all, trial{"bindings.stats.path", func(s *step.Scenario) (string, error) {
+			a, err := s.GetStats("")
 			return "the statistics were read", errors.Join(err, notAccepted(a))
 		}})
 	}
@@ -202,7 +191,7 @@ func (st *suite) trials() []trial {
 		names              map[string]string
 	}{{"dlq", "listWorkflowDLQ", b.DLQ}, {"logs", "listWorkflowMessageLogs", b.Logs}} {
 		for _, filter := range slices.Sorted(maps.Keys(list.names)) {
-			all = append(all, trial{"bindings." + list.section + "." + filter, func(s *scenario) (string, error) {
+			all = append(all, trial{"bindings." + list.section + "." + filter, func(s *step.Scenario) (string, error) {
 				return tryFilter(s, list.operation, filter, list.names[filter])
 			}})
 		}
@@ -211,7 +200,7 @@ func (st *suite) trials() []trial {
 }
 
 // tryHeader publishes a message with a configuration header.
-func tryHeader(s *scenario, name, header string) (string, error) {
+func tryHeader(s *step.Scenario, name, header string) (string, error) {
 	value := headerTrials[name]
 	if value == nil {
 		return "", harness.Inconclusive(report.NotTried, "only a restart takes it")
@@ -222,13 +211,13 @@ func tryHeader(s *scenario, name, header string) (string, error) {
 			return "", harness.Inconclusive(report.NotTried, "headers.flow_key and headers.flow_value are tried together")
 		}
 		configured.Set(s.Bound("headers", "flow_key"), s.Name("flow"))
-		configured.Set(s.Bound("headers", "flow_value"), s.flowValue(flowValues[0]))
+		configured.Set(s.Bound("headers", "flow_value"), s.FlowValue(step.FlowValues[0]))
 	}
 	return tryPublish(s, header, value(s), configured)
 }
 
 // tryPublish publishes a message with a configuration header, added to others.
-func tryPublish(s *scenario, header, value string, others http.Header) (string, error) {
+func tryPublish(s *step.Scenario, header, value string, others http.Header) (string, error) {
 	e := s.Endpoint("destination")
 	others.Set(header, value)
 	a, err := s.Do(harness.Request{
@@ -249,7 +238,7 @@ func tryPublish(s *scenario, header, value string, others http.Header) (string, 
 
 // tryFilter reads a list with a filter. One that the target ignores looks as one
 // that it knows: the scenarios tell.
-func tryFilter(s *scenario, operation, filter, name string) (string, error) {
+func tryFilter(s *step.Scenario, operation, filter, name string) (string, error) {
 	value, known := filterTrials[filter]
 	if !known {
 		return "", harness.Inconclusive(report.NotTried, "it is used when a list has a second page")
@@ -263,7 +252,7 @@ func (st *suite) fieldTrials(fields map[string]map[string]string) []trial {
 	var all []trial
 	for _, section := range slices.Sorted(maps.Keys(fields)) {
 		for _, name := range slices.Sorted(maps.Keys(fields[section])) {
-			all = append(all, trial{"bindings.fields." + section + "." + name, func(*scenario) (string, error) {
+			all = append(all, trial{"bindings.fields." + section + "." + name, func(*step.Scenario) (string, error) {
 				return st.tryField(section, fields[section][name])
 			}})
 		}
@@ -288,7 +277,7 @@ func (st *suite) tryField(section, field string) (string, error) {
 // what they leave behind: DLQ entry, log events, and the steps in them.
 func (st *suite) leave(ctx context.Context) (map[string][]any, error) {
 	left := map[string][]any{}
-	for _, make := range []func(*scenario) error{failForCheck, everyStepForCheck} {
+	for _, make := range []func(*step.Scenario) error{failForCheck, everyStepForCheck} {
 		s, err := st.start(ctx, report.Result{})
 		if err != nil {
 			return nil, err
@@ -306,8 +295,8 @@ func (st *suite) leave(ctx context.Context) (map[string][]any, error) {
 }
 
 // keepLeft gathers what the run of a scenario has left.
-func keepLeft(s *scenario, left map[string][]any) error {
-	entries, err := s.EntriesOf(s.runs.id)
+func keepLeft(s *step.Scenario, left map[string][]any) error {
+	entries, err := s.EntriesOf(s.Runs.Id)
 	if err != nil {
 		return err
 	}
@@ -317,12 +306,12 @@ func keepLeft(s *scenario, left map[string][]any) error {
 			left["dlq"] = append(left["dlq"], info)
 		}
 	}
-	events, err := s.EventsOf(s.runs.id)
+	events, err := s.EventsOf(s.Runs.Id)
 	if err != nil {
 		return err
 	}
-	if s.runs.child != nil {
-		for id := range s.runs.child.runs {
+	if s.Runs.Child != nil {
+		for id := range s.Runs.Child.RunIDs() {
 			more, err := s.EventsOf(id)
 			if err != nil {
 				return err
@@ -340,39 +329,39 @@ func keepLeft(s *scenario, left map[string][]any) error {
 }
 
 // failForCheck is a run that fails, with all that can be configured.
-func failForCheck(s *scenario) error {
+func failForCheck(s *step.Scenario) error {
 	if name := s.Bound("headers", "flow_key"); name != "" && s.Bound("headers", "flow_value") != "" {
-		s.configure(name, s.Name("flow"))
-		s.configure(s.Bound("headers", "flow_value"), s.flowValue(flowValues[0]))
+		s.Configure(name, s.Name("flow"))
+		s.Configure(s.Bound("headers", "flow_value"), s.FlowValue(step.FlowValues[0]))
 	}
-	if err := s.workflowFailsBinary(); err != nil {
+	if err := s.WorkflowFailsBinary(); err != nil {
 		return err
 	}
 	if s.Bound("headers", "failure_callback") == "" {
-		return s.die()
+		return s.Die()
 	}
-	if err := s.deadRunWithCallback(); err != nil {
+	if err := s.DeadRunWithCallback(); err != nil {
 		return err
 	}
-	return s.Settled(s.runs.callback, 1)
+	return s.Settled(s.Runs.Callback, 1)
 }
 
 // everyStepForCheck is a run that has a step of every type and succeeds.
-func everyStepForCheck(s *scenario) error {
+func everyStepForCheck(s *step.Scenario) error {
 	third := s.Endpoint("third party")
 	third.Aside = true
-	s.runs.child = newPeer(s.Scenario, "the invoked workflow", scripted{name: "inner", kind: "Run"})
-	if err := s.newWorkflow(
-		scripted{name: "run", kind: "Run"},
-		scripted{name: "sleep", kind: "SleepFor", seconds: 1},
-		scripted{name: "until", kind: "SleepUntil", seconds: 1},
-		scripted{name: "call", kind: "Call", target: third.URL},
-		scripted{name: "wait", kind: "Wait", seconds: 1, event: s.Name("event")},
-		scripted{name: "invoke", kind: "Invoke", target: s.runs.child.endpoint.URL},
+	s.Runs.Child = workflow.NewPeer(s.Scenario, "the invoked workflow", workflow.Step{Name: "inner", Kind: "Run"})
+	if err := s.NewWorkflow(
+		workflow.Step{Name: "run", Kind: "Run"},
+		workflow.Step{Name: "sleep", Kind: "SleepFor", Seconds: 1},
+		workflow.Step{Name: "until", Kind: "SleepUntil", Seconds: 1},
+		workflow.Step{Name: "call", Kind: "Call", URL: third.URL},
+		workflow.Step{Name: "wait", Kind: "Wait", Seconds: 1, Event: s.Name("event")},
+		workflow.Step{Name: "invoke", Kind: "Invoke", URL: s.Runs.Child.Endpoint.URL},
 	); err != nil {
 		return err
 	}
-	if err := s.triggerIt(); err != nil {
+	if err := s.TriggerRun(); err != nil {
 		return err
 	}
 	if s.Clock.Virtual() {
@@ -380,7 +369,7 @@ func everyStepForCheck(s *scenario) error {
 			return err
 		}
 	}
-	return s.runSucceeds()
+	return s.RunSucceeds()
 }
 
 // try makes one trial in a scenario of its own.

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cucumber/godog"
@@ -44,12 +45,21 @@ func TestFeatures(t *testing.T) {
 			t.Errorf("no scenario is about %s, and nothing says why: %s", q.ID, q.Text)
 		}
 	}
-	for i, st := range stepTable() {
+	for i, st := range Steps() {
 		if !l.used[i] {
-			t.Errorf("no scenario uses the step %q", st.pattern)
+			t.Errorf("no scenario uses the step %q", st.Pattern)
 		}
 	}
 }
+
+// expressions are the patterns of all steps, compiled once.
+var expressions = sync.OnceValue(func() []*regexp.Regexp {
+	var list []*regexp.Regexp
+	for _, st := range Steps() {
+		list = append(list, regexp.MustCompile("^"+st.Pattern+"$"))
+	}
+	return list
+})
 
 // linter checks one scenario after the other.
 type linter struct {
@@ -114,17 +124,17 @@ func (l *linter) steps(where string, steps []*messages.PickleStep) {
 	whens := 0
 	for _, s := range steps {
 		var matches []string
-		for i, st := range stepTable() {
-			if !st.expression.MatchString(s.Text) {
+		for i, st := range Steps() {
+			if !expressions()[i].MatchString(s.Text) {
 				continue
 			}
-			matches = append(matches, st.pattern)
+			matches = append(matches, st.Pattern)
 			l.used[i] = true
-			if st.keyword == "When" {
+			if st.Keyword == "When" {
 				whens++
 			}
-			if got := string(s.Type); got != map[string]string{"Given": "Context", "When": "Action", "Then": "Outcome"}[st.keyword] {
-				l.t.Errorf("%s: %q stands as %s, its step is a %s", where, s.Text, got, st.keyword)
+			if got := string(s.Type); got != map[string]string{"Given": "Context", "When": "Action", "Then": "Outcome"}[st.Keyword] {
+				l.t.Errorf("%s: %q stands as %s, its step is a %s", where, s.Text, got, st.Keyword)
 			}
 		}
 		if len(matches) != 1 {

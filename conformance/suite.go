@@ -10,12 +10,14 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/cucumber/godog"
 
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/step"
 	"github.com/understudy-mock/understudy/conformance/target"
 	"github.com/understudy-mock/understudy/features"
 	"github.com/understudy-mock/understudy/spec"
@@ -46,6 +48,9 @@ type Config struct {
 	FS       fs.FS // features; nil: those of package features
 }
 
+// PluginHost starts a host application with the rate-limit plugin.
+type PluginHost = harness.PluginHost
+
 // ErrUsage wraps errors in what was asked for: exit code 2.
 var ErrUsage = errors.New("wrong usage")
 
@@ -57,6 +62,7 @@ type suite struct {
 	cfg Config
 	*harness.Suite
 
+	started   time.Time                        // of the preflight
 	leftovers func() (map[string][]any, error) // of a failed run, by section of bindings.fields; made when first asked for
 
 	mu      sync.Mutex
@@ -68,69 +74,87 @@ type suite struct {
 
 // start begins a scenario that steps can be made in. It is there even with an
 // error, which is then its result.
-func (st *suite) start(ctx context.Context, known report.Result) (*scenario, error) {
+func (st *suite) start(ctx context.Context, known report.Result) (*step.Scenario, error) {
 	s, err := st.Begin(ctx, known)
-	return newScenario(s), err
+	return step.New(s), err
 }
 
 // newSuite is a run that has not begun.
-func newSuite(ctx context.Context, cfg Config, doc *spec.Document) *suite {
+func newSuite(ctx context.Context, cfg Config) (*suite, error) {
+	doc, err := spec.Load()
+	if err != nil {
+		return nil, err
+	}
+	cfg.Target.Fill()
 	st := &suite{
 		Suite: harness.NewSuite(ctx, harness.Config{Target: cfg.Target, Concurrency: cfg.concurrency(), Plugin: cfg.Plugin, SelfTest: cfg.SelfTest, Version: Version}, doc),
 		cfg:   cfg, picked: map[string]*picked{},
 	}
 	st.leftovers = sync.OnceValues(func() (map[string][]any, error) { return st.leave(st.Context) })
-	return st
+	return st, nil
+}
+
+// open gets everything ready for the first scenario: the receiver and the target.
+// It gives the areas that the target lacks; its errors wrap ErrPreflight.
+func (st *suite) open(ctx context.Context) (absent map[string]string, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%w: %w", ErrPreflight, err)
+		}
+	}()
+	if st.Receiver, err = receiver.New(ctx, st.Target.Receiver, st.Dialect); err != nil {
+		return nil, err
+	}
+	st.started = harness.Now()
+	if err := st.prepare(st.Context); err != nil {
+		return nil, err
+	}
+	return st.preflight(st.Context)
+}
+
+// close ends everything that the run has started.
+func (st *suite) close() {
+	if st.Receiver != nil {
+		st.Receiver.Close()
+	}
+	st.Client.CloseIdleConnections()
+	st.Stop(nil)
 }
 
 // Run runs the scenarios that are asked for and judges the target by them. An
 // error means that there is no verdict: it wraps ErrUsage or ErrPreflight, or is
 // the suite's own fault.
 func Run(ctx context.Context, cfg Config) (*report.Report, error) {
-	doc, err := spec.Load()
-	if err != nil {
-		return nil, err
-	}
 	if cfg.FS == nil {
 		cfg.FS = features.FS
 	}
-	cfg.Target.Fill()
-	st := newSuite(ctx, cfg, doc)
-	defer st.Stop(nil)
-	defer st.Client.CloseIdleConnections()
-	selection, err := choose(cfg)
+	st, err := newSuite(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	expected, err := target.LoadBaseline(cfg.Target.ExpectedFailures, false)
+	defer st.close()
+	selection, err := choose(st.cfg)
+	if err != nil {
+		return nil, err
+	}
+	expected, err := target.LoadBaseline(st.Target.ExpectedFailures, false)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
 	}
-	flaky, err := target.LoadBaseline(cfg.Target.KnownFlaky, true)
+	flaky, err := target.LoadBaseline(st.Target.KnownFlaky, true)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
 	}
-	st.Receiver, err = receiver.New(ctx, cfg.Target.Receiver, st.Dialect)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
+	if st.Absent, err = st.open(ctx); err != nil {
+		return nil, err
 	}
-	defer st.Receiver.Close()
-	started := harness.Now()
-	if err := st.prepare(st.Context); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
-	}
-	absent, err := st.preflight(st.Context)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrPreflight, err)
-	}
-	st.Absent = absent
-	wall := cfg.Target.Limits.Wall
+	wall := st.Target.Limits.Wall
 	ctx, cancel := context.WithTimeoutCause(st.Context, wall, &harness.Exhausted{Limit: "limits.wall: " + wall.String()})
 	defer cancel()
 	st.Context = ctx
 	for i := range selection {
 		p := &selection[i]
-		if reason, gone := absent[p.area]; gone {
+		if reason, gone := st.Absent[p.area]; gone {
 			p.result.Verdict, p.result.Detail = report.NotApplicable, reason
 			st.results = append(st.results, p.result)
 			continue
@@ -145,9 +169,9 @@ func Run(ctx context.Context, cfg Config) (*report.Report, error) {
 	}
 	st.cut(selection)
 	report := st.report(ctx, selection)
-	report.Started, report.Duration, report.Waited = started, harness.Since(started), st.Idle.Measured()
-	report.Apply(expected, started)
-	report.Apply(flaky, started)
+	report.Started, report.Duration, report.Waited = st.started, harness.Since(st.started), st.Idle.Measured()
+	report.Apply(expected, st.started)
+	report.Apply(flaky, st.started)
 	return report, nil
 }
 
@@ -190,7 +214,7 @@ func (st *suite) pass(ctx context.Context, serial bool) error {
 	}
 	godog.TestSuite{
 		Name:                 "understudy",
-		TestSuiteInitializer: func(tc *godog.TestSuiteContext) { register(tc.ScenarioContext()) },
+		TestSuiteInitializer: func(tc *godog.TestSuiteContext) { step.Register(tc.ScenarioContext()) },
 		ScenarioInitializer:  func(sc *godog.ScenarioContext) { st.hooks(sc, serial) },
 		Options: &godog.Options{
 			Format: "progress", Output: io.Discard, NoColors: true, Strict: true, FS: st.cfg.FS, Paths: files,
@@ -223,19 +247,19 @@ func (st *suite) hooks(sc *godog.ScenarioContext, serial bool) {
 		return s.Context, err
 	})
 	sc.StepContext().Before(func(ctx context.Context, _ *godog.Step) (context.Context, error) {
-		if s := of(ctx); s != nil {
+		if s := step.Of(ctx); s != nil {
 			s.Before = s.Last()
 		}
 		return ctx, nil
 	})
 	sc.StepContext().After(func(ctx context.Context, pickle *godog.Step, status godog.StepResultStatus, err error) (context.Context, error) {
-		if s := of(ctx); s != nil {
+		if s := step.Of(ctx); s != nil {
 			s.Stepped(pickle.Text, status, err)
 		}
 		return ctx, nil
 	})
 	sc.After(func(ctx context.Context, pickle *godog.Scenario, _ error) (context.Context, error) {
-		if s := of(ctx); s != nil {
+		if s := step.Of(ctx); s != nil {
 			if s.Result.Verdict == "" {
 				s.Note(s.Unasserted())
 			}

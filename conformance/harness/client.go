@@ -240,6 +240,8 @@ func (s *Scenario) secrets() []string {
 	return append([]string{string(a.Bearer), string(a.VectorBearer), string(a.KVBearer), string(a.Basic.Password)}, s.Hidden...)
 }
 
+// Masked is a text for a report: without the secrets of the target, and without what
+// looks like one.
 func (s *Scenario) Masked(text string) string {
 	for _, secret := range s.secrets() {
 		if len(secret) >= 4 {
@@ -250,6 +252,7 @@ func (s *Scenario) Masked(text string) string {
 	return mask.Value(text)
 }
 
+// MaskedHeader is a header for a report.
 func (s *Scenario) MaskedHeader(h http.Header) map[string][]string {
 	out := map[string][]string{}
 	for name, values := range mask.Header(h) {

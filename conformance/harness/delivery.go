@@ -94,16 +94,17 @@ func (s *Scenario) Absent(check func() error) error {
 	return check()
 }
 
-// Within waits for a check with the budget for deliveries, and eventually with
-// that for what is read later.
+// Within waits for a check with the budget for deliveries.
 func (s *Scenario) Within(check func() error) error {
 	return s.Clock.Eventually(s.Context, s.Suite.Target.Timing.DeliveryBudget, check)
 }
 
+// Eventually waits for a check with the budget for what is read later.
 func (s *Scenario) Eventually(check func() error) error {
 	return s.Clock.Eventually(s.Context, s.Suite.Target.Timing.SettleBudget, check)
 }
 
+// AfterRetries waits for a check with the budget of one retry.
 func (s *Scenario) AfterRetries(check func() error) error {
 	return s.Clock.Eventually(s.Context, s.Suite.Target.Timing.RetryBudget, check)
 }

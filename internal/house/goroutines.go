@@ -10,7 +10,7 @@ var goFiles = []string{
 	"cmd/understudy/eof.go",
 	"cmd/understudy/logging.go",
 	"cmd/understudy/run.go",
-	"conformance/parallel.go",
+	"conformance/step/parallel.go",
 	"conformance/receiver/receiver.go",
 	"conformance/receiver/relay.go",
 	"conformance/receiver/tunnel.go",

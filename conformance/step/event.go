@@ -1,4 +1,4 @@
-package conformance
+package step
 
 import (
 	"fmt"
@@ -36,10 +36,10 @@ func states(events []any) string {
 }
 
 // eventuallyEvent waits for an event of the run.
-func (s *scenario) eventuallyEvent(what string, fits func(any) bool) error {
+func (s *Scenario) eventuallyEvent(what string, fits func(any) bool) error {
 	budget := s.Suite.Target.Timing.SettleBudget + time.Duration(s.waitSeconds())*time.Second // it may come after a wait
 	return s.Clock.Eventually(s.Context, budget, func() error {
-		events, err := s.EventsOf(s.runs.id)
+		events, err := s.EventsOf(s.Runs.Id)
 		if err != nil {
 			return err
 		}
@@ -50,11 +50,12 @@ func (s *scenario) eventuallyEvent(what string, fits func(any) bool) error {
 	})
 }
 
-func (s *scenario) runRecorded(want string) error {
+// RunRecorded waits for a state in the log of the run, wherever it stands there.
+func (s *Scenario) RunRecorded(want string) error {
 	return s.eventuallyEvent("the event "+want, func(e any) bool { return state(e) == want })
 }
 
-func (s *scenario) messageRecorded(want string) error {
+func (s *Scenario) messageRecorded(want string) error {
 	return s.eventuallyEvent("a message-level event "+want, func(e any) bool {
 		_, has := check.At(e, "/stepInfo")
 		return state(e) == want && has
@@ -62,9 +63,9 @@ func (s *scenario) messageRecorded(want string) error {
 }
 
 // ended waits until the run is over, and demands how.
-func (s *scenario) ended(want string) error {
+func (s *Scenario) ended(want string) error {
 	return s.AfterRun(func() error {
-		events, err := s.EventsOf(s.runs.id)
+		events, err := s.EventsOf(s.Runs.Id)
 		if err != nil {
 			return err
 		}
@@ -77,20 +78,22 @@ func (s *scenario) ended(want string) error {
 	})
 }
 
-func (s *scenario) runSucceeds() error { return s.ended("RUN_SUCCESS") }
+// RunSucceeds waits for the end of the run. Any other end is a failure at the end of
+// the budget only, since a log may show it late.
+func (s *Scenario) RunSucceeds() error { return s.ended("RUN_SUCCESS") }
 
-func (s *scenario) runFails() error { return s.ended("RUN_FAILED") }
+func (s *Scenario) runFails() error { return s.ended("RUN_FAILED") }
 
 // check reads the log of the run once and judges it.
-func (s *scenario) check(judge func(events []any) error) error {
-	events, err := s.EventsOf(s.runs.id)
+func (s *Scenario) check(judge func(events []any) error) error {
+	events, err := s.EventsOf(s.Runs.Id)
 	if err != nil {
 		return err
 	}
 	return judge(events)
 }
 
-func (s *scenario) count(fits func(string) bool) (n int, seen string, err error) {
+func (s *Scenario) count(fits func(string) bool) (n int, seen string, err error) {
 	err = s.check(func(events []any) error {
 		for _, e := range events {
 			if fits(state(e)) {
@@ -103,7 +106,7 @@ func (s *scenario) count(fits func(string) bool) (n int, seen string, err error)
 	return n, seen, err
 }
 
-func (s *scenario) holdsExactly(want int, name string) error {
+func (s *Scenario) holdsExactly(want int, name string) error {
 	n, seen, err := s.count(func(st string) bool { return st == name })
 	if err == nil && n != want {
 		err = s.Failure("events "+name+" of the run", strconv.Itoa(want), fmt.Sprintf("%d: %s", n, seen))
@@ -111,7 +114,7 @@ func (s *scenario) holdsExactly(want int, name string) error {
 	return err
 }
 
-func (s *scenario) oneEnd() error {
+func (s *Scenario) oneEnd() error {
 	n, seen, err := s.count(func(st string) bool { return slices.Contains(ends, st) })
 	if err == nil && n != 1 {
 		err = s.Failure("ends of the run", "1", fmt.Sprintf("%d: %s", n, seen))
@@ -119,7 +122,7 @@ func (s *scenario) oneEnd() error {
 	return err
 }
 
-func (s *scenario) createdBeforeDelivered() error {
+func (s *Scenario) createdBeforeDelivered() error {
 	return s.check(func(events []any) error {
 		created := map[string]int64{}
 		for _, e := range events {
@@ -138,7 +141,7 @@ func (s *scenario) createdBeforeDelivered() error {
 	})
 }
 
-func (s *scenario) responseOnSuccess() error {
+func (s *Scenario) responseOnSuccess() error {
 	field, err := s.Binding("fields.log", "response")
 	if err != nil {
 		return err
@@ -149,19 +152,19 @@ func (s *scenario) responseOnSuccess() error {
 			switch {
 			case state(e) != "RUN_SUCCESS" && has && v != "":
 				return s.Failure("the response stands on another event", "only on RUN_SUCCESS", harness.Shown(e))
-			case state(e) == "RUN_SUCCESS" && fmt.Sprint(v) != s.runs.peer.result:
-				return s.Failure("the response of the workflow", s.runs.peer.result, harness.Shown(v))
+			case state(e) == "RUN_SUCCESS" && fmt.Sprint(v) != s.Runs.peer.Result:
+				return s.Failure("the response of the workflow", s.Runs.peer.Result, harness.Shown(v))
 			}
 		}
 		return nil
 	})
 }
 
-func (s *scenario) triedBeforeFailed(n int) error {
-	if got := s.runs.peer.executions(only); got != n {
+func (s *Scenario) triedBeforeFailed(n int) error {
+	if got := s.Runs.peer.Executions(only); got != n {
 		return s.Failure("tries of the step", strconv.Itoa(n), strconv.Itoa(got))
 	}
-	all := s.runs.peer.endpoint.Look()
+	all := s.Runs.peer.Endpoint.Look()
 	return s.check(func(events []any) error {
 		for _, e := range events {
 			failed, _ := check.Integer(e, "/time")
@@ -176,7 +179,7 @@ func (s *scenario) triedBeforeFailed(n int) error {
 // errorNames are the described values of ERROR events.
 var errorNames = []string{"error", "headers", "response_body", "response_headers", "response_status"}
 
-func (s *scenario) errorDetails() error {
+func (s *Scenario) errorDetails() error {
 	if _, err := s.Binding("fields.log", "error"); err != nil {
 		return err
 	}
@@ -200,7 +203,7 @@ func (s *scenario) errorDetails() error {
 	})
 }
 
-func (s *scenario) errorResponse(status int) error {
+func (s *Scenario) errorResponse(status int) error {
 	statusField, err := s.Binding("fields.log", "response_status")
 	if err != nil {
 		return err
@@ -224,17 +227,17 @@ func (s *scenario) errorResponse(status int) error {
 	})
 }
 
-func (s *scenario) neverExecuted(name string) error {
+func (s *Scenario) neverExecuted(name string) error {
 	if err := s.AwaitQuiet(nil); err != nil {
 		return err
 	}
-	if n := s.runs.peer.executions(name); n > 0 {
+	if n := s.Runs.peer.Executions(name); n > 0 {
 		return s.Failure("executions of the step "+name, "none", strconv.Itoa(n))
 	}
 	return nil
 }
 
-func (s *scenario) namesInvoker() error {
+func (s *Scenario) namesInvoker() error {
 	field, err := s.Binding("fields.log", "invoker_run_id")
 	if err != nil {
 		return err
@@ -249,7 +252,7 @@ func (s *scenario) namesInvoker() error {
 	}); err != nil {
 		return err
 	}
-	events, err := s.EventsOf(s.runs.id + "_invoked")
+	events, err := s.EventsOf(s.Runs.Id + "_invoked")
 	if err != nil {
 		return err
 	}
@@ -258,8 +261,8 @@ func (s *scenario) namesInvoker() error {
 		if has && state(e) != "RUN_STARTED" {
 			return s.Failure(field+" stands on an event "+state(e), "only on RUN_STARTED", harness.Shown(e))
 		}
-		if state(e) == "RUN_STARTED" && got != s.runs.id {
-			return s.Failure("the invoker of the run", s.runs.id, got)
+		if state(e) == "RUN_STARTED" && got != s.Runs.Id {
+			return s.Failure("the invoker of the run", s.Runs.Id, got)
 		}
 	}
 	if !strings.Contains(states(events), "RUN_STARTED") {
@@ -268,7 +271,7 @@ func (s *scenario) namesInvoker() error {
 	return nil
 }
 
-func (s *scenario) typeRecorded(kind string) error {
+func (s *Scenario) typeRecorded(kind string) error {
 	return s.eventuallyEvent("a step of the type "+kind, func(e any) bool {
 		got, _ := check.Text(e, "/stepInfo/stepType")
 		return got == kind
@@ -278,7 +281,7 @@ func (s *scenario) typeRecorded(kind string) error {
 // stepTypes is the documented list.
 var stepTypes = []string{"Initial", "Run", "Call", "SleepFor", "SleepUntil", "Wait", "Notify", "Invoke"}
 
-func (s *scenario) documentedTypes() error {
+func (s *Scenario) documentedTypes() error {
 	return s.check(func(events []any) error {
 		for _, e := range events {
 			if kind, has := check.Text(e, "/stepInfo/stepType"); has && !slices.Contains(stepTypes, kind) {
@@ -290,7 +293,7 @@ func (s *scenario) documentedTypes() error {
 }
 
 // oldest is the first message-level event of the run.
-func (s *scenario) firstType(want string) error {
+func (s *Scenario) firstType(want string) error {
 	return s.check(func(events []any) error {
 		var first any
 		var when int64
@@ -314,7 +317,7 @@ func (s *scenario) firstType(want string) error {
 	})
 }
 
-func (s *scenario) namesRecorded(a, b string) error {
+func (s *Scenario) namesRecorded(a, b string) error {
 	return s.check(func(events []any) error {
 		var names []string
 		for _, e := range events {
@@ -331,7 +334,7 @@ func (s *scenario) namesRecorded(a, b string) error {
 	})
 }
 
-func (s *scenario) idsIncrease() error {
+func (s *Scenario) idsIncrease() error {
 	field, err := s.Binding("fields.step", "step_id")
 	if err != nil {
 		return err
@@ -351,7 +354,7 @@ func (s *scenario) idsIncrease() error {
 	})
 }
 
-func (s *scenario) concurrentSteps() error {
+func (s *Scenario) concurrentSteps() error {
 	return s.check(func(events []any) error {
 		seen := map[int64]bool{}
 		for _, e := range events {
@@ -379,7 +382,7 @@ func (s *scenario) concurrentSteps() error {
 
 // described are the bindings and the expected values of what a step of a type
 // carries.
-func (s *scenario) described(value string) (name string, want func(any) bool) {
+func (s *Scenario) described(value string) (name string, want func(any) bool) {
 	number := func(f func(int64) bool) func(any) bool {
 		return func(v any) bool { n, ok := check.Integer(v, ""); return ok && f(n) }
 	}
@@ -390,7 +393,7 @@ func (s *scenario) described(value string) (name string, want func(any) bool) {
 	case "sleep duration in ms":
 		return "sleep_for", number(func(n int64) bool { return n == sleeping*1000 })
 	case "sleep end in Unix ms":
-		end := s.runs.triggered.Add(sleeping * time.Second)
+		end := s.Runs.triggered.Add(sleeping * time.Second)
 		return "sleep_until", number(func(n int64) bool {
 			return n >= end.Add(-s.Skew()).UnixMilli() && n <= end.Add(s.Skew()+30*time.Second).UnixMilli()
 		})
@@ -409,14 +412,14 @@ func (s *scenario) described(value string) (name string, want func(any) bool) {
 			return ok && err == nil && d == time.Duration(s.waitSeconds())*time.Second
 		}
 	case "timeout in Unix ms":
-		return "wait_deadline", number(func(n int64) bool { return n >= s.runs.triggered.Add(-s.Skew()).UnixMilli() })
+		return "wait_deadline", number(func(n int64) bool { return n >= s.Runs.triggered.Add(-s.Skew()).UnixMilli() })
 	case "invoked run":
-		return "invoked_run_id", equals(s.runs.id + "_invoked")
+		return "invoked_run_id", equals(s.Runs.Id + "_invoked")
 	}
 	return "", nil
 }
 
-func (s *scenario) stepHolds(kind, value string) error {
+func (s *Scenario) stepHolds(kind, value string) error {
 	name, fits := s.described(value)
 	if fits == nil {
 		return harness.Fault("", "no value is called %q", value)
@@ -427,7 +430,7 @@ func (s *scenario) stepHolds(kind, value string) error {
 	}
 	seen := "no step of the type " + kind
 	return s.Eventually(func() error {
-		events, err := s.EventsOf(s.runs.id)
+		events, err := s.EventsOf(s.Runs.Id)
 		if err != nil {
 			return err
 		}
@@ -446,7 +449,7 @@ func (s *scenario) stepHolds(kind, value string) error {
 	})
 }
 
-func (s *scenario) waitSays(what string) error {
+func (s *Scenario) waitSays(what string) error {
 	field, err := s.Binding("fields.step", "wait_timeout")
 	if err != nil {
 		return err

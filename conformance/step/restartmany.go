@@ -1,4 +1,4 @@
-package conformance
+package step
 
 import (
 	"fmt"
@@ -9,14 +9,15 @@ import (
 	"github.com/understudy-mock/understudy/conformance/check"
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/workflow"
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // restartMany restarts entries in parallel, or in turn; refusals are for the next
 // step.
-func (s *scenario) restartMany(entries []any, parallel bool) error {
-	r := &s.runs.restarted
-	r.calls = len(s.runs.peer.endpoint.Look())
+func (s *Scenario) restartMany(entries []any, parallel bool) error {
+	r := &s.Runs.restarted
+	r.calls = len(s.Runs.peer.Endpoint.Look())
 	r.many = make([]*harness.Response, len(entries))
 	one := func(i int) (err error) {
 		r.many[i], err = s.Do(harness.Request{Operation: "restartWorkflowRun", Vars: map[string]string{"dlqId": entryID(entries[i])}})
@@ -37,11 +38,11 @@ func (s *scenario) restartMany(entries []any, parallel bool) error {
 }
 
 // restartAll demands that every one of different entries is accepted.
-func (s *scenario) restartAll(parallel bool) error {
-	if err := s.restartMany(s.runs.entries, parallel); err != nil {
+func (s *Scenario) restartAll(parallel bool) error {
+	if err := s.restartMany(s.Runs.entries, parallel); err != nil {
 		return err
 	}
-	for _, a := range s.runs.restarted.many {
+	for _, a := range s.Runs.restarted.many {
 		s.Asked = a
 		if err := a.Accepted(); err != nil {
 			return err
@@ -50,21 +51,21 @@ func (s *scenario) restartAll(parallel bool) error {
 	return nil
 }
 
-func (s *scenario) restartAllAtOnce() error { return s.restartAll(true) }
+func (s *Scenario) restartAllAtOnce() error { return s.restartAll(true) }
 
-func (s *scenario) restartOneByOne() error { return s.restartAll(false) }
+func (s *Scenario) restartOneByOne() error { return s.restartAll(false) }
 
-func (s *scenario) restartTwiceAtOnce() error {
-	return s.restartMany([]any{s.runs.entry, s.runs.entry}, true)
+func (s *Scenario) restartTwiceAtOnce() error {
+	return s.restartMany([]any{s.Runs.entry, s.Runs.entry}, true)
 }
 
 // differentRuns judges the answers that were accepted: a restart creates a
 // completely new run.
-func (s *scenario) differentRuns() error {
+func (s *Scenario) differentRuns() error {
 	seen := map[string]bool{}
-	for _, a := range s.runs.restarted.many {
+	for _, a := range s.Runs.restarted.many {
 		run, _ := check.Text(a.JSON, "/workflowRunId")
-		if a.OK() && (run == "" || seen[run] || slices.Contains(s.runs.ids, run)) {
+		if a.OK() && (run == "" || seen[run] || slices.Contains(s.Runs.ids, run)) {
 			return a.Fails("/workflowRunId", "the id of the new run", "one of its own", run)
 		}
 		seen[run] = a.OK()
@@ -75,14 +76,14 @@ func (s *scenario) differentRuns() error {
 // calledWithTheirPayloads holds the calls of each new run to the entry that it
 // was made from. A target whose calls do not name their run is judged by the
 // payloads alone.
-func (s *scenario) calledWithTheirPayloads() error {
+func (s *Scenario) calledWithTheirPayloads() error {
 	return s.Within(func() error {
-		calls := s.runs.peer.endpoint.Look()[s.runs.restarted.calls:]
-		for i, a := range s.runs.restarted.many {
+		calls := s.Runs.peer.Endpoint.Look()[s.Runs.restarted.calls:]
+		for i, a := range s.Runs.restarted.many {
 			run, _ := check.Text(a.JSON, "/workflowRunId")
 			want, found := fmt.Sprintf(`{"run":%d}`, i), false
 			for _, got := range calls {
-				if id := got.Header.Get(header.WorkflowRunID); (id == "" || id == run) && string(payload(got)) == want {
+				if id := got.Header.Get(header.WorkflowRunID); (id == "" || id == run) && string(workflow.InitialPayload(got)) == want {
 					found = true
 				}
 			}
@@ -96,7 +97,7 @@ func (s *scenario) calledWithTheirPayloads() error {
 
 // sameConfiguration compares the entries of a run and of its restart, which fails
 // in the same way. What the original shows, the new one has to show.
-func (s *scenario) sameConfiguration(what string) error {
+func (s *Scenario) sameConfiguration(what string) error {
 	pointer := map[string]string{"address": "/workflowUrl", "retries": "/maxRetries", "failure callback": "/failureCallback", "method": "/method"}[what]
 	if pointer == "" {
 		field, err := s.Binding("fields.dlq", map[string]string{"payload": "body", "label": "label", "flow-control key": "flow_key"}[what])
@@ -105,11 +106,11 @@ func (s *scenario) sameConfiguration(what string) error {
 		}
 		pointer = "/" + field
 	}
-	want, has := check.At(s.runs.entry, pointer)
+	want, has := check.At(s.Runs.entry, pointer)
 	if !has {
 		return harness.Inconclusive(report.TriggerNotObserved, "the entry of the original run has nothing at %s", pointer)
 	}
-	entry, err := s.buried(s.runs.restarted.run)
+	entry, err := s.buried(s.Runs.restarted.run)
 	if err != nil {
 		return err
 	}
@@ -119,12 +120,12 @@ func (s *scenario) sameConfiguration(what string) error {
 	return nil
 }
 
-func (s *scenario) originalMethod() error {
+func (s *Scenario) originalMethod() error {
 	calls, err := s.newCalls()
 	if err != nil {
 		return err
 	}
-	want := s.runs.peer.endpoint.Look()[0].Method
+	want := s.Runs.peer.Endpoint.Look()[0].Method
 	if got := calls[0].Method; got != want {
 		return s.Failure("the method of the calls of the new run", want, got)
 	}
@@ -135,7 +136,7 @@ func (s *scenario) originalMethod() error {
 }
 
 // namesHeader reports whether a header map has a name, in any case.
-func (s *scenario) namesHeader(header any, name string) bool {
+func (s *Scenario) namesHeader(header any, name string) bool {
 	m, _ := header.(map[string]any)
 	for given := range m {
 		if s.isHeader(given, name) {
@@ -147,7 +148,7 @@ func (s *scenario) namesHeader(header any, name string) bool {
 
 // isHeader reports whether a name in a header map is a neutral one, in any case
 // and with the prefix of the target's brand.
-func (s *scenario) isHeader(given, neutral string) bool {
+func (s *Scenario) isHeader(given, neutral string) bool {
 	rest, ok := strings.CutPrefix(neutral, header.Prefix)
 	return strings.EqualFold(given, neutral) || ok && strings.EqualFold(given, s.Suite.Dialect.HeaderPrefix+rest)
 }

@@ -1,4 +1,4 @@
-package conformance
+package step
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 
 // statsDaySteps look at single days, and at all fields at once.
 var statsDaySteps = []step{
-	{"Then", `the statistics have all fields of the table`, (*scenario).statsHaveAll},
-	{"Then", `"(\w+)" of today has risen in the daily requests`, (*scenario).todayRisen},
-	{"Then", `the count of the dead letter queue has risen by (\d+)`, (*scenario).dlqCountRisen},
+	{"Then", `the statistics have all fields of the table`, (*Scenario).statsHaveAll},
+	{"Then", `"(\w+)" of today has risen in the daily requests`, (*Scenario).todayRisen},
+	{"Then", `the count of the dead letter queue has risen by (\d+)`, (*Scenario).dlqCountRisen},
 }
 
 // statsKinds are the fields of the table, with their types.
@@ -23,7 +23,7 @@ var statsKinds = [][2]string{
 	{"daily_workflow_messages", "array of series"}, {"dlq_message_count", "integer"}, {"daily_bandwidth_used", "array of point"}, {"total_monthly_billing", "number"},
 }
 
-func (s *scenario) statsHaveAll() error {
+func (s *Scenario) statsHaveAll() error {
 	for _, field := range statsKinds {
 		if err := s.statsHave(field[0], field[1]); err != nil {
 			return err
@@ -33,7 +33,7 @@ func (s *scenario) statsHaveAll() error {
 }
 
 // today is a figure of the daily requests on the day of the last reading.
-func (s *scenario) today(v any, field string) (float64, error) {
+func (s *Scenario) today(v any, field string) (float64, error) {
 	list, _ := check.At(v, "/daily_requests")
 	days, _ := list.([]any)
 	for _, day := range days {
@@ -45,7 +45,7 @@ func (s *scenario) today(v any, field string) (float64, error) {
 	return 0, s.stats.now.Fails("/daily_requests", "the daily requests", "an item of today", harness.Shown(list))
 }
 
-func (s *scenario) todayRisen(field string) error {
+func (s *Scenario) todayRisen(field string) error {
 	judge := func() error {
 		was, err := s.today(s.stats.before, field)
 		if err != nil {
@@ -69,7 +69,7 @@ func (s *scenario) todayRisen(field string) error {
 }
 
 // dlqCountRisen is exact where nobody else uses the account.
-func (s *scenario) dlqCountRisen(n int64) error {
+func (s *Scenario) dlqCountRisen(n int64) error {
 	was, ok := check.Integer(s.stats.before, "/dlq_message_count")
 	if !ok {
 		return harness.Inconclusive(report.PrerequisiteFailed, "dlq_message_count was no number")

@@ -1,4 +1,4 @@
-package conformance
+package step
 
 import (
 	"encoding/json"
@@ -19,21 +19,21 @@ type vectorizing struct {
 }
 
 var vectorSteps = []step{
-	{"Given", `the information about the vector index as it is now`, (*scenario).infoBefore},
-	{"Given", `the vectors (".+") in a namespace of their own`, (*scenario).someVectors},
-	{"When", `the information about the vector index is read`, (*scenario).readInfo},
-	{"When", `the information about the vector index is read until it has moved`, (*scenario).readInfoMoved},
-	{"Then", `the answer is 200 with an object "result"`, (*scenario).answersResult},
-	{"Then", `the information has the field "(\w+)" as (\w+)`, (*scenario).infoHas},
-	{"Then", `the type of the index is DENSE, SPARSE or HYBRID`, (*scenario).indexType},
-	{"Then", `a dense index says its dimension, similarity function and embedding model, and a sparse index its embedding model`, (*scenario).partsComplete},
-	{"Then", `the namespace "" is listed with its counts`, (*scenario).defaultListed},
-	{"Then", `every namespace has a vectorCount and a pendingVectorCount`, (*scenario).namespacesCount},
-	{"Then", `the totals are the sums over the namespaces`, (*scenario).totalsAreSums},
-	{"Then", `the index holds (\d+) vectors more than before, and is not smaller`, (*scenario).holdsMore},
+	{"Given", `the information about the vector index as it is now`, (*Scenario).infoBefore},
+	{"Given", `the vectors (".+") in a namespace of their own`, (*Scenario).SomeVectors},
+	{"When", `the information about the vector index is read`, (*Scenario).readInfo},
+	{"When", `the information about the vector index is read until it has moved`, (*Scenario).readInfoMoved},
+	{"Then", `the answer is 200 with an object "result"`, (*Scenario).answersResult},
+	{"Then", `the information has the field "(\w+)" as (\w+)`, (*Scenario).infoHas},
+	{"Then", `the type of the index is DENSE, SPARSE or HYBRID`, (*Scenario).indexType},
+	{"Then", `a dense index says its dimension, similarity function and embedding model, and a sparse index its embedding model`, (*Scenario).partsComplete},
+	{"Then", `the namespace "" is listed with its counts`, (*Scenario).defaultListed},
+	{"Then", `every namespace has a vectorCount and a pendingVectorCount`, (*Scenario).namespacesCount},
+	{"Then", `the totals are the sums over the namespaces`, (*Scenario).totalsAreSums},
+	{"Then", `the index holds (\d+) vectors more than before, and is not smaller`, (*Scenario).holdsMore},
 }
 
-func (s *scenario) getInfo() (*harness.Response, error) {
+func (s *Scenario) getInfo() (*harness.Response, error) {
 	a, err := s.Do(harness.Request{Operation: "getVectorInfo"})
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (s *scenario) getInfo() (*harness.Response, error) {
 	return a, a.Accepted()
 }
 
-func (s *scenario) infoBefore() error {
+func (s *Scenario) infoBefore() error {
 	a, err := s.getInfo()
 	if err == nil {
 		s.vectors.before = a.JSON
@@ -50,13 +50,13 @@ func (s *scenario) infoBefore() error {
 	return harness.Prerequisite(err)
 }
 
-func (s *scenario) readInfo() error {
+func (s *Scenario) readInfo() error {
 	_, err := s.getInfo()
 	return err
 }
 
-// someVectors lets a driver put vectors of the index's dimension into a namespace.
-func (s *scenario) someVectors(names string) error {
+// SomeVectors lets a driver put vectors of the index's dimension into a namespace.
+func (s *Scenario) SomeVectors(names string) error {
 	if _, err := s.Driver("vectors"); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (s *scenario) someVectors(names string) error {
 	return err
 }
 
-func (s *scenario) readInfoMoved() error {
+func (s *Scenario) readInfoMoved() error {
 	was := s.total(s.vectors.before)
 	return s.Eventually(func() error {
 		a, err := s.getInfo()
@@ -100,24 +100,24 @@ func (s *scenario) readInfoMoved() error {
 }
 
 // total is what an index holds, ready and pending.
-func (s *scenario) total(v any) int64 {
+func (s *Scenario) total(v any) int64 {
 	ready, _ := check.Integer(v, "/result/vectorCount")
 	pending, _ := check.Integer(v, "/result/pendingVectorCount")
 	return ready + pending
 }
 
-func (s *scenario) answersResult() error {
+func (s *Scenario) answersResult() error {
 	if s.Asked.Status != http.StatusOK {
 		return s.Asked.Fails("", "the status", "200", strconv.Itoa(s.Asked.Status))
 	}
 	return s.CheckField(s.Asked.JSON, "/result", "object")
 }
 
-func (s *scenario) infoHas(field, kind string) error {
+func (s *Scenario) infoHas(field, kind string) error {
 	return s.CheckField(s.Asked.JSON, "/result/"+field, kind)
 }
 
-func (s *scenario) indexType() error {
+func (s *Scenario) indexType() error {
 	kind, _ := check.Text(s.Asked.JSON, "/result/indexType")
 	if !slices.Contains([]string{"DENSE", "SPARSE", "HYBRID"}, kind) {
 		return s.Asked.Fails("/result/indexType", "the type of the index", "DENSE, SPARSE or HYBRID", kind)
@@ -125,7 +125,7 @@ func (s *scenario) indexType() error {
 	return nil
 }
 
-func (s *scenario) partsComplete() error {
+func (s *Scenario) partsComplete() error {
 	if _, has := check.At(s.Asked.JSON, "/result/denseIndex"); has {
 		for field, kind := range map[string]string{"dimension": "number", "similarityFunction": "string", "embeddingModel": "string"} {
 			if err := s.CheckField(s.Asked.JSON, "/result/denseIndex/"+field, kind); err != nil {
@@ -143,7 +143,7 @@ func (s *scenario) partsComplete() error {
 	return nil
 }
 
-func (s *scenario) namespaces() (map[string]any, error) {
+func (s *Scenario) namespaces() (map[string]any, error) {
 	v, _ := check.At(s.Asked.JSON, "/result/namespaces")
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -152,7 +152,7 @@ func (s *scenario) namespaces() (map[string]any, error) {
 	return m, nil
 }
 
-func (s *scenario) defaultListed() error {
+func (s *Scenario) defaultListed() error {
 	m, err := s.namespaces()
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (s *scenario) defaultListed() error {
 	return nil
 }
 
-func (s *scenario) namespacesCount() error {
+func (s *Scenario) namespacesCount() error {
 	m, err := s.namespaces()
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func (s *scenario) namespacesCount() error {
 }
 
 // totalsAreSums waits until the index is quiet: changes show eventually.
-func (s *scenario) totalsAreSums() error {
+func (s *Scenario) totalsAreSums() error {
 	return s.Eventually(func() error {
 		if err := s.readInfo(); err != nil {
 			return err
@@ -213,7 +213,7 @@ func (s *scenario) totalsAreSums() error {
 	})
 }
 
-func (s *scenario) holdsMore(n int64) error {
+func (s *Scenario) holdsMore(n int64) error {
 	was, is := s.total(s.vectors.before), s.total(s.Asked.JSON)
 	if is < was+n || s.Clock.Virtual() && is != was+n {
 		return s.Asked.Fails("/result/vectorCount", "vectors, ready and pending", strconv.FormatInt(was+n, 10), strconv.FormatInt(is, 10))

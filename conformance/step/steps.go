@@ -1,7 +1,12 @@
-package conformance
+package step
 
-// Step is one step that a scenario can use.
-type Step struct {
+import (
+	"github.com/understudy-mock/understudy/conformance/harness"
+	"github.com/understudy-mock/understudy/conformance/ratelimit"
+)
+
+// Listed is one step that a scenario can use.
+type Listed struct {
 	Area    string // as the feature files are divided
 	Keyword string // Given, When or Then
 	Pattern string // a regular expression of the whole line
@@ -31,17 +36,26 @@ func stepAreas() []stepArea {
 		{"statistics by day", statsDaySteps},
 		{"search index", searchSteps},
 		{"vector index", vectorSteps},
-		{"rate-limit plugin", limitSteps},
+		{"rate-limit plugin", stepsOf(ratelimit.Steps())},
 		{"extensions", extensionSteps},
 	}
 }
 
-// Steps lists every step that there is, area by area.
-func Steps() []Step {
-	var list []Step
+// stepsOf takes the steps of another package into the table.
+func stepsOf(list []harness.Step) []step {
+	table := make([]step, len(list))
+	for i, st := range list {
+		table[i] = step(st)
+	}
+	return table
+}
+
+// List is every step that there is, area by area.
+func List() []Listed {
+	var list []Listed
 	for _, area := range stepAreas() {
 		for _, st := range area.steps {
-			list = append(list, Step{area.name, st.keyword, st.pattern})
+			list = append(list, Listed{area.name, st.Keyword, st.Pattern})
 		}
 	}
 	return list

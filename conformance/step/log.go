@@ -1,4 +1,4 @@
-package conformance
+package step
 
 import (
 	"fmt"
@@ -13,80 +13,80 @@ import (
 )
 
 var logSteps = []step{
-	{"Given", `two finished runs of different workflows`, (*scenario).twoRuns},
-	{"When", `the message logs are read`, (*scenario).readLogs},
-	{"When", `the message logs are read without a page size`, (*scenario).readFirstLogs},
-	{"When", `the message logs are read with a page size of (\d+)`, (*scenario).readLogsSized},
-	{"When", `the message logs of the run are read (\d+) at a time`, (*scenario).readLogsPaged},
-	{"When", `the message logs of the run are read (\d+) at a time while another run goes on`, (*scenario).readLogsRacing},
-	{"When", `the message logs are filtered by (run id|workflow url|creation of the run|the state "\w+"|message id|an unknown run id|run id and the state "\w+")`, (*scenario).filterLogs},
-	{"When", `the message logs are filtered by the (start|end) date (of|just before|just after) one of their events`, (*scenario).filterLogsByDate},
-	{"Then", `the answer is 200 with an array "(\w+)"`, (*scenario).answersArray},
-	{"Then", `its cursor is a string or absent`, (*scenario).cursorIsString},
-	{"Then", `every event of the run has the field "(\w+)" as ([\w ]+)`, (*scenario).everyEventHas},
-	{"Then", `every step information of the run has the field "(\w+)" as ([\w ]+)`, (*scenario).everyStepHas},
-	{"Then", `the times of every event lie between the trigger and now`, (*scenario).timesLie},
-	{"Then", `every event of the run names the address of the workflow`, (*scenario).namesAddress},
-	{"Then", `all events of the run have the same creation time and address`, (*scenario).eventsAgree},
-	{"Then", `step information stands on message-level events and on no others`, (*scenario).stepInfoStands},
-	{"Then", `every event "CREATED" of the run has the field "(\w+)" as (\w+)`, (*scenario).createdHas},
-	{"Then", `the next delivery time of the sleeping step is (\d+) seconds after its creation`, (*scenario).nextDelivery},
-	{"Then", `every run-level state is one of the documented list`, (*scenario).documentedStates},
-	{"Then", `the page holds exactly (\d+) (?:events|entries) and a cursor`, (*scenario).fullPage},
-	{"Then", `the page holds at most (\d+) (?:events|entries), or the request is refused`, (*scenario).cappedPage},
-	{"Then", `every event of the run is seen exactly once`, (*scenario).everyEventOnce},
-	{"Then", `the last page has no cursor, or an empty one`, (*scenario).endsOpenly},
-	{"Then", `the list holds all events that fit, and no other`, (*scenario).logsFit},
-	{"Then", `the answer is an empty array "(\w+)", or a refusal`, (*scenario).answersEmpty},
-	{"Then", `the list is empty`, (*scenario).listEmpty},
+	{"Given", `two finished runs of different workflows`, (*Scenario).twoRuns},
+	{"When", `the message logs are read`, (*Scenario).readLogs},
+	{"When", `the message logs are read without a page size`, (*Scenario).readFirstLogs},
+	{"When", `the message logs are read with a page size of (\d+)`, (*Scenario).readLogsSized},
+	{"When", `the message logs of the run are read (\d+) at a time`, (*Scenario).readLogsPaged},
+	{"When", `the message logs of the run are read (\d+) at a time while another run goes on`, (*Scenario).readLogsRacing},
+	{"When", `the message logs are filtered by (run id|workflow url|creation of the run|the state "\w+"|message id|an unknown run id|run id and the state "\w+")`, (*Scenario).filterLogs},
+	{"When", `the message logs are filtered by the (start|end) date (of|just before|just after) one of their events`, (*Scenario).filterLogsByDate},
+	{"Then", `the answer is 200 with an array "(\w+)"`, (*Scenario).answersArray},
+	{"Then", `its cursor is a string or absent`, (*Scenario).cursorIsString},
+	{"Then", `every event of the run has the field "(\w+)" as ([\w ]+)`, (*Scenario).everyEventHas},
+	{"Then", `every step information of the run has the field "(\w+)" as ([\w ]+)`, (*Scenario).everyStepHas},
+	{"Then", `the times of every event lie between the trigger and now`, (*Scenario).timesLie},
+	{"Then", `every event of the run names the address of the workflow`, (*Scenario).namesAddress},
+	{"Then", `all events of the run have the same creation time and address`, (*Scenario).eventsAgree},
+	{"Then", `step information stands on message-level events and on no others`, (*Scenario).stepInfoStands},
+	{"Then", `every event "CREATED" of the run has the field "(\w+)" as (\w+)`, (*Scenario).createdHas},
+	{"Then", `the next delivery time of the sleeping step is (\d+) seconds after its creation`, (*Scenario).nextDelivery},
+	{"Then", `every run-level state is one of the documented list`, (*Scenario).documentedStates},
+	{"Then", `the page holds exactly (\d+) (?:events|entries) and a cursor`, (*Scenario).fullPage},
+	{"Then", `the page holds at most (\d+) (?:events|entries), or the request is refused`, (*Scenario).cappedPage},
+	{"Then", `every event of the run is seen exactly once`, (*Scenario).everyEventOnce},
+	{"Then", `the last page has no cursor, or an empty one`, (*Scenario).endsOpenly},
+	{"Then", `the list holds all events that fit, and no other`, (*Scenario).logsFit},
+	{"Then", `the answer is an empty array "(\w+)", or a refusal`, (*Scenario).answersEmpty},
+	{"Then", `the list is empty`, (*Scenario).listEmpty},
 }
 
-func (s *scenario) readLogs() error {
-	if s.runs.id == "" {
+func (s *Scenario) readLogs() error {
+	if s.Runs.Id == "" {
 		return s.readFirstLogs()
 	}
-	if s.runs.entry != nil { // its failure is in the queue, and may not be in the logs yet
+	if s.Runs.entry != nil { // its failure is in the queue, and may not be in the logs yet
 		if err := harness.Prerequisite(s.runFails()); err != nil {
 			return err
 		}
 	}
 	filters := map[string]string{}
 	if s.Bound("logs", "run_id") != "" {
-		filters["run_id"] = s.runs.id
+		filters["run_id"] = s.Runs.Id
 	}
 	l, err := s.ReadList("listWorkflowMessageLogs", "logs", 0, filters)
-	s.runs.listed = l
+	s.Runs.listed = l
 	if err == nil {
 		s.Asked = l.Responses[0]
 	}
 	return err
 }
 
-func (s *scenario) readFirstLogs() error { return s.first("listWorkflowMessageLogs", "logs", "") }
+func (s *Scenario) readFirstLogs() error { return s.first("listWorkflowMessageLogs", "logs", "") }
 
-func (s *scenario) readLogsSized(size string) error {
+func (s *Scenario) readLogsSized(size string) error {
 	return s.first("listWorkflowMessageLogs", "logs", size)
 }
 
-func (s *scenario) readLogsPaged(size int) error {
-	l, err := s.ReadList("listWorkflowMessageLogs", "logs", size, map[string]string{"run_id": s.runs.id})
-	s.runs.listed = l
+func (s *Scenario) readLogsPaged(size int) error {
+	l, err := s.ReadList("listWorkflowMessageLogs", "logs", size, map[string]string{"run_id": s.Runs.Id})
+	s.Runs.listed = l
 	return err
 }
 
-func (s *scenario) readLogsRacing(size int) error {
-	l, err := s.ReadList("listWorkflowMessageLogs", "logs", size, map[string]string{"url": s.runs.peer.endpoint.URL}, func() error {
-		if len(s.runs.ids) > 3 {
+func (s *Scenario) readLogsRacing(size int) error {
+	l, err := s.ReadList("listWorkflowMessageLogs", "logs", size, map[string]string{"url": s.Runs.peer.Endpoint.URL}, func() error {
+		if len(s.Runs.ids) > 3 {
 			return nil
 		}
-		_, err := s.trigger(s.runs.peer, "{}")
+		_, err := s.trigger(s.Runs.peer, "{}")
 		return err
 	})
-	s.runs.listed = l
+	s.Runs.listed = l
 	return err
 }
 
-func (s *scenario) answersArray(name string) error {
+func (s *Scenario) answersArray(name string) error {
 	if err := s.Asked.Accepted(); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (s *scenario) answersArray(name string) error {
 	return nil
 }
 
-func (s *scenario) cursorIsString() error {
+func (s *Scenario) cursorIsString() error {
 	if v, has := check.At(s.Asked.JSON, "/cursor"); has {
 		if _, ok := v.(string); !ok {
 			return s.Asked.Fails("/cursor", "the cursor", "a string, or nothing", check.KindOf(v))
@@ -110,21 +110,21 @@ func (s *scenario) cursorIsString() error {
 }
 
 // own are the listed events of the run.
-func (s *scenario) own() ([]any, error) {
+func (s *Scenario) own() ([]any, error) {
 	var list []any
-	for _, e := range s.runs.listed.Items {
-		if id, _ := check.Text(e, "/workflowRunId"); id == s.runs.id {
+	for _, e := range s.Runs.listed.Items {
+		if id, _ := check.Text(e, "/workflowRunId"); id == s.Runs.Id {
 			list = append(list, e)
 		}
 	}
 	if len(list) == 0 {
-		return nil, s.Failure("the list has no event of the run", "events of "+s.runs.id, fmt.Sprintf("%d events of others", len(s.runs.listed.Items)))
+		return nil, s.Failure("the list has no event of the run", "events of "+s.Runs.Id, fmt.Sprintf("%d events of others", len(s.Runs.listed.Items)))
 	}
 	return list, nil
 }
 
 // all judges every listed event of the run.
-func (s *scenario) all(judge func(e any) error) error {
+func (s *Scenario) all(judge func(e any) error) error {
 	events, err := s.own()
 	if err != nil {
 		return err
@@ -137,11 +137,11 @@ func (s *scenario) all(judge func(e any) error) error {
 	return nil
 }
 
-func (s *scenario) everyEventHas(field, kind string) error {
+func (s *Scenario) everyEventHas(field, kind string) error {
 	return s.all(func(e any) error { return s.CheckField(e, "/"+field, kind) })
 }
 
-func (s *scenario) everyStepHas(field, kind string) error {
+func (s *Scenario) everyStepHas(field, kind string) error {
 	found := false
 	err := s.all(func(e any) error {
 		if _, ok := check.At(e, "/stepInfo"); !ok {
@@ -157,13 +157,13 @@ func (s *scenario) everyStepHas(field, kind string) error {
 }
 
 // between demands a Unix ms time since the trigger.
-func (s *scenario) between(item any, pointer string) error {
+func (s *Scenario) between(item any, pointer string) error {
 	end, err := s.Clock.Target(s.Context)
 	if err != nil {
 		return err
 	}
 	t, ok := check.Integer(item, pointer)
-	low, high := s.runs.triggered.Add(-s.Skew()).UnixMilli(), end.Add(s.Skew()).UnixMilli()
+	low, high := s.Runs.triggered.Add(-s.Skew()).UnixMilli(), end.Add(s.Skew()).UnixMilli()
 	if !ok || t < low || t > high {
 		v, _ := check.At(item, pointer)
 		return &report.Failure{Message: "the time is no Unix ms since the trigger", Pointer: pointer, Want: fmt.Sprintf("%d to %d", low, high), Got: harness.Shown(v), Exchange: s.Last()}
@@ -171,7 +171,7 @@ func (s *scenario) between(item any, pointer string) error {
 	return nil
 }
 
-func (s *scenario) timesLie() error {
+func (s *Scenario) timesLie() error {
 	return s.all(func(e any) error {
 		for _, field := range []string{"/time", "/workflowCreatedAt"} {
 			if err := s.between(e, field); err != nil {
@@ -185,16 +185,16 @@ func (s *scenario) timesLie() error {
 	})
 }
 
-func (s *scenario) namesAddress() error {
+func (s *Scenario) namesAddress() error {
 	return s.all(func(e any) error {
-		if got, _ := check.Text(e, "/workflowUrl"); got != s.runs.peer.endpoint.URL {
-			return &report.Failure{Message: "the event names another workflow", Pointer: "/workflowUrl", Want: s.runs.peer.endpoint.URL, Got: got, Exchange: s.Last()}
+		if got, _ := check.Text(e, "/workflowUrl"); got != s.Runs.peer.Endpoint.URL {
+			return &report.Failure{Message: "the event names another workflow", Pointer: "/workflowUrl", Want: s.Runs.peer.Endpoint.URL, Got: got, Exchange: s.Last()}
 		}
 		return nil
 	})
 }
 
-func (s *scenario) eventsAgree() error {
+func (s *Scenario) eventsAgree() error {
 	var created, address string
 	return s.all(func(e any) error {
 		at1, _ := check.Integer(e, "/workflowCreatedAt")
@@ -210,7 +210,7 @@ func (s *scenario) eventsAgree() error {
 	})
 }
 
-func (s *scenario) stepInfoStands() error {
+func (s *Scenario) stepInfoStands() error {
 	return s.all(func(e any) error {
 		_, has := check.At(e, "/stepInfo")
 		run := slices.Contains(runLevel, state(e))
@@ -228,7 +228,7 @@ func (s *scenario) stepInfoStands() error {
 	})
 }
 
-func (s *scenario) createdHas(field, kind string) error {
+func (s *Scenario) createdHas(field, kind string) error {
 	return s.all(func(e any) error {
 		if state(e) != "CREATED" {
 			return nil
@@ -237,7 +237,7 @@ func (s *scenario) createdHas(field, kind string) error {
 	})
 }
 
-func (s *scenario) nextDelivery(seconds int) error {
+func (s *Scenario) nextDelivery(seconds int) error {
 	found := false
 	err := s.all(func(e any) error {
 		if kind, _ := check.Text(e, "/stepInfo/stepType"); kind != "SleepFor" || state(e) != "CREATED" {
@@ -257,7 +257,7 @@ func (s *scenario) nextDelivery(seconds int) error {
 	return err
 }
 
-func (s *scenario) documentedStates() error {
+func (s *Scenario) documentedStates() error {
 	return s.check(func(events []any) error {
 		for _, e := range events {
 			if st := state(e); strings.HasPrefix(st, "RUN_") && !slices.Contains(runLevel, st) {
@@ -268,16 +268,16 @@ func (s *scenario) documentedStates() error {
 	})
 }
 
-func (s *scenario) everyEventOnce() error {
-	want, err := s.EventsOf(s.runs.id)
+func (s *Scenario) everyEventOnce() error {
+	want, err := s.EventsOf(s.Runs.Id)
 	if err != nil {
 		return err
 	}
-	return s.ListedOnce(&s.runs.listed, want, harness.EventKey)
+	return s.ListedOnce(&s.Runs.listed, want, harness.EventKey)
 }
 
-func (s *scenario) endsOpenly() error {
-	l := &s.runs.listed
+func (s *Scenario) endsOpenly() error {
+	l := &s.Runs.listed
 	if last := l.Cursors[len(l.Cursors)-1]; last != "-" && last != "" {
 		return s.Failure("the last page", "no cursor, or an empty one", last)
 	}
@@ -285,11 +285,11 @@ func (s *scenario) endsOpenly() error {
 }
 
 // twoRuns are finished, one after the other; all their events are known.
-func (s *scenario) twoRuns() error {
+func (s *Scenario) twoRuns() error {
 	if err := s.finishedRun(); err != nil {
 		return err
 	}
-	first := s.runs.peer
+	first := s.Runs.peer
 	s.Longer("the workflow")
 	if s.Clock.Virtual() {
 		if err := s.Clock.Pass(s.Context, 5*1e9); err != nil {
@@ -299,14 +299,14 @@ func (s *scenario) twoRuns() error {
 	if err := s.finishedRun(); err != nil {
 		return err
 	}
-	s.runs.child = first
+	s.Runs.Child = first
 	return nil
 }
 
 // known are the events of all runs of the scenario.
-func (s *scenario) known() ([]any, error) {
+func (s *Scenario) known() ([]any, error) {
 	var all []any
-	for _, id := range s.runs.ids {
+	for _, id := range s.Runs.ids {
 		events, err := s.EventsOf(id)
 		if err != nil {
 			return nil, err
@@ -316,7 +316,7 @@ func (s *scenario) known() ([]any, error) {
 	return all, nil
 }
 
-func (s *scenario) filterLogs(filter string) error {
+func (s *Scenario) filterLogs(filter string) error {
 	known, err := s.known()
 	if err != nil {
 		return err
@@ -325,7 +325,7 @@ func (s *scenario) filterLogs(filter string) error {
 	run, _ := check.Text(sample, "/workflowRunId")
 	filters := map[string]string{}
 	if s.Bound("logs", "from") != "" {
-		filters["from"] = strconv.FormatInt(s.runs.triggered.Add(-s.Skew()).UnixMilli(), 10)
+		filters["from"] = strconv.FormatInt(s.Runs.triggered.Add(-s.Skew()).UnixMilli(), 10)
 	}
 	equal := func(pointer string, want any) func(any) bool {
 		return func(e any) bool { v, _ := check.At(e, pointer); return harness.Plain(v) == harness.Plain(want) }
@@ -366,14 +366,14 @@ func (s *scenario) filterLogs(filter string) error {
 }
 
 // readFiltered reads a list by filters and remembers what fits.
-func (s *scenario) readFiltered(op, section string, filters map[string]string, fits func(any) bool) error {
+func (s *Scenario) readFiltered(op, section string, filters map[string]string, fits func(any) bool) error {
 	l, err := s.ReadList(op, section, 0, filters)
 	l.Fits = fits
-	s.runs.listed = l
+	s.Runs.listed = l
 	return err
 }
 
-func (s *scenario) filterLogsByDate(end, side string) error {
+func (s *Scenario) filterLogsByDate(end, side string) error {
 	known, err := s.known()
 	if err != nil {
 		return err
@@ -385,7 +385,7 @@ func (s *scenario) filterLogsByDate(end, side string) error {
 	}
 	filters := map[string]string{name: strconv.FormatInt(t, 10)}
 	if end == "end" && s.Bound("logs", "from") != "" { // not the whole past of a shared account
-		start := s.runs.triggered.Add(-s.Skew()).UnixMilli()
+		start := s.Runs.triggered.Add(-s.Skew()).UnixMilli()
 		filters["from"] = strconv.FormatInt(start, 10)
 	}
 	return s.readFiltered("listWorkflowMessageLogs", "logs", filters, fits)
@@ -393,13 +393,13 @@ func (s *scenario) filterLogsByDate(end, side string) error {
 
 // edge is a date between the events of the first run and those of the second, or
 // at the edge of one of them.
-func (s *scenario) edge(known []any, end, side string) int64 {
-	run := s.runs.ids[0]
+func (s *Scenario) edge(known []any, end, side string) int64 {
+	run := s.Runs.ids[0]
 	if (end == "start") != (side == "just after") {
-		run = s.runs.ids[1]
+		run = s.Runs.ids[1]
 	}
 	if side == "just before" {
-		run = s.runs.ids[1]
+		run = s.Runs.ids[1]
 	}
 	var low, high int64
 	for _, e := range known {
@@ -422,7 +422,7 @@ func (s *scenario) edge(known []any, end, side string) int64 {
 	return high
 }
 
-func (s *scenario) logsFit() error {
+func (s *Scenario) logsFit() error {
 	known, err := s.known()
 	if err != nil {
 		return err
@@ -432,8 +432,8 @@ func (s *scenario) logsFit() error {
 
 // fitting demands that the list holds all known items that fit, once, and
 // nothing that does not.
-func (s *scenario) fitting(known []any, key func(any) string) error {
-	l := &s.runs.listed
+func (s *Scenario) fitting(known []any, key func(any) string) error {
+	l := &s.Runs.listed
 	var want []any
 	for _, item := range known {
 		if l.Fits(item) {
@@ -452,7 +452,7 @@ func (s *scenario) fitting(known []any, key func(any) string) error {
 }
 
 // answersEmpty lets a target refuse what it knows cannot be.
-func (s *scenario) answersEmpty(name string) error {
+func (s *Scenario) answersEmpty(name string) error {
 	if !s.Asked.OK() {
 		s.Looked(s.Asked.Exchange)
 		return nil
@@ -468,9 +468,9 @@ func (s *scenario) answersEmpty(name string) error {
 	return s.cursorIsString()
 }
 
-func (s *scenario) listEmpty() error {
-	if n := len(s.runs.listed.Items); n > 0 {
-		return s.Failure("the list", "nothing", fmt.Sprintf("%d items, such as %s", n, harness.Shown(s.runs.listed.Items[0])))
+func (s *Scenario) listEmpty() error {
+	if n := len(s.Runs.listed.Items); n > 0 {
+		return s.Failure("the list", "nothing", fmt.Sprintf("%d items, such as %s", n, harness.Shown(s.Runs.listed.Items[0])))
 	}
 	return nil
 }

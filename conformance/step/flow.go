@@ -1,4 +1,4 @@
-package conformance
+package step
 
 import (
 	"fmt"
@@ -20,26 +20,26 @@ type flowing struct {
 }
 
 var flowSteps = []step{
-	{"Given", `a paused flow-control key that holds (\d+) messages?`, (*scenario).pausedKey},
-	{"Given", `a paused flow-control key of (letters and digits|a slash|a space|a percent sign|a question mark) that holds (\d+) messages?`, (*scenario).pausedKeyOf},
-	{"Given", `a flow-control key that was paused and resumed before`, (*scenario).resumedBefore},
-	{"Given", `(\d+) paused flow-control keys that hold 1 message each`, (*scenario).manyPausedKeys},
-	{"Given", `another paused flow-control key with a longer name that holds (\d+) messages?`, (*scenario).longerPausedKey},
-	{"Given", `another paused flow-control key that holds (\d+) messages?`, (*scenario).otherPausedKey},
-	{"Given", `no held message has arrived when a sentinel without a key does`, (*scenario).noneArrived},
-	{"When", `the key is resumed`, (*scenario).resume},
-	{"When", `all keys are resumed at once`, (*scenario).resumeAllAtOnce},
-	{"Then", `the message of each key arrives`, (*scenario).eachKeyArrives},
-	{"When", `a key that never existed is resumed`, (*scenario).resumeUnknown},
-	{"Then", `all held messages arrive`, (*scenario).allArrive},
-	{"Then", `each held message has its own body`, (*scenario).ownBodies},
-	{"When", `a message with the key in its query is published to another destination`, (*scenario).publishKeyInQuery},
-	{"Then", `the message of the other destination does not arrive`, (*scenario).otherStays},
-	{"Then", `the answer is a success, or an object with the text "error"`, (*scenario).errorShape},
+	{"Given", `a paused flow-control key that holds (\d+) messages?`, (*Scenario).pausedKey},
+	{"Given", `a paused flow-control key of (letters and digits|a slash|a space|a percent sign|a question mark) that holds (\d+) messages?`, (*Scenario).pausedKeyOf},
+	{"Given", `a flow-control key that was paused and resumed before`, (*Scenario).resumedBefore},
+	{"Given", `(\d+) paused flow-control keys that hold 1 message each`, (*Scenario).manyPausedKeys},
+	{"Given", `another paused flow-control key with a longer name that holds (\d+) messages?`, (*Scenario).longerPausedKey},
+	{"Given", `another paused flow-control key that holds (\d+) messages?`, (*Scenario).otherPausedKey},
+	{"Given", `no held message has arrived when a sentinel without a key does`, (*Scenario).noneArrived},
+	{"When", `the key is resumed`, (*Scenario).resume},
+	{"When", `all keys are resumed at once`, (*Scenario).resumeAllAtOnce},
+	{"Then", `the message of each key arrives`, (*Scenario).eachKeyArrives},
+	{"When", `a key that never existed is resumed`, (*Scenario).resumeUnknown},
+	{"Then", `all held messages arrive`, (*Scenario).allArrive},
+	{"Then", `each held message has its own body`, (*Scenario).ownBodies},
+	{"When", `a message with the key in its query is published to another destination`, (*Scenario).publishKeyInQuery},
+	{"Then", `the message of the other destination does not arrive`, (*Scenario).otherStays},
+	{"Then", `the answer is a success, or an object with the text "error"`, (*Scenario).errorShape},
 }
 
 // hold pauses a key and publishes messages under it.
-func (s *scenario) hold(key, endpoint string, n int) error {
+func (s *Scenario) hold(key, endpoint string, n int) error {
 	if err := s.Claimed("resumeFlowControlKey"); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (s *scenario) hold(key, endpoint string, n int) error {
 	for i := range n {
 		s.publish.header = http.Header{}
 		s.publish.header.Set(name, key)
-		s.publish.header.Set(s.Bound("headers", "flow_value"), s.flowValue(flowValues[0]))
+		s.publish.header.Set(s.Bound("headers", "flow_value"), s.FlowValue(FlowValues[0]))
 		s.publish.body = fmt.Appendf(nil, "held %d", i)
 		if err := s.published(e.URL, ""); err != nil {
 			return s.flowRefused(harness.Prerequisite(err))
@@ -64,14 +64,14 @@ func (s *scenario) hold(key, endpoint string, n int) error {
 	return nil
 }
 
-// flowValues are what scenarios call two flow-control values: their syntax is not
+// FlowValues are what scenarios call two flow-control values: their syntax is not
 // shown, so the target file may say what they are for the target.
-var flowValues = []string{"parallelism=5", "parallelism=2"}
+var FlowValues = []string{"parallelism=5", "parallelism=2"}
 
-// flowValue is a value as the target writes it.
-func (s *scenario) flowValue(value string) string {
+// FlowValue is a value as the target writes it.
+func (s *Scenario) FlowValue(value string) string {
 	bound := s.Suite.Target.Bindings.FlowValues
-	if i := slices.Index(flowValues, value); i >= 0 && i < len(bound) {
+	if i := slices.Index(FlowValues, value); i >= 0 && i < len(bound) {
 		return bound[i]
 	}
 	return value
@@ -79,22 +79,22 @@ func (s *scenario) flowValue(value string) string {
 
 // flowRefused turns the refusal of a flow-control value whose syntax nobody has
 // named into a lack of the binding.
-func (s *scenario) flowRefused(err error) error {
+func (s *Scenario) flowRefused(err error) error {
 	if err == nil || len(s.Suite.Target.Bindings.FlowValues) > 0 || s.Asked == nil || s.Asked.Status < 400 || s.Asked.Status >= 500 {
 		return err
 	}
-	return harness.Inconclusive(report.BindingMissing, "bindings.flow_values: the target refuses the flow-control value %q with status %d; say in the target file what two of its values look like", flowValues[0], s.Asked.Status)
+	return harness.Inconclusive(report.BindingMissing, "bindings.flow_values: the target refuses the flow-control value %q with status %d; say in the target file what two of its values look like", FlowValues[0], s.Asked.Status)
 }
 
-func (s *scenario) pausedKey(n int) error { return s.pausedKeyOf("letters and digits", n) }
+func (s *Scenario) pausedKey(n int) error { return s.pausedKeyOf("letters and digits", n) }
 
-func (s *scenario) pausedKeyOf(kind string, n int) error {
+func (s *Scenario) pausedKeyOf(kind string, n int) error {
 	s.flow.key, s.flow.held = s.Name("key"), n
 	s.flow.key += map[string]string{"a slash": "/x", "a space": " x", "a percent sign": "%41x", "a question mark": "?x"}[kind]
 	return s.hold(s.flow.key, to, n)
 }
 
-func (s *scenario) resumedBefore() error {
+func (s *Scenario) resumedBefore() error {
 	s.flow.key = s.Name("key")
 	if err := s.hold(s.flow.key, "the earlier destination", 1); err != nil {
 		return err
@@ -106,12 +106,12 @@ func (s *scenario) resumedBefore() error {
 	return harness.Prerequisite(err)
 }
 
-func (s *scenario) longerPausedKey(n int) error {
+func (s *Scenario) longerPausedKey(n int) error {
 	s.flow.others = n
 	return s.hold(s.flow.key+"2", "the other destination", n)
 }
 
-func (s *scenario) manyPausedKeys(n int) error {
+func (s *Scenario) manyPausedKeys(n int) error {
 	for i := range n {
 		if err := s.hold(s.Name(fmt.Sprintf("key%d", i)), fmt.Sprintf("destination %d", i), 1); err != nil {
 			return err
@@ -121,7 +121,7 @@ func (s *scenario) manyPausedKeys(n int) error {
 	return nil
 }
 
-func (s *scenario) resumeAllAtOnce() error {
+func (s *Scenario) resumeAllAtOnce() error {
 	return atOnce(s.flow.held, func(i int) error {
 		a, err := s.Do(harness.Request{Operation: "resumeFlowControlKey", Vars: map[string]string{"flowControlKey": s.Name(fmt.Sprintf("key%d", i))}})
 		if err != nil {
@@ -131,7 +131,7 @@ func (s *scenario) resumeAllAtOnce() error {
 	})
 }
 
-func (s *scenario) eachKeyArrives() error {
+func (s *Scenario) eachKeyArrives() error {
 	for i := range s.flow.held {
 		if _, err := s.FirstDelivery(fmt.Sprintf("destination %d", i)); err != nil {
 			return err
@@ -140,18 +140,18 @@ func (s *scenario) eachKeyArrives() error {
 	return nil
 }
 
-func (s *scenario) otherPausedKey(n int) error {
+func (s *Scenario) otherPausedKey(n int) error {
 	s.flow.others = n
 	return s.hold(s.Name("otherkey"), "the other destination", n)
 }
 
-func (s *scenario) publishKeyInQuery() error {
+func (s *Scenario) publishKeyInQuery() error {
 	key, value := s.Bound("headers", "flow_key"), s.Bound("headers", "flow_value")
-	s.publish.query = url.Values{strings.ToLower(key): {s.flow.key}, strings.ToLower(value): {s.flowValue(flowValues[0])}}
+	s.publish.query = url.Values{strings.ToLower(key): {s.flow.key}, strings.ToLower(value): {s.FlowValue(FlowValues[0])}}
 	return s.flowRefused(s.published(s.Endpoint("the other destination").URL, ""))
 }
 
-func (s *scenario) noneArrived() error {
+func (s *Scenario) noneArrived() error {
 	return s.Absent(func() error {
 		if n := len(s.Endpoint(to).Look()); n > 0 {
 			return harness.Inconclusive(report.PrerequisiteFailed, "%d messages of a paused key were delivered", n)
@@ -160,7 +160,7 @@ func (s *scenario) noneArrived() error {
 	})
 }
 
-func (s *scenario) resume() error {
+func (s *Scenario) resume() error {
 	a, err := s.Do(harness.Request{Operation: "resumeFlowControlKey", Vars: map[string]string{"flowControlKey": s.flow.key}})
 	s.Asked = a
 	if err != nil {
@@ -170,13 +170,13 @@ func (s *scenario) resume() error {
 	return a.Accepted()
 }
 
-func (s *scenario) resumeUnknown() error {
+func (s *Scenario) resumeUnknown() error {
 	a, err := s.Do(harness.Request{Operation: "resumeFlowControlKey", Vars: map[string]string{"flowControlKey": s.Name("never")}})
 	s.Asked = a
 	return err
 }
 
-func (s *scenario) allArrive() error {
+func (s *Scenario) allArrive() error {
 	e := s.Endpoint(to)
 	return s.Within(func() error {
 		if n := len(e.Look()); n < s.flow.held {
@@ -186,7 +186,7 @@ func (s *scenario) allArrive() error {
 	})
 }
 
-func (s *scenario) ownBodies() error {
+func (s *Scenario) ownBodies() error {
 	return s.Within(func() error { // a repeat of one may come before another
 		var bodies []string
 		for _, got := range s.Endpoint(to).Look() {
@@ -201,7 +201,7 @@ func (s *scenario) ownBodies() error {
 	})
 }
 
-func (s *scenario) otherStays() error {
+func (s *Scenario) otherStays() error {
 	return s.Absent(func() error {
 		if n := len(s.Endpoint("the other destination").Look()); n > 0 {
 			return s.Failure("messages of a key that was not resumed", "none", strconv.Itoa(n))
@@ -210,7 +210,7 @@ func (s *scenario) otherStays() error {
 	})
 }
 
-func (s *scenario) errorShape() error {
+func (s *Scenario) errorShape() error {
 	s.Looked(s.Asked.Exchange)
 	s.Observe("resume.unknown.status", strconv.Itoa(s.Asked.Status))
 	if s.Asked.OK() {

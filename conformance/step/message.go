@@ -1,4 +1,4 @@
-package conformance
+package step
 
 import (
 	"bytes"
@@ -29,46 +29,46 @@ type extending struct {
 }
 
 var extensionSteps = []step{
-	{"Given", `a destination that answers with a body of its own`, (*scenario).speakingDestination},
-	{"Given", `the message has a deduplication id`, (*scenario).withDeduplicationID},
-	{"Given", `the message is deduplicated by its content`, (*scenario).byContent},
-	{"Given", `the message has a (failure )?callback`, (*scenario).withCallback},
-	{"Given", `a schedule for every minute( that is paused)?`, (*scenario).aSchedule},
-	{"When", `the message is published twice`, (*scenario).publishItTwice},
-	{"When", `the same message is published to each of them`, (*scenario).publishSame},
-	{"When", `a batch with a message for each of them( and a bad one)? is published`, (*scenario).publishBatch},
-	{"When", `(\d+) messages are enqueued`, (*scenario).enqueue},
-	{"When", `(\d+) minutes pass`, (*scenario).minutesPass},
-	{"When", `the message is published and cancelled`, (*scenario).publishAndCancel},
-	{"When", `the message is published and its entry is retried`, (*scenario).publishAndRetry},
-	{"Then", `the second answer names the first message as deduplicated`, (*scenario).namesFirst},
-	{"Then", `nothing arrives at "([^"]+)" or "([^"]+)"`, (*scenario).nothingAtEither},
-	{"Then", `they arrive in the order of their publication(, the first one twice)?`, (*scenario).inOrder},
-	{"Then", `the callback carries the status and the body of the destination`, (*scenario).callbackCarries},
-	{"Then", `the failure callback is sent once and names an entry of the dead letter queue`, (*scenario).failureCallbackOnce},
-	{"Then", `no failure callback is sent`, (*scenario).noFailureCallback},
-	{"Then", `between (\d+) and (\d+) deliveries have been made`, (*scenario).deliveriesBetween},
-	{"Then", `the message can be read with its destination and its body`, (*scenario).messageReadable},
-	{"Then", `the message is in the dead letter queue with the status (\d+)`, (*scenario).messageDead},
-	{"Then", `the message is no longer in the dead letter queue`, (*scenario).messageNotDead},
-	{"Then", `the message is recorded as "([A-Z ]+)"`, (*scenario).messageStates},
-	{"Then", `the delivery is signed with the current key for its body and its destination`, (*scenario).signed},
+	{"Given", `a destination that answers with a body of its own`, (*Scenario).speakingDestination},
+	{"Given", `the message has a deduplication id`, (*Scenario).withDeduplicationID},
+	{"Given", `the message is deduplicated by its content`, (*Scenario).byContent},
+	{"Given", `the message has a (failure )?callback`, (*Scenario).withCallback},
+	{"Given", `a schedule for every minute( that is paused)?`, (*Scenario).aSchedule},
+	{"When", `the message is published twice`, (*Scenario).publishItTwice},
+	{"When", `the same message is published to each of them`, (*Scenario).publishSame},
+	{"When", `a batch with a message for each of them( and a bad one)? is published`, (*Scenario).publishBatch},
+	{"When", `(\d+) messages are enqueued`, (*Scenario).enqueue},
+	{"When", `(\d+) minutes pass`, (*Scenario).minutesPass},
+	{"When", `the message is published and cancelled`, (*Scenario).publishAndCancel},
+	{"When", `the message is published and its entry is retried`, (*Scenario).publishAndRetry},
+	{"Then", `the second answer names the first message as deduplicated`, (*Scenario).namesFirst},
+	{"Then", `nothing arrives at "([^"]+)" or "([^"]+)"`, (*Scenario).nothingAtEither},
+	{"Then", `they arrive in the order of their publication(, the first one twice)?`, (*Scenario).inOrder},
+	{"Then", `the callback carries the status and the body of the destination`, (*Scenario).callbackCarries},
+	{"Then", `the failure callback is sent once and names an entry of the dead letter queue`, (*Scenario).failureCallbackOnce},
+	{"Then", `no failure callback is sent`, (*Scenario).noFailureCallback},
+	{"Then", `between (\d+) and (\d+) deliveries have been made`, (*Scenario).deliveriesBetween},
+	{"Then", `the message can be read with its destination and its body`, (*Scenario).messageReadable},
+	{"Then", `the message is in the dead letter queue with the status (\d+)`, (*Scenario).messageDead},
+	{"Then", `the message is no longer in the dead letter queue`, (*Scenario).messageNotDead},
+	{"Then", `the message is recorded as "([A-Z ]+)"`, (*Scenario).messageStates},
+	{"Then", `the delivery is signed with the current key for its body and its destination`, (*Scenario).signed},
 }
 
-func (s *scenario) speakingDestination() error {
+func (s *Scenario) speakingDestination() error {
 	s.Endpoint(to).Answer(&receiver.Reply{Status: http.StatusCreated, Body: "made", Header: http.Header{"X-Made": {"yes"}}})
 	return nil
 }
 
-func (s *scenario) withDeduplicationID() error {
+func (s *Scenario) withDeduplicationID() error {
 	return s.carry("", header.DeduplicationID, s.Name("dedup"))
 }
 
-func (s *scenario) byContent() error {
+func (s *Scenario) byContent() error {
 	return s.carry("", header.ContentBasedDeduplication, "true")
 }
 
-func (s *scenario) withCallback(failure string) error {
+func (s *Scenario) withCallback(failure string) error {
 	binding, name := "callback", header.Callback
 	if failure != "" {
 		binding, name = "failure_callback", header.FailureCallback
@@ -79,7 +79,7 @@ func (s *scenario) withCallback(failure string) error {
 	return s.carry("", name, s.Endpoint("callback").URL)
 }
 
-func (s *scenario) publishItTwice() error {
+func (s *Scenario) publishItTwice() error {
 	for range 2 {
 		if err := s.publishIt(); err != nil {
 			return err
@@ -89,7 +89,7 @@ func (s *scenario) publishItTwice() error {
 	return nil
 }
 
-func (s *scenario) publishSame() error {
+func (s *Scenario) publishSame() error {
 	s.publish.body = []byte("the same for all of " + s.Key)
 	for _, e := range s.Endpoints {
 		if err := s.published(e.URL, ""); err != nil {
@@ -99,7 +99,7 @@ func (s *scenario) publishSame() error {
 	return nil
 }
 
-func (s *scenario) publishBatch(bad string) error {
+func (s *Scenario) publishBatch(bad string) error {
 	var items []map[string]any
 	for _, e := range s.Endpoints {
 		items = append(items, map[string]any{"destination": e.URL, "body": "message for " + e.Name})
@@ -118,7 +118,7 @@ func (s *scenario) publishBatch(bad string) error {
 	return s.Asked.Accepted()
 }
 
-func (s *scenario) nothingAtEither(a, b string) error {
+func (s *Scenario) nothingAtEither(a, b string) error {
 	return s.Absent(func() error {
 		for _, name := range []string{a, b} {
 			if n := len(s.Endpoint(name).Look()); n > 0 {
@@ -129,7 +129,7 @@ func (s *scenario) nothingAtEither(a, b string) error {
 	})
 }
 
-func (s *scenario) namesFirst() error {
+func (s *Scenario) namesFirst() error {
 	first, _ := check.Text(s.extra.answers[0].JSON, "/messageId")
 	second, _ := check.Text(s.extra.answers[1].JSON, "/messageId")
 	if again, _ := check.At(s.extra.answers[1].JSON, "/deduplicated"); first == "" || first != second || again != true {
@@ -138,7 +138,7 @@ func (s *scenario) namesFirst() error {
 	return nil
 }
 
-func (s *scenario) enqueue(n int) error {
+func (s *Scenario) enqueue(n int) error {
 	for i := range n {
 		a, err := s.Do(harness.Request{
 			Operation: "enqueueMessage", Vars: map[string]string{"queue": s.Name("queue"), "destination": s.Endpoint(to).URL},
@@ -156,7 +156,7 @@ func (s *scenario) enqueue(n int) error {
 	return nil
 }
 
-func (s *scenario) inOrder(twice string) error {
+func (s *Scenario) inOrder(twice string) error {
 	var want []string
 	for i := range s.extra.answers {
 		want = append(want, fmt.Sprintf("message %d", i))
@@ -178,7 +178,7 @@ func (s *scenario) inOrder(twice string) error {
 }
 
 // callback waits for the first one.
-func (s *scenario) callback() (any, error) {
+func (s *Scenario) callback() (any, error) {
 	var body any
 	err := s.AfterRetries(func() error {
 		got := s.Endpoint("callback").Look()
@@ -192,7 +192,7 @@ func (s *scenario) callback() (any, error) {
 	return body, err
 }
 
-func (s *scenario) callbackCarries() error {
+func (s *Scenario) callbackCarries() error {
 	body, err := s.callback()
 	if err != nil {
 		return err
@@ -206,7 +206,7 @@ func (s *scenario) callbackCarries() error {
 	return nil
 }
 
-func (s *scenario) failureCallbackOnce() error {
+func (s *Scenario) failureCallbackOnce() error {
 	body, err := s.callback()
 	if err != nil {
 		return err
@@ -226,7 +226,7 @@ func (s *scenario) failureCallbackOnce() error {
 	return err
 }
 
-func (s *scenario) noFailureCallback() error {
+func (s *Scenario) noFailureCallback() error {
 	return s.Absent(func() error {
 		if n := len(s.Endpoint("callback").Look()); n > 0 {
 			return s.Failure("failure callbacks", "none", strconv.Itoa(n))
@@ -235,7 +235,7 @@ func (s *scenario) noFailureCallback() error {
 	})
 }
 
-func (s *scenario) aSchedule(paused string) error {
+func (s *Scenario) aSchedule(paused string) error {
 	if !s.Clock.Virtual() {
 		return harness.Inconclusive(report.DriverMissing, "a schedule takes minutes; a clock driver moves them")
 	}
@@ -256,11 +256,11 @@ func (s *scenario) aSchedule(paused string) error {
 	return a.Accepted()
 }
 
-func (s *scenario) minutesPass(n int) error {
+func (s *Scenario) minutesPass(n int) error {
 	return s.Clock.Pass(s.Context, time.Duration(n)*time.Minute)
 }
 
-func (s *scenario) deliveriesBetween(low, high int) error {
+func (s *Scenario) deliveriesBetween(low, high int) error {
 	if n := len(s.Endpoint(to).Look()); n < low || n > high {
 		return s.Failure("deliveries of the schedule", fmt.Sprintf("%d to %d", low, high), strconv.Itoa(n))
 	}
@@ -268,12 +268,12 @@ func (s *scenario) deliveriesBetween(low, high int) error {
 }
 
 // message is the id that the last publish answered.
-func (s *scenario) message() string {
+func (s *Scenario) message() string {
 	id, _ := check.Text(s.Asked.JSON, "/messageId")
 	return id
 }
 
-func (s *scenario) messageReadable() error {
+func (s *Scenario) messageReadable() error {
 	a, err := s.Do(harness.Request{Operation: "getMessage", Vars: map[string]string{"messageId": s.message()}})
 	if err != nil {
 		return err
@@ -289,7 +289,7 @@ func (s *scenario) messageReadable() error {
 	return nil
 }
 
-func (s *scenario) publishAndCancel() error {
+func (s *Scenario) publishAndCancel() error {
 	if err := s.publishIt(); err != nil {
 		return err
 	}
@@ -307,7 +307,7 @@ func (s *scenario) publishAndCancel() error {
 }
 
 // deadMessage is the entry of the message that was published.
-func (s *scenario) deadMessage() (entry any, err error) {
+func (s *Scenario) deadMessage() (entry any, err error) {
 	id := s.message()
 	err = s.AfterRetries(func() error {
 		a, err := s.Do(harness.Request{Operation: "listDLQ", Query: url.Values{"messageId": {id}}})
@@ -326,7 +326,7 @@ func (s *scenario) deadMessage() (entry any, err error) {
 	return entry, err
 }
 
-func (s *scenario) messageDead(status int) error {
+func (s *Scenario) messageDead(status int) error {
 	s.Endpoint(to).Look()
 	entry, err := s.deadMessage()
 	if err != nil {
@@ -339,7 +339,7 @@ func (s *scenario) messageDead(status int) error {
 	return nil
 }
 
-func (s *scenario) publishAndRetry() error {
+func (s *Scenario) publishAndRetry() error {
 	if err := s.publishIt(); err != nil {
 		return err
 	}
@@ -354,7 +354,7 @@ func (s *scenario) publishAndRetry() error {
 	return a.Accepted()
 }
 
-func (s *scenario) messageNotDead() error {
+func (s *Scenario) messageNotDead() error {
 	a, err := s.Do(harness.Request{Operation: "listDLQ", Query: url.Values{"messageId": {s.message()}}})
 	if err != nil {
 		return err
@@ -365,7 +365,7 @@ func (s *scenario) messageNotDead() error {
 	return nil
 }
 
-func (s *scenario) messageStates(want string) error {
+func (s *Scenario) messageStates(want string) error {
 	id := s.message()
 	return s.AfterRetries(func() error {
 		a, err := s.Do(harness.Request{Operation: "listLogs", Query: url.Values{"messageId": {id}}})
@@ -382,7 +382,7 @@ func (s *scenario) messageStates(want string) error {
 	})
 }
 
-func (s *scenario) signed() error {
+func (s *Scenario) signed() error {
 	got, err := s.FirstDelivery(to)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package conformance
+package ratelimit
 
 import (
 	"bytes"
@@ -16,8 +16,30 @@ import (
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
+// Scenario is a scenario about the plugin.
+type Scenario struct {
+	*harness.Scenario
+
+	plugin hostState
+}
+
+// New is a scenario of which no step has been made.
+func New(s *harness.Scenario) *Scenario { return &Scenario{Scenario: s} }
+
+// limitStep is a row of the table.
+type step harness.Step
+
+// Steps are the steps about the plugin.
+func Steps() []harness.Step {
+	list := make([]harness.Step, len(limitSteps))
+	for i, st := range limitSteps {
+		list[i] = harness.Step(st)
+	}
+	return list
+}
+
 // limiting is the host application of a scenario.
-type limiting struct {
+type hostState struct {
 	config  map[string]any
 	url     string
 	refused error
@@ -38,35 +60,35 @@ type asked struct {
 }
 
 var limitSteps = []step{
-	{"Given", `a plugin configuration without "([\w.]+)"`, (*scenario).configurationWithout},
-	{"Given", `a route limited to (\d+) requests per "(\w+)" by the "([\w-]+)" algorithm`, (*scenario).limitedRoute},
-	{"Given", `the plugin is switched (off|on)`, (*scenario).switched},
-	{"Given", `the strategy is for the methods "(\w+)"`, (*scenario).forMethods},
-	{"Given", `the strategy is for the methods "(\w+)" and "(\w+)"`, (*scenario).forTwoMethods},
-	{"Given", `the strategy is for the path "([^"]+)"`, (*scenario).forPath},
-	{"Given", `clients are told apart by "([\w.-]+)"`, (*scenario).toldApartBy},
-	{"Given", `the keys begin with "(\w+)"`, (*scenario).keysBegin},
-	{"Given", `the bucket is refilled by (\d+)`, (*scenario).refilledBy},
-	{"Given", `one client has used up its limit( late in a window)?`, (*scenario).usedUp},
-	{"When", `the host application starts`, (*scenario).startHost},
-	{"When", `one client sends (\d+) requests?`, (*scenario).sends},
-	{"When", `another client sends (\d+) requests?`, (*scenario).anotherSends},
-	{"When", `a client of the same name in capitals sends 1 request`, (*scenario).capitalsSend},
-	{"When", `one client sends (\d+) requests with a pause of (\d+) milliseconds`, (*scenario).sendsPausing},
-	{"When", `one client sends (\d+) requests with the method "(\w+)"`, (*scenario).sendsMethod},
-	{"When", `one client sends (\d+) requests to "([^"]+)"`, (*scenario).sendsTo},
-	{"When", `one client sends a request to each of "([^"]+)" and "([^"]+)"`, (*scenario).sendsToEach},
-	{"When", `two clients send 1 request each`, (*scenario).twoClients},
-	{"When", `the same client sends (\d+) requests? (\d+) milliseconds later`, (*scenario).sendsLater},
-	{"Then", `the configuration is (accepted|refused)`, (*scenario).configurationIs},
-	{"Then", `the first (\d+) requests reach the application`, (*scenario).firstReach},
-	{"Then", `the last (\d+) requests reach the application`, (*scenario).lastReach},
-	{"Then", `the last request is denied`, (*scenario).lastDenied},
-	{"Then", `at least one of those requests is denied`, (*scenario).oneDenied},
-	{"Then", `exactly (\d+) of those requests reaches the application`, (*scenario).exactlyReach},
-	{"Then", `the application has seen exactly (\d+) requests?`, (*scenario).applicationSaw},
-	{"Then", `the storage has been asked for a key of prefix, method, route and identifier`, (*scenario).keyForm},
-	{"Then", `every request to the storage carried the configured token`, (*scenario).tokenCarried},
+	{"Given", `a plugin configuration without "([\w.]+)"`, (*Scenario).configurationWithout},
+	{"Given", `a route limited to (\d+) requests per "(\w+)" by the "([\w-]+)" algorithm`, (*Scenario).LimitedRoute},
+	{"Given", `the plugin is switched (off|on)`, (*Scenario).switched},
+	{"Given", `the strategy is for the methods "(\w+)"`, (*Scenario).forMethods},
+	{"Given", `the strategy is for the methods "(\w+)" and "(\w+)"`, (*Scenario).forTwoMethods},
+	{"Given", `the strategy is for the path "([^"]+)"`, (*Scenario).forPath},
+	{"Given", `clients are told apart by "([\w.-]+)"`, (*Scenario).toldApartBy},
+	{"Given", `the keys begin with "(\w+)"`, (*Scenario).keysBegin},
+	{"Given", `the bucket is refilled by (\d+)`, (*Scenario).refilledBy},
+	{"Given", `one client has used up its limit( late in a window)?`, (*Scenario).usedUp},
+	{"When", `the host application starts`, (*Scenario).startHost},
+	{"When", `one client sends (\d+) requests?`, (*Scenario).sends},
+	{"When", `another client sends (\d+) requests?`, (*Scenario).anotherSends},
+	{"When", `a client of the same name in capitals sends 1 request`, (*Scenario).capitalsSend},
+	{"When", `one client sends (\d+) requests with a pause of (\d+) milliseconds`, (*Scenario).sendsPausing},
+	{"When", `one client sends (\d+) requests with the method "(\w+)"`, (*Scenario).sendsMethod},
+	{"When", `one client sends (\d+) requests to "([^"]+)"`, (*Scenario).sendsTo},
+	{"When", `one client sends a request to each of "([^"]+)" and "([^"]+)"`, (*Scenario).sendsToEach},
+	{"When", `two clients send 1 request each`, (*Scenario).twoClients},
+	{"When", `the same client sends (\d+) requests? (\d+) milliseconds later`, (*Scenario).sendsLater},
+	{"Then", `the configuration is (accepted|refused)`, (*Scenario).configurationIs},
+	{"Then", `the first (\d+) requests reach the application`, (*Scenario).firstReach},
+	{"Then", `the last (\d+) requests reach the application`, (*Scenario).lastReach},
+	{"Then", `the last request is denied`, (*Scenario).lastDenied},
+	{"Then", `at least one of those requests is denied`, (*Scenario).oneDenied},
+	{"Then", `exactly (\d+) of those requests reaches the application`, (*Scenario).exactlyReach},
+	{"Then", `the application has seen exactly (\d+) requests?`, (*Scenario).applicationSaw},
+	{"Then", `the storage has been asked for a key of prefix, method, route and identifier`, (*Scenario).keyForm},
+	{"Then", `every request to the storage carried the configured token`, (*Scenario).tokenCarried},
 }
 
 // The endpoints behind the plugin: the application, and the storage, which the
@@ -77,7 +99,9 @@ const (
 	user        = "X-User"
 )
 
-func (s *scenario) limitedRoute(tokens int, window, algorithm string) error {
+// LimitedRoute is a configuration with one strategy for all routes. The storage is
+// an endpoint that passes everything on, so that the requests to it can be judged.
+func (s *Scenario) LimitedRoute(tokens int, window, algorithm string) error {
 	if _, err := s.Driver("plugin"); err != nil && s.Suite.Plugin == nil {
 		return err
 	}
@@ -99,7 +123,7 @@ func (s *scenario) limitedRoute(tokens int, window, algorithm string) error {
 }
 
 // passOn sends a request to the storage on to the real one.
-func (s *scenario) passOn(got *receiver.Received) receiver.Reply {
+func (s *Scenario) passOn(got *receiver.Received) receiver.Reply {
 	r, err := http.NewRequestWithContext(s.Context, got.Method, s.URLs.KV+got.Path, bytes.NewReader(got.Body))
 	if err != nil {
 		return receiver.Reply{Status: http.StatusBadGateway, Body: err.Error()}
@@ -121,19 +145,19 @@ func (s *scenario) passOn(got *receiver.Received) receiver.Reply {
 	return receiver.Reply{Status: response.StatusCode, Header: http.Header{"Content-Type": response.Header["Content-Type"]}, Body: string(body)}
 }
 
-func (s *scenario) strategy() map[string]any {
+func (s *Scenario) strategy() map[string]any {
 	first, _ := check.At(s.plugin.config, "/strategy/0")
 	object, _ := first.(map[string]any)
 	return object
 }
 
-func (s *scenario) limiter() map[string]any {
+func (s *Scenario) limiter() map[string]any {
 	l, _ := s.strategy()["limiter"].(map[string]any)
 	return l
 }
 
-func (s *scenario) configurationWithout(key string) error {
-	if err := s.limitedRoute(3, "1h", "fixed-window"); err != nil {
+func (s *Scenario) configurationWithout(key string) error {
+	if err := s.LimitedRoute(3, "1h", "fixed-window"); err != nil {
 		return err
 	}
 	var v any = s.plugin.config
@@ -146,43 +170,43 @@ func (s *scenario) configurationWithout(key string) error {
 	return nil
 }
 
-func (s *scenario) switched(how string) error {
+func (s *Scenario) switched(how string) error {
 	s.plugin.config["enabled"] = how == "on"
 	return nil
 }
 
-func (s *scenario) forTwoMethods(a, b string) error {
+func (s *Scenario) forTwoMethods(a, b string) error {
 	s.strategy()["methods"] = []any{a, b}
 	return nil
 }
 
-func (s *scenario) forMethods(method string) error {
+func (s *Scenario) forMethods(method string) error {
 	s.strategy()["methods"] = []any{method}
 	return nil
 }
 
-func (s *scenario) forPath(path string) error {
+func (s *Scenario) forPath(path string) error {
 	s.strategy()["path"] = path
 	return nil
 }
 
-func (s *scenario) toldApartBy(source string) error {
+func (s *Scenario) toldApartBy(source string) error {
 	s.strategy()["identifierSource"] = source
 	return nil
 }
 
-func (s *scenario) keysBegin(prefix string) error {
+func (s *Scenario) keysBegin(prefix string) error {
 	s.plugin.config["prefix"] = prefix + s.Key
 	return nil
 }
 
-func (s *scenario) refilledBy(n int) error {
+func (s *Scenario) refilledBy(n int) error {
 	s.limiter()["refillRate"] = n
 	return nil
 }
 
 // startHost starts the application once.
-func (s *scenario) startHost() error {
+func (s *Scenario) startHost() error {
 	if s.plugin.url != "" || s.plugin.refused != nil {
 		return nil //nolint:nilerr // a refused configuration is for the steps to judge
 	}
@@ -201,8 +225,8 @@ func (s *scenario) startHost() error {
 	return err
 }
 
-// ask sends one request to the host application.
-func (s *scenario) askHost(method, path, client string) error {
+// AskHost sends one request to the host application.
+func (s *Scenario) AskHost(method, path, client string) error {
 	if err := s.startHost(); err != nil {
 		return err
 	}
@@ -234,44 +258,46 @@ func (s *scenario) askHost(method, path, client string) error {
 	return nil
 }
 
-func (s *scenario) burst(n int, method, path, client string) error {
+func (s *Scenario) burst(n int, method, path, client string) error {
 	for range n {
-		if err := s.askHost(method, path, client); err != nil {
+		if err := s.AskHost(method, path, client); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *scenario) sends(n int) error { return s.burst(n, http.MethodGet, s.plugin.path, "ann") }
+func (s *Scenario) sends(n int) error { return s.burst(n, http.MethodGet, s.plugin.path, "ann") }
 
-func (s *scenario) anotherSends(n int) error {
+func (s *Scenario) anotherSends(n int) error {
 	return s.burst(n, http.MethodGet, s.plugin.path, "anna")
 }
 
-func (s *scenario) capitalsSend() error { return s.burst(1, http.MethodGet, s.plugin.path, "ANN") }
+func (s *Scenario) capitalsSend() error { return s.burst(1, http.MethodGet, s.plugin.path, "ANN") }
 
-func (s *scenario) sendsMethod(n int, method string) error {
+func (s *Scenario) sendsMethod(n int, method string) error {
 	return s.burst(n, method, s.plugin.path, "ann")
 }
 
-func (s *scenario) sendsTo(n int, path string) error { return s.burst(n, http.MethodGet, path, "ann") }
+func (s *Scenario) sendsTo(n int, path string) error {
+	return s.burst(n, http.MethodGet, path, "ann")
+}
 
-func (s *scenario) sendsToEach(a, b string) error {
+func (s *Scenario) sendsToEach(a, b string) error {
 	if err := s.sendsTo(1, a); err != nil {
 		return err
 	}
 	return s.sendsTo(1, b)
 }
 
-func (s *scenario) twoClients() error {
+func (s *Scenario) twoClients() error {
 	if err := s.sends(1); err != nil {
 		return err
 	}
 	return s.anotherSends(1)
 }
 
-func (s *scenario) sendsPausing(n, pause int) error {
+func (s *Scenario) sendsPausing(n, pause int) error {
 	for range n {
 		if err := s.sends(1); err != nil {
 			return err
@@ -286,7 +312,7 @@ func (s *scenario) sendsPausing(n, pause int) error {
 
 // usedUp sends until a request is denied. Late in a window means in its second
 // half, so that a window that is fixed has begun anew half a window later.
-func (s *scenario) usedUp(late string) error {
+func (s *Scenario) usedUp(late string) error {
 	if late != "" {
 		w := s.plugin.window.Milliseconds()
 		if into := harness.Now().UnixMilli() % w; into < w*6/10 {
@@ -307,7 +333,7 @@ func (s *scenario) usedUp(late string) error {
 	return nil
 }
 
-func (s *scenario) sendsLater(n, ms int) error {
+func (s *Scenario) sendsLater(n, ms int) error {
 	if err := s.Clock.Wait(s.Context, time.Duration(ms)*time.Millisecond); err != nil {
 		return err
 	}
@@ -315,7 +341,7 @@ func (s *scenario) sendsLater(n, ms int) error {
 	return s.sends(n)
 }
 
-func (s *scenario) configurationIs(what string) error {
+func (s *Scenario) configurationIs(what string) error {
 	switch {
 	case what == "accepted" && s.plugin.refused != nil:
 		return &report.Failure{Message: "the configuration was refused", Want: "a running host application", Got: s.plugin.refused.Error(), Exchange: -1}
@@ -326,7 +352,7 @@ func (s *scenario) configurationIs(what string) error {
 }
 
 // reached are the marks of the requests that the application saw.
-func (s *scenario) reached() []string {
+func (s *Scenario) reached() []string {
 	var marks []string
 	for _, got := range s.Endpoint(application).Look() {
 		marks = append(marks, got.Header.Get("X-Mark"))
@@ -334,7 +360,7 @@ func (s *scenario) reached() []string {
 	return marks
 }
 
-func (s *scenario) reach(marks []string) error {
+func (s *Scenario) reach(marks []string) error {
 	seen := s.reached()
 	for _, mark := range marks {
 		if !slices.Contains(seen, mark) {
@@ -344,13 +370,13 @@ func (s *scenario) reach(marks []string) error {
 	return nil
 }
 
-func (s *scenario) firstReach(n int) error { return s.reach(s.plugin.sent[:n]) }
+func (s *Scenario) firstReach(n int) error { return s.reach(s.plugin.sent[:n]) }
 
-func (s *scenario) lastReach(n int) error {
+func (s *Scenario) lastReach(n int) error {
 	return s.reach(s.plugin.sent[len(s.plugin.sent)-n:])
 }
 
-func (s *scenario) lastDenied() error {
+func (s *Scenario) lastDenied() error {
 	denied := func() bool { return !slices.Contains(s.reached(), s.plugin.sent[len(s.plugin.sent)-1]) }
 	if denied() {
 		return nil
@@ -366,12 +392,12 @@ func (s *scenario) lastDenied() error {
 // between two of the requests, and then each window admitted a part of them. The
 // windows of these scenarios are so long that this cannot happen twice in a row.
 // A bucket has no windows: nothing is sent, and the answer is false.
-func (s *scenario) sendAgain() (bool, error) {
+func (s *Scenario) sendAgain() (bool, error) {
 	if s.limiter()["algorithm"] == "token-bucket" {
 		return false, nil
 	}
 	for _, a := range s.plugin.asked {
-		if err := s.askHost(a.method, a.path, "again-"+a.client); err != nil {
+		if err := s.AskHost(a.method, a.path, "again-"+a.client); err != nil {
 			return false, err
 		}
 		if err := s.Clock.Wait(s.Context, a.pause); err != nil {
@@ -382,7 +408,7 @@ func (s *scenario) sendAgain() (bool, error) {
 }
 
 // those are how many of the last burst reached the application.
-func (s *scenario) those() (n int) {
+func (s *Scenario) those() (n int) {
 	seen := s.reached()
 	for _, mark := range s.plugin.sent[s.plugin.since:] {
 		if slices.Contains(seen, mark) {
@@ -392,7 +418,7 @@ func (s *scenario) those() (n int) {
 	return n
 }
 
-func (s *scenario) oneDenied() error {
+func (s *Scenario) oneDenied() error {
 	if n, all := s.those(), len(s.plugin.sent)-s.plugin.since; n == all {
 		took, most := harness.Since(s.plugin.began), s.plugin.window
 		if s.limiter()["algorithm"] == "token-bucket" {
@@ -406,14 +432,14 @@ func (s *scenario) oneDenied() error {
 	return nil
 }
 
-func (s *scenario) exactlyReach(n int) error {
+func (s *Scenario) exactlyReach(n int) error {
 	if got, refills := s.those(), int(harness.Since(s.plugin.began)/s.plugin.window); got < n || got > max(n, refills) {
 		return s.Failure("requests of the last burst that reached the application", strconv.Itoa(n), strconv.Itoa(got))
 	}
 	return nil
 }
 
-func (s *scenario) applicationSaw(n int) error {
+func (s *Scenario) applicationSaw(n int) error {
 	got := len(s.reached())
 	if got == n {
 		return nil
@@ -428,7 +454,7 @@ func (s *scenario) applicationSaw(n int) error {
 	return s.Failure("requests that the application has seen", strconv.Itoa(n), strconv.Itoa(got))
 }
 
-func (s *scenario) keyForm() error {
+func (s *Scenario) keyForm() error {
 	s.reached()
 	prefix, _ := s.plugin.config["prefix"].(string)
 	path, _ := s.strategy()["path"].(string)
@@ -443,7 +469,7 @@ func (s *scenario) keyForm() error {
 	return s.Failure("no request to the storage names the key", want, strings.Join(bodies, " | "))
 }
 
-func (s *scenario) tokenCarried() error {
+func (s *Scenario) tokenCarried() error {
 	s.reached()
 	all := s.Endpoint(storage).Look()
 	if len(all) == 0 {

@@ -1,4 +1,4 @@
-package conformance
+package step
 
 import (
 	"context"
@@ -8,53 +8,49 @@ import (
 
 	"github.com/cucumber/godog"
 	"github.com/understudy-mock/understudy/conformance/harness"
+	"github.com/understudy-mock/understudy/conformance/ratelimit"
 )
 
-// scenario is one scenario with what its steps know, area by area. Steps are its
+// Scenario is one scenario with what its steps know, area by area. Steps are its
 // methods.
-type scenario struct {
+type Scenario struct {
 	*harness.Scenario
 
 	publish  publishing
-	group    grouping
+	Group    grouping
 	flow     flowing
-	runs     running
+	Runs     running
 	stats    statistics
 	vectors  vectorizing
 	searched searching
-	plugin   limiting
+	Limits   *ratelimit.Scenario
 	extra    extending
 }
 
 type scenarioKey struct{}
 
-// of is the scenario that a step belongs to.
-func of(ctx context.Context) *scenario {
-	s, _ := ctx.Value(scenarioKey{}).(*scenario)
+// Of is the scenario that a step belongs to.
+func Of(ctx context.Context) *Scenario {
+	s, _ := ctx.Value(scenarioKey{}).(*Scenario)
 	return s
 }
 
-// newScenario is a scenario that no step has been made of.
-func newScenario(s *harness.Scenario) *scenario {
-	own := &scenario{Scenario: s}
+// New is a scenario that no step has been made of.
+func New(s *harness.Scenario) *Scenario {
+	own := &Scenario{Scenario: s, Limits: ratelimit.New(s)}
 	s.Context = context.WithValue(s.Context, scenarioKey{}, own)
 	return own
 }
 
-// step is a line of the step table: a pattern, and the method of *scenario that
-// it runs, whose arguments are the groups of the pattern.
-type step struct {
-	keyword string // Given, When or Then: And and But take that of the line before
-	pattern string
-	do      any
-}
+// step is a line of the step table.
+type step harness.Step
 
 // stepTable is every step there is, compiled once.
 var stepTable = sync.OnceValue(func() []compiledStep {
 	var all []compiledStep
 	for _, area := range stepAreas() {
 		for _, st := range area.steps {
-			all = append(all, compiledStep{st, regexp.MustCompile("^" + st.pattern + "$")})
+			all = append(all, compiledStep{st, regexp.MustCompile("^" + st.Pattern + "$")})
 		}
 	}
 	return all
@@ -65,12 +61,12 @@ type compiledStep struct {
 	expression *regexp.Regexp
 }
 
-// register gives the table to godog. Steps stand at the level of the suite and
+// Register gives the table to godog. Steps stand at the level of the suite and
 // find their scenario in the context, so that they are compiled once.
-func register(sc *godog.ScenarioContext) {
+func Register(sc *godog.ScenarioContext) {
 	for _, st := range stepTable() {
-		f := bound(st.do)
-		switch st.keyword {
+		f := bound(st.Do)
+		switch st.Keyword {
 		case "Given":
 			sc.Given(st.expression, f)
 		case "When":
@@ -81,8 +77,16 @@ func register(sc *godog.ScenarioContext) {
 	}
 }
 
-// bound makes a function that godog calls out of a method of *scenario: the
-// context takes the place of the receiver.
+// receiver is the part of a scenario that a step is a method of.
+func (s *Scenario) receiver(t reflect.Type) reflect.Value {
+	if t == reflect.TypeFor[*ratelimit.Scenario]() {
+		return reflect.ValueOf(s.Limits)
+	}
+	return reflect.ValueOf(s)
+}
+
+// bound makes a function that godog calls out of a method: the context takes the
+// place of the receiver.
 func bound(method any) any {
 	m := reflect.ValueOf(method)
 	t := m.Type()
@@ -93,7 +97,7 @@ func bound(method any) any {
 	f := reflect.FuncOf(in, []reflect.Type{reflect.TypeFor[error]()}, false)
 	return reflect.MakeFunc(f, func(args []reflect.Value) []reflect.Value {
 		ctx, _ := reflect.TypeAssert[context.Context](args[0])
-		args[0] = reflect.ValueOf(of(ctx))
+		args[0] = Of(ctx).receiver(t.In(0))
 		return m.Call(args)
 	}).Interface()
 }

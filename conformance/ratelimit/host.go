@@ -1,4 +1,4 @@
-package conformance
+package ratelimit
 
 import (
 	"bufio"
@@ -18,7 +18,7 @@ import (
 // hostPlugin starts the host application: by the function of the configuration,
 // else by the driver "plugin". refused is the refusal of the plugin's
 // configuration, and err what went wrong with the driver.
-func (s *scenario) hostPlugin(config []byte, upstream string) (url string, stop func(), refused, err error) {
+func (s *Scenario) hostPlugin(config []byte, upstream string) (url string, stop func(), refused, err error) {
 	if f := s.Suite.Plugin; f != nil {
 		url, stop, refused = f(s.Context, config, upstream)
 		return url, stop, refused, nil
@@ -45,7 +45,7 @@ func (s *scenario) hostPlugin(config []byte, upstream string) (url string, stop 
 // hostCommand starts a command that prints the address of the host on a line,
 // serves until it is ended, and exits with a status other than 0 when it refuses
 // the configuration.
-func (s *scenario) hostCommand(d target.Driver, vars map[string]string) (url string, stop func(), refused, err error) {
+func (s *Scenario) hostCommand(d target.Driver, vars map[string]string) (url string, stop func(), refused, err error) {
 	args, err := s.Arguments("plugin", d, vars)
 	if err != nil {
 		return "", nil, nil, err

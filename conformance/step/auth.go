@@ -1,4 +1,4 @@
-package conformance
+package step
 
 import (
 	"encoding/base64"
@@ -12,28 +12,28 @@ import (
 )
 
 var authSteps = []step{
-	{"Given", `the operation "([^"]+)" is accepted with its credentials`, (*scenario).operationAccepted},
-	{"Given", `an account whose password holds a colon`, (*scenario).accountWithColon},
-	{"Given", `an account whose base64 holds (a plus and a slash|padding)`, (*scenario).accountInBase64},
-	{"When", `the operation "([^"]+)" is requested with its credentials`, (*scenario).requestOperation},
-	{"When", `the operation "([^"]+)" is requested with the password cut at its colon`, (*scenario).requestCut},
-	{"When", `the same request is sent without credentials`, (*scenario).sameWithout},
-	{"When", `the same request is sent with (a wrong token|a wrong password|a wrong username|the right (?:token|password) and more|most of the right token|the right token in another case|the credentials of another account)`, (*scenario).sameWith},
-	{"When", `its entry is restarted (without credentials|with wrong credentials|with the credentials of another account)`, (*scenario).restartAs},
-	{"When", `the key is resumed (without credentials|with wrong credentials|with the credentials of another account)`, (*scenario).resumeAs},
-	{"When", `the search index is deleted (without credentials|with wrong credentials|with the credentials of another account)`, (*scenario).deleteAs},
-	{"When", `the (dead letter queue|message log) is read with the credentials of another account`, (*scenario).readAsStranger},
-	{"When", `a message is published without credentials`, (*scenario).publishWithout},
-	{"When", `a message is published with a wrong token in the query`, (*scenario).publishWrongQuery},
-	{"Then", `the request is accepted`, (*scenario).accepted},
-	{"Then", `the request is refused`, (*scenario).refused},
-	{"Then", `no new run is started`, (*scenario).noNewRun},
-	{"Then", `the search index can still be found`, (*scenario).searchStillThere},
-	{"Then", `the answer does not name the run`, (*scenario).runNotNamed},
+	{"Given", `the operation "([^"]+)" is accepted with its credentials`, (*Scenario).operationAccepted},
+	{"Given", `an account whose password holds a colon`, (*Scenario).accountWithColon},
+	{"Given", `an account whose base64 holds (a plus and a slash|padding)`, (*Scenario).accountInBase64},
+	{"When", `the operation "([^"]+)" is requested with its credentials`, (*Scenario).requestOperation},
+	{"When", `the operation "([^"]+)" is requested with the password cut at its colon`, (*Scenario).requestCut},
+	{"When", `the same request is sent without credentials`, (*Scenario).sameWithout},
+	{"When", `the same request is sent with (a wrong token|a wrong password|a wrong username|the right (?:token|password) and more|most of the right token|the right token in another case|the credentials of another account)`, (*Scenario).sameWith},
+	{"When", `its entry is restarted (without credentials|with wrong credentials|with the credentials of another account)`, (*Scenario).restartAs},
+	{"When", `the key is resumed (without credentials|with wrong credentials|with the credentials of another account)`, (*Scenario).resumeAs},
+	{"When", `the search index is deleted (without credentials|with wrong credentials|with the credentials of another account)`, (*Scenario).deleteAs},
+	{"When", `the (dead letter queue|message log) is read with the credentials of another account`, (*Scenario).readAsStranger},
+	{"When", `a message is published without credentials`, (*Scenario).publishWithout},
+	{"When", `a message is published with a wrong token in the query`, (*Scenario).publishWrongQuery},
+	{"Then", `the request is accepted`, (*Scenario).accepted},
+	{"Then", `the request is refused`, (*Scenario).refused},
+	{"Then", `no new run is started`, (*Scenario).noNewRun},
+	{"Then", `the search index can still be found`, (*Scenario).searchStillThere},
+	{"Then", `the answer does not name the run`, (*Scenario).runNotNamed},
 }
 
 // example is a request to an operation that has no consequences to speak of.
-func (s *scenario) example(op string) (harness.Request, error) {
+func (s *Scenario) example(op string) (harness.Request, error) {
 	q := harness.Request{Operation: op}
 	if err := s.Claimed(op); err != nil {
 		return q, err
@@ -46,7 +46,7 @@ func (s *scenario) example(op string) (harness.Request, error) {
 		if err := s.ownGroup(); err != nil {
 			return q, err
 		}
-		q.Vars = map[string]string{"urlGroupName": s.group.name}
+		q.Vars = map[string]string{"urlGroupName": s.Group.Name}
 		q.Body, _ = json.Marshal(map[string]any{"headers": map[string]string{"X-Team": "blue"}})
 	case "getUsageStatistics":
 		if s.User == "" {
@@ -57,7 +57,7 @@ func (s *scenario) example(op string) (harness.Request, error) {
 	return q, nil
 }
 
-func (s *scenario) requestOperation(op string) error {
+func (s *Scenario) requestOperation(op string) error {
 	q, err := s.example(op)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (s *scenario) requestOperation(op string) error {
 
 // endpointsLooked waits for what a request may have delivered; whether it did is
 // another scenario's question.
-func (s *scenario) endpointsLooked() {
+func (s *Scenario) endpointsLooked() {
 	if s.Clock.Virtual() {
 		_ = s.Clock.Pass(s.Context, 0) // a clock that fails says so at the next step
 	}
@@ -80,7 +80,7 @@ func (s *scenario) endpointsLooked() {
 	}
 }
 
-func (s *scenario) operationAccepted(op string) error {
+func (s *Scenario) operationAccepted(op string) error {
 	if err := s.requestOperation(op); err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (s *scenario) operationAccepted(op string) error {
 }
 
 // again repeats the last request with other credentials.
-func (s *scenario) again(auth, token string) error {
+func (s *Scenario) again(auth, token string) error {
 	q, err := s.example(s.Result.Exchanges[s.Asked.Exchange].Operation)
 	if err != nil {
 		return err
@@ -103,9 +103,9 @@ func (s *scenario) again(auth, token string) error {
 	return err
 }
 
-func (s *scenario) sameWithout() error { return s.again("none", "") }
+func (s *Scenario) sameWithout() error { return s.again("none", "") }
 
-func (s *scenario) sameWith(what string) error {
+func (s *Scenario) sameWith(what string) error {
 	user, password := string(s.Auth.Basic.Username), string(s.Auth.Basic.Password)
 	token := string(s.Auth.Bearer)
 	if s.Result.Exchanges[s.Asked.Exchange].Operation == "getVectorInfo" {
@@ -141,13 +141,13 @@ func (s *scenario) sameWith(what string) error {
 	return s.again("", "wrong"+s.Key)
 }
 
-func (s *scenario) publishWithout() error { return s.publishTo(s.Endpoint(to).URL, "none", "") }
+func (s *Scenario) publishWithout() error { return s.publishTo(s.Endpoint(to).URL, "none", "") }
 
-func (s *scenario) publishWrongQuery() error {
+func (s *Scenario) publishWrongQuery() error {
 	return s.publishTo(s.Endpoint(to).URL, "query", "wrong"+s.Key)
 }
 
-func (s *scenario) accountWithColon() error {
+func (s *Scenario) accountWithColon() error {
 	if _, err := s.Driver("account"); err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (s *scenario) accountWithColon() error {
 	return nil
 }
 
-func (s *scenario) requestCut(op string) error {
+func (s *Scenario) requestCut(op string) error {
 	q, err := s.example(op)
 	if err != nil {
 		return err
@@ -172,12 +172,12 @@ func (s *scenario) requestCut(op string) error {
 	return err
 }
 
-func (s *scenario) accepted() error { return s.Asked.Accepted() }
+func (s *Scenario) accepted() error { return s.Asked.Accepted() }
 
-func (s *scenario) refused() error { return s.Asked.Refused() }
+func (s *Scenario) refused() error { return s.Asked.Refused() }
 
 // stranger are the credentials of another account.
-func (s *scenario) stranger() (target.Auth, error) {
+func (s *Scenario) stranger() (target.Auth, error) {
 	mine, hidden, user, account := s.Auth, s.Hidden, s.User, s.Clock.Account
 	key := s.Key
 	s.Key += "o"
@@ -193,7 +193,7 @@ func (s *scenario) stranger() (target.Auth, error) {
 
 // as gives a request other credentials. What is wrong has the form of what is
 // right.
-func (s *scenario) as(who string, q harness.Request) (harness.Request, error) {
+func (s *Scenario) as(who string, q harness.Request) (harness.Request, error) {
 	basic := q.Operation == "deleteSearchIndex" || q.Operation == "getUsageStatistics"
 	switch who {
 	case "without credentials":
@@ -217,7 +217,7 @@ func (s *scenario) as(who string, q harness.Request) (harness.Request, error) {
 }
 
 // doAs makes a request with other credentials.
-func (s *scenario) doAs(who string, q harness.Request) error {
+func (s *Scenario) doAs(who string, q harness.Request) error {
 	q, err := s.as(who, q)
 	if err != nil {
 		return err
@@ -229,35 +229,35 @@ func (s *scenario) doAs(who string, q harness.Request) error {
 	return err
 }
 
-func (s *scenario) restartAs(who string) error {
-	s.runs.restarted.calls = len(s.runs.peer.endpoint.Look())
-	return s.doAs(who, harness.Request{Operation: "restartWorkflowRun", Vars: map[string]string{"dlqId": entryID(s.runs.entry)}})
+func (s *Scenario) restartAs(who string) error {
+	s.Runs.restarted.calls = len(s.Runs.peer.Endpoint.Look())
+	return s.doAs(who, harness.Request{Operation: "restartWorkflowRun", Vars: map[string]string{"dlqId": entryID(s.Runs.entry)}})
 }
 
-func (s *scenario) resumeAs(who string) error {
+func (s *Scenario) resumeAs(who string) error {
 	return s.doAs(who, harness.Request{Operation: "resumeFlowControlKey", Vars: map[string]string{"flowControlKey": s.flow.key}})
 }
 
-func (s *scenario) deleteAs(who string) error {
+func (s *Scenario) deleteAs(who string) error {
 	return s.doAs(who, harness.Request{Operation: "deleteSearchIndex", Vars: map[string]string{"id": s.searched.id}})
 }
 
-func (s *scenario) readAsStranger(list string) error {
+func (s *Scenario) readAsStranger(list string) error {
 	op := map[string]string{"dead letter queue": "listWorkflowDLQ", "message log": "listWorkflowMessageLogs"}[list]
 	return s.doAs("with the credentials of another account", harness.Request{Operation: op})
 }
 
 // noNewRun demands that the workflow was not called again.
-func (s *scenario) noNewRun() error {
+func (s *Scenario) noNewRun() error {
 	return s.Absent(func() error {
-		if n := len(s.runs.peer.endpoint.Look()) - s.runs.restarted.calls; n > 0 {
+		if n := len(s.Runs.peer.Endpoint.Look()) - s.Runs.restarted.calls; n > 0 {
 			return s.Failure("the workflow was called by a new run", "no call", strconv.Itoa(n))
 		}
 		return nil
 	})
 }
 
-func (s *scenario) searchStillThere() error {
+func (s *Scenario) searchStillThere() error {
 	found, err := s.found(s.searched.id)
 	if err == nil && !found {
 		err = s.Failure("the search index", "still there", "none")
@@ -265,15 +265,15 @@ func (s *scenario) searchStillThere() error {
 	return err
 }
 
-func (s *scenario) runNotNamed() error {
-	if strings.Contains(string(s.Asked.Body), s.runs.id) {
-		return s.Asked.Fails("", "the answer to another account names the run", "nothing of "+s.runs.id, string(s.Asked.Body))
+func (s *Scenario) runNotNamed() error {
+	if strings.Contains(string(s.Asked.Body), s.Runs.Id) {
+		return s.Asked.Fails("", "the answer to another account names the run", "nothing of "+s.Runs.Id, string(s.Asked.Body))
 	}
 	return nil
 }
 
 // accountInBase64 has credentials whose base64 holds what a decoder may refuse.
-func (s *scenario) accountInBase64(what string) error {
+func (s *Scenario) accountInBase64(what string) error {
 	if _, err := s.Driver("account"); err != nil {
 		return err
 	}

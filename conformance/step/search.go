@@ -1,4 +1,4 @@
-package conformance
+package step
 
 import (
 	"net/http"
@@ -12,16 +12,16 @@ import (
 type searching struct{ id, other string }
 
 var searchSteps = []step{
-	{"Given", `a search index`, (*scenario).aSearchIndex},
-	{"Given", `another search index`, (*scenario).anotherSearchIndex},
-	{"When", `the search index is deleted`, (*scenario).deleteSearchIndex},
-	{"Then", `the answer is 200 with a JSON string`, (*scenario).answersString},
-	{"Then", `the search index can no longer be found`, (*scenario).searchGone},
-	{"Then", `the other search index can still be found`, (*scenario).searchStays},
+	{"Given", `a search index`, (*Scenario).aSearchIndex},
+	{"Given", `another search index`, (*Scenario).anotherSearchIndex},
+	{"When", `the search index is deleted`, (*Scenario).deleteSearchIndex},
+	{"Then", `the answer is 200 with a JSON string`, (*Scenario).answersString},
+	{"Then", `the search index can no longer be found`, (*Scenario).searchGone},
+	{"Then", `the other search index can still be found`, (*Scenario).searchStays},
 }
 
-// makeSearchIndex lets a driver make one, or takes one that may be deleted.
-func (s *scenario) makeSearchIndex(name string) (string, error) {
+// MakeSearchIndex lets a driver make one, or takes one that may be deleted.
+func (s *Scenario) MakeSearchIndex(name string) (string, error) {
 	if err := s.Claimed("deleteSearchIndex"); err != nil {
 		return "", err
 	}
@@ -39,17 +39,17 @@ func (s *scenario) makeSearchIndex(name string) (string, error) {
 	return "", harness.Inconclusive(report.FixtureUnsatisfied, "neither driver search nor fixtures.disposable_search_index_ids: what may be deleted")
 }
 
-func (s *scenario) aSearchIndex() (err error) {
-	s.searched.id, err = s.makeSearchIndex("search")
+func (s *Scenario) aSearchIndex() (err error) {
+	s.searched.id, err = s.MakeSearchIndex("search")
 	return err
 }
 
-func (s *scenario) anotherSearchIndex() (err error) {
-	s.searched.other, err = s.makeSearchIndex("other")
+func (s *Scenario) anotherSearchIndex() (err error) {
+	s.searched.other, err = s.MakeSearchIndex("other")
 	return err
 }
 
-func (s *scenario) deleteSearchIndex() error {
+func (s *Scenario) deleteSearchIndex() error {
 	a, err := s.Do(harness.Request{Operation: "deleteSearchIndex", Vars: map[string]string{"id": s.searched.id}})
 	s.Asked = a
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *scenario) deleteSearchIndex() error {
 	return a.Accepted()
 }
 
-func (s *scenario) answersString() error {
+func (s *Scenario) answersString() error {
 	if s.Asked.Status != http.StatusOK {
 		return s.Asked.Fails("", "the status", "200", strconv.Itoa(s.Asked.Status))
 	}
@@ -70,7 +70,7 @@ func (s *scenario) answersString() error {
 
 // found asks the driver that looks at an index. Only 404 and 410 (of a command:
 // exit code 1) say that there is none; anything else is the driver's failure.
-func (s *scenario) found(id string) (bool, error) {
+func (s *Scenario) found(id string) (bool, error) {
 	a, err := s.Drive("search_look", map[string]string{"id": id})
 	if err != nil && a != nil && (a.Status == http.StatusNotFound || a.Status == http.StatusGone) {
 		return false, nil
@@ -79,7 +79,7 @@ func (s *scenario) found(id string) (bool, error) {
 }
 
 // searchGone looks twice: what is gone for good does not come back.
-func (s *scenario) searchGone() error {
+func (s *Scenario) searchGone() error {
 	if err := s.searchHidden(); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (s *scenario) searchGone() error {
 	return err
 }
 
-func (s *scenario) searchHidden() error {
+func (s *Scenario) searchHidden() error {
 	return s.Eventually(func() error {
 		found, err := s.found(s.searched.id)
 		if err == nil && found {
@@ -100,7 +100,7 @@ func (s *scenario) searchHidden() error {
 	})
 }
 
-func (s *scenario) searchStays() error {
+func (s *Scenario) searchStays() error {
 	return s.Eventually(func() error {
 		found, err := s.found(s.searched.other)
 		if err == nil && !found {

@@ -1,4 +1,4 @@
-package conformance
+package step
 
 import (
 	"encoding/json"
@@ -23,26 +23,26 @@ type statistics struct {
 }
 
 var statsSteps = []step{
-	{"Given", `the usage statistics as they are now`, (*scenario).statsBefore},
-	{"Given", `a delivered message`, (*scenario).deliveredMessage},
-	{"Given", `the run has been cancelled`, (*scenario).hasBeenCancelled},
-	{"When", `the usage statistics are read without a period`, (*scenario).readStats},
-	{"When", `the usage statistics are read for the period "(\w+)"`, (*scenario).readStatsFor},
-	{"When", `the usage statistics are read until they have moved`, (*scenario).readStatsMoved},
-	{"Then", `the statistics have the field "(\w+)" as ([\w ]+)`, (*scenario).statsHave},
-	{"Then", `every time in the statistics is a UTC date and time with a fraction`, (*scenario).timesInForm},
-	{"Then", `every point in the statistics has a text "x" and a number "y"`, (*scenario).pointsInForm},
-	{"Then", `every object of the daily requests has x, y, workflow_message and workflow_run`, (*scenario).requestsInForm},
-	{"Then", `every per-period series has (\d+) points`, (*scenario).pointCount},
-	{"Then", `every per-period series has (\d+) points at a distance of "(\w+)"`, (*scenario).pointsApart},
-	{"Then", `the last point of every per-period series is at most 2 minutes old`, (*scenario).endsNow},
-	{"Then", `there are as many days as the current month has`, (*scenario).daysOfMonth},
-	{"Then", `each item of the daily requests, billings and bandwidths is that of the day with its index`, (*scenario).arraysLineUp},
-	{"Then", `the daily requests, billings and bandwidths have one item for each day`, (*scenario).arraysComplete},
-	{"Then", `the series "(\w+)" has risen`, (*scenario).messageSeriesRisen},
-	{"Then", `the workflow series "(\w+)" has risen`, (*scenario).workflowSeriesRisen},
-	{"Then", `the requests and the bandwidth of the day have risen`, (*scenario).dayRisen},
-	{"Then", `the workflow runs and messages of the day have risen`, (*scenario).workflowDayRisen},
+	{"Given", `the usage statistics as they are now`, (*Scenario).statsBefore},
+	{"Given", `a delivered message`, (*Scenario).deliveredMessage},
+	{"Given", `the run has been cancelled`, (*Scenario).hasBeenCancelled},
+	{"When", `the usage statistics are read without a period`, (*Scenario).readStats},
+	{"When", `the usage statistics are read for the period "(\w+)"`, (*Scenario).readStatsFor},
+	{"When", `the usage statistics are read until they have moved`, (*Scenario).readStatsMoved},
+	{"Then", `the statistics have the field "(\w+)" as ([\w ]+)`, (*Scenario).statsHave},
+	{"Then", `every time in the statistics is a UTC date and time with a fraction`, (*Scenario).timesInForm},
+	{"Then", `every point in the statistics has a text "x" and a number "y"`, (*Scenario).pointsInForm},
+	{"Then", `every object of the daily requests has x, y, workflow_message and workflow_run`, (*Scenario).requestsInForm},
+	{"Then", `every per-period series has (\d+) points`, (*Scenario).pointCount},
+	{"Then", `every per-period series has (\d+) points at a distance of "(\w+)"`, (*Scenario).pointsApart},
+	{"Then", `the last point of every per-period series is at most 2 minutes old`, (*Scenario).endsNow},
+	{"Then", `there are as many days as the current month has`, (*Scenario).daysOfMonth},
+	{"Then", `each item of the daily requests, billings and bandwidths is that of the day with its index`, (*Scenario).arraysLineUp},
+	{"Then", `the daily requests, billings and bandwidths have one item for each day`, (*Scenario).arraysComplete},
+	{"Then", `the series "(\w+)" has risen`, (*Scenario).messageSeriesRisen},
+	{"Then", `the workflow series "(\w+)" has risen`, (*Scenario).workflowSeriesRisen},
+	{"Then", `the requests and the bandwidth of the day have risen`, (*Scenario).dayRisen},
+	{"Then", `the workflow runs and messages of the day have risen`, (*Scenario).workflowDayRisen},
 }
 
 // The two families of arrays: those of the month, and those of the period.
@@ -52,7 +52,9 @@ var (
 	withID    = []string{"daily_svc_messages", "daily_workflow_messages"}
 )
 
-func (s *scenario) getStats(period string) (*harness.Response, error) {
+// GetStats reads the statistics, and remembers when: their newest point is judged by
+// the target's time of the reading.
+func (s *Scenario) GetStats(period string) (*harness.Response, error) {
 	if s.User == "" {
 		return nil, harness.Inconclusive(report.FixtureUnsatisfied, "fixtures.stats_user_id: whose statistics")
 	}
@@ -72,25 +74,25 @@ func (s *scenario) getStats(period string) (*harness.Response, error) {
 	return a, a.Accepted()
 }
 
-func (s *scenario) statsBefore() error {
-	a, err := s.getStats("")
+func (s *Scenario) statsBefore() error {
+	a, err := s.GetStats("")
 	if err == nil {
 		s.stats.before = a.JSON
 	}
 	return harness.Prerequisite(err)
 }
 
-func (s *scenario) readStats() error { return s.readStatsFor("") }
+func (s *Scenario) readStats() error { return s.readStatsFor("") }
 
-func (s *scenario) readStatsFor(period string) error {
-	a, err := s.getStats(period)
+func (s *Scenario) readStatsFor(period string) error {
+	a, err := s.GetStats(period)
 	s.stats.now, s.Asked = a, a
 	return err
 }
 
 // readStatsMoved reads until something differs from before, or the budget for
 // statistics is spent; what, is for the next step to say. Time is not moved.
-func (s *scenario) readStatsMoved() error {
+func (s *Scenario) readStatsMoved() error {
 	was := figures(s.stats.before)
 	moved := func() error {
 		if err := s.readStats(); err != nil {
@@ -147,7 +149,7 @@ func figures(v any) map[string]float64 {
 	return out
 }
 
-func (s *scenario) statsHave(field, kind string) error {
+func (s *Scenario) statsHave(field, kind string) error {
 	inner := strings.TrimPrefix(kind, "array of ")
 	if inner != "point" && inner != "series" {
 		return s.CheckField(s.stats.now.JSON, "/"+field, kind)
@@ -179,7 +181,7 @@ func (s *scenario) statsHave(field, kind string) error {
 }
 
 // series are all arrays of points of the period, by name.
-func (s *scenario) series() (map[string][]any, error) {
+func (s *Scenario) series() (map[string][]any, error) {
 	out := map[string][]any{}
 	for _, name := range perPeriod {
 		list, _ := check.At(s.stats.now.JSON, "/"+name)
@@ -210,7 +212,7 @@ func (s *scenario) series() (map[string][]any, error) {
 }
 
 // points judges every point of the statistics, whatever array it is in.
-func (s *scenario) points(judge func(where string, p any) error) error {
+func (s *Scenario) points(judge func(where string, p any) error) error {
 	all, err := s.series()
 	if err != nil {
 		return err
@@ -230,7 +232,7 @@ func (s *scenario) points(judge func(where string, p any) error) error {
 }
 
 // timesOf are the times of points, the oldest first: their order is not shown.
-func (s *scenario) timesOf(name string, points []any) ([]time.Time, error) {
+func (s *Scenario) timesOf(name string, points []any) ([]time.Time, error) {
 	times := make([]time.Time, len(points))
 	for i, p := range points {
 		t, _, ok := check.StatsTime(p)
@@ -243,7 +245,7 @@ func (s *scenario) timesOf(name string, points []any) ([]time.Time, error) {
 	return times, nil
 }
 
-func (s *scenario) timesInForm() error {
+func (s *Scenario) timesInForm() error {
 	return s.points(func(where string, p any) error {
 		_, separator, ok := check.StatsTime(p)
 		if !ok {
@@ -254,7 +256,7 @@ func (s *scenario) timesInForm() error {
 	})
 }
 
-func (s *scenario) pointsInForm() error {
+func (s *Scenario) pointsInForm() error {
 	return s.points(func(where string, p any) error {
 		x, hasX := check.At(p, "/x")
 		y, hasY := check.At(p, "/y")
@@ -266,7 +268,7 @@ func (s *scenario) pointsInForm() error {
 	})
 }
 
-func (s *scenario) requestsInForm() error {
+func (s *Scenario) requestsInForm() error {
 	list, _ := check.At(s.stats.now.JSON, "/daily_requests")
 	days, _ := list.([]any)
 	if len(days) == 0 {
@@ -285,7 +287,7 @@ func (s *scenario) requestsInForm() error {
 // eachSeries judges the points of every series of the period that is not empty:
 // which metrics a target has is not shown, and neither is that it always has
 // points of each.
-func (s *scenario) eachSeries(judge func(name string, points []any) error) error {
+func (s *Scenario) eachSeries(judge func(name string, points []any) error) error {
 	all, err := s.series()
 	if err != nil {
 		return err
@@ -303,7 +305,7 @@ func (s *scenario) eachSeries(judge func(name string, points []any) error) error
 	return nil
 }
 
-func (s *scenario) pointCount(n int) error {
+func (s *Scenario) pointCount(n int) error {
 	return s.eachSeries(func(name string, points []any) error {
 		if len(points) != n {
 			return s.stats.now.Fails("/"+strings.Fields(name)[0], "the points of "+name, strconv.Itoa(n), strconv.Itoa(len(points)))
@@ -312,7 +314,7 @@ func (s *scenario) pointCount(n int) error {
 	})
 }
 
-func (s *scenario) pointsApart(n int, distance string) error {
+func (s *Scenario) pointsApart(n int, distance string) error {
 	want, err := time.ParseDuration(distance)
 	if err != nil {
 		return harness.Fault("", "%v", err)
@@ -331,7 +333,7 @@ func (s *scenario) pointsApart(n int, distance string) error {
 	})
 }
 
-func (s *scenario) endsNow() error {
+func (s *Scenario) endsNow() error {
 	return s.eachSeries(func(name string, points []any) error {
 		times, err := s.timesOf(name, points)
 		if err != nil {
@@ -345,7 +347,7 @@ func (s *scenario) endsNow() error {
 	})
 }
 
-func (s *scenario) days() (int, error) {
+func (s *Scenario) days() (int, error) {
 	list, _ := check.At(s.stats.now.JSON, "/days")
 	days, ok := list.([]any)
 	if !ok {
@@ -354,7 +356,7 @@ func (s *scenario) days() (int, error) {
 	return len(days), nil
 }
 
-func (s *scenario) daysOfMonth() error {
+func (s *Scenario) daysOfMonth() error {
 	n, err := s.days()
 	if err != nil {
 		return err
@@ -366,7 +368,7 @@ func (s *scenario) daysOfMonth() error {
 	return nil
 }
 
-func (s *scenario) arraysLineUp() error {
+func (s *Scenario) arraysLineUp() error {
 	n, err := s.days()
 	if err != nil {
 		return err
@@ -388,7 +390,7 @@ func (s *scenario) arraysLineUp() error {
 	return nil
 }
 
-func (s *scenario) arraysComplete() error {
+func (s *Scenario) arraysComplete() error {
 	n, err := s.days()
 	if err != nil {
 		return err
@@ -404,7 +406,7 @@ func (s *scenario) arraysComplete() error {
 
 // risen demands that a figure is above what it was. Others may have moved before
 // it, so in real time it is read again while the budget lasts.
-func (s *scenario) risen(names ...string) error {
+func (s *Scenario) risen(names ...string) error {
 	was := figures(s.stats.before)
 	judge := func() error {
 		is := figures(s.stats.now.JSON)
@@ -426,32 +428,32 @@ func (s *scenario) risen(names ...string) error {
 	})
 }
 
-func (s *scenario) messageSeriesRisen(id string) error {
+func (s *Scenario) messageSeriesRisen(id string) error {
 	return s.risen("daily_svc_messages " + id + " y")
 }
 
-func (s *scenario) workflowSeriesRisen(id string) error {
+func (s *Scenario) workflowSeriesRisen(id string) error {
 	return s.risen("daily_workflow_messages " + id + " y")
 }
 
-func (s *scenario) dayRisen() error { return s.risen("daily_requests y", "daily_bandwidths y") }
+func (s *Scenario) dayRisen() error { return s.risen("daily_requests y", "daily_bandwidths y") }
 
-func (s *scenario) workflowDayRisen() error {
+func (s *Scenario) workflowDayRisen() error {
 	return s.risen("daily_requests workflow_run", "daily_requests workflow_message")
 }
 
-func (s *scenario) deliveredMessage() error {
+func (s *Scenario) deliveredMessage() error {
 	if err := s.publishIt(); err != nil {
 		return harness.Prerequisite(err)
 	}
 	return harness.Prerequisite(s.arrives())
 }
 
-func (s *scenario) hasBeenCancelled() error {
-	if err := s.cancelRun(); err != nil {
+func (s *Scenario) hasBeenCancelled() error {
+	if err := s.CancelRun(); err != nil {
 		return err
 	}
-	return harness.Prerequisite(s.runRecorded("RUN_CANCELED"))
+	return harness.Prerequisite(s.RunRecorded("RUN_CANCELED"))
 }
 
 // when reads the time of a point.

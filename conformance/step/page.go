@@ -1,4 +1,4 @@
-package conformance
+package step
 
 import (
 	"fmt"
@@ -9,10 +9,10 @@ import (
 )
 
 // first asks for one page.
-func (s *scenario) first(op, section, size string) error { return s.next(op, section, size, "") }
+func (s *Scenario) first(op, section, size string) error { return s.next(op, section, size, "") }
 
 // next asks for the page of a cursor.
-func (s *scenario) next(op, section, size, cursor string) error {
+func (s *Scenario) next(op, section, size, cursor string) error {
 	query := map[string][]string{}
 	if cursor != "" {
 		param, err := s.Binding(section, "cursor")
@@ -29,18 +29,18 @@ func (s *scenario) next(op, section, size, cursor string) error {
 		query[param] = []string{size}
 	}
 	a, err := s.Do(harness.Request{Operation: op, Query: query})
-	s.Asked, s.runs.listed.Operation = a, op
+	s.Asked, s.Runs.listed.Operation = a, op
 	return err
 }
 
-func (s *scenario) page() ([]any, string, error) {
+func (s *Scenario) page() ([]any, string, error) {
 	if err := s.Asked.Accepted(); err != nil {
 		return nil, "", err
 	}
-	list, _ := check.At(s.Asked.JSON, "/"+harness.ListField[s.runs.listed.Operation])
+	list, _ := check.At(s.Asked.JSON, "/"+harness.ListField[s.Runs.listed.Operation])
 	items, ok := list.([]any)
 	if !ok {
-		return nil, "", s.Asked.Fails("/"+harness.ListField[s.runs.listed.Operation], "the list is no array", "an array", check.KindOf(list))
+		return nil, "", s.Asked.Fails("/"+harness.ListField[s.Runs.listed.Operation], "the list is no array", "an array", check.KindOf(list))
 	}
 	cursor, _ := check.Text(s.Asked.JSON, "/cursor")
 	return items, cursor, nil
@@ -49,7 +49,7 @@ func (s *scenario) page() ([]any, string, error) {
 // fullPage judges a page that was read without a size. One that holds less, and
 // has a cursor, is legal where pages of the largest size hold no more: nothing
 // says that a page is full, or that it is not empty.
-func (s *scenario) fullPage(n int) error {
+func (s *Scenario) fullPage(n int) error {
 	items, cursor, err := s.filledPage("")
 	if err != nil {
 		return err
@@ -76,8 +76,8 @@ func (s *scenario) fullPage(n int) error {
 }
 
 // filledPage is the first page of a size that is not empty, and its cursor.
-func (s *scenario) filledPage(size string) ([]any, string, error) {
-	op := s.runs.listed.Operation
+func (s *Scenario) filledPage(size string) ([]any, string, error) {
+	op := s.Runs.listed.Operation
 	section := map[string]string{"listWorkflowDLQ": "dlq", "listWorkflowMessageLogs": "logs"}[op]
 	if size != "" || s.Asked == nil {
 		if err := s.first(op, section, size); err != nil {
@@ -96,7 +96,7 @@ func (s *scenario) filledPage(size string) ([]any, string, error) {
 	return nil, "", s.Failure("the list does not end", fmt.Sprintf("at most %d pages", harness.MaxPages), "more")
 }
 
-func (s *scenario) cappedPage(n int) error {
+func (s *Scenario) cappedPage(n int) error {
 	s.Looked(s.Asked.Exchange)
 	s.Observe("page.too-large", strconv.Itoa(s.Asked.Status))
 	if !s.Asked.OK() {

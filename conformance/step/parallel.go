@@ -1,4 +1,4 @@
-package conformance
+package step
 
 import (
 	"fmt"
@@ -11,12 +11,12 @@ import (
 // parallelSteps do many things at once: a server that keeps one message or one
 // answer in a shared place mixes them up.
 var parallelSteps = []step{
-	{"Given", `(\d+) destinations`, (*scenario).manyDestinations},
-	{"When", `a message is published to each of them at once`, (*scenario).publishToEachAtOnce},
-	{"When", `(\d+) messages are published to the destination at once`, (*scenario).publishManyAtOnce},
-	{"When", `(\d+) messages are published to each group at once`, (*scenario).publishToGroupsAtOnce},
-	{"Then", `the destination receives each of the (\d+) messages`, (*scenario).receivesEachMessage},
-	{"Then", `the endpoints (".+") each receive the (\d+) messages of the (other )?group`, (*scenario).eachReceivesMessages},
+	{"Given", `(\d+) destinations`, (*Scenario).manyDestinations},
+	{"When", `a message is published to each of them at once`, (*Scenario).publishToEachAtOnce},
+	{"When", `(\d+) messages are published to the destination at once`, (*Scenario).publishManyAtOnce},
+	{"When", `(\d+) messages are published to each group at once`, (*Scenario).publishToGroupsAtOnce},
+	{"Then", `the destination receives each of the (\d+) messages`, (*Scenario).receivesEachMessage},
+	{"Then", `the endpoints (".+") each receive the (\d+) messages of the (other )?group`, (*Scenario).eachReceivesMessages},
 }
 
 // atOnce does something n times in parallel and gives the first error.
@@ -35,7 +35,7 @@ func atOnce(n int, do func(i int) error) error {
 	return nil
 }
 
-func (s *scenario) manyDestinations(n int) error {
+func (s *Scenario) manyDestinations(n int) error {
 	for i := range n {
 		s.Endpoint(fmt.Sprintf("destination %d", i))
 	}
@@ -43,7 +43,7 @@ func (s *scenario) manyDestinations(n int) error {
 }
 
 // publishBody publishes without touching what the scenario prepared.
-func (s *scenario) publishBody(destination, body string) error {
+func (s *Scenario) publishBody(destination, body string) error {
 	a, err := s.Do(harness.Request{Operation: "publishMessage", Vars: map[string]string{"destination": destination}, Body: []byte(body), Method: s.PublishMethod()})
 	if err != nil {
 		return err
@@ -51,20 +51,20 @@ func (s *scenario) publishBody(destination, body string) error {
 	return a.Accepted()
 }
 
-func (s *scenario) publishToEachAtOnce() error {
+func (s *Scenario) publishToEachAtOnce() error {
 	return atOnce(len(s.Endpoints), func(i int) error { return s.publishBody(s.Endpoints[i].URL, "message for "+s.Endpoints[i].Name) })
 }
 
-func (s *scenario) publishManyAtOnce(n int) error {
+func (s *Scenario) publishManyAtOnce(n int) error {
 	url := s.Endpoint(to).URL
 	return atOnce(n, func(i int) error { return s.publishBody(url, messageOf("the destination", i)) })
 }
 
-func (s *scenario) publishToGroupsAtOnce(n int) error {
+func (s *Scenario) publishToGroupsAtOnce(n int) error {
 	return atOnce(2*n, func(i int) error {
-		group := s.group.name
+		group := s.Group.Name
 		if i%2 == 1 {
-			group = s.group.other
+			group = s.Group.other
 		}
 		return s.publishBody(group, messageOf(group, i/2))
 	})
@@ -74,7 +74,7 @@ func messageOf(place string, i int) string { return fmt.Sprintf("message %d for 
 
 // receivesAll waits until an endpoint has each of n messages, and demands that
 // it has no other.
-func (s *scenario) receivesAll(name, place string, n int) error {
+func (s *Scenario) receivesAll(name, place string, n int) error {
 	e := s.Endpoint(name)
 	return s.Within(func() error {
 		var want, got []string
@@ -95,12 +95,12 @@ func (s *scenario) receivesAll(name, place string, n int) error {
 	})
 }
 
-func (s *scenario) receivesEachMessage(n int) error { return s.receivesAll(to, "the destination", n) }
+func (s *Scenario) receivesEachMessage(n int) error { return s.receivesAll(to, "the destination", n) }
 
-func (s *scenario) eachReceivesMessages(endpoints string, n int, other string) error {
-	group := s.group.name
+func (s *Scenario) eachReceivesMessages(endpoints string, n int, other string) error {
+	group := s.Group.Name
 	if other != "" {
-		group = s.group.other
+		group = s.Group.other
 	}
 	for _, name := range quoted(endpoints) {
 		if err := s.receivesAll(name, group, n); err != nil {

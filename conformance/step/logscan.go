@@ -1,4 +1,4 @@
-package conformance
+package step
 
 import (
 	"fmt"
@@ -14,21 +14,21 @@ import (
 
 // logScanSteps look at whole runs: of every end, with every event.
 var logScanSteps = []step{
-	{"When", `the message logs are filtered by a (workflow url|message id|creation of the run) that nobody has`, (*scenario).filterLogsByNobody},
-	{"When", `the message logs are filtered by a (start|end) date an hour away`, (*scenario).filterLogsFarAway},
-	{"Then", `the cursor of every page is a string or absent`, (*scenario).everyCursorIsString},
-	{"Then", `no event of another run is listed`, (*scenario).onlyOwnEvents},
-	{"Then", `every event of the run has all fields of the tables`, (*scenario).everyEventHasAll},
-	{"Then", `every message of the run is delivered`, (*scenario).everyMessageDelivered},
-	{"Then", `one message of the run has the step type "(\w+)" in all its events, and no other has it`, (*scenario).oneMessageOfType},
-	{"Then", `the response of the workflow is set on no other event, not even as an empty text`, (*scenario).responseNowhereElse},
-	{"Then", `no event of the run is listed`, (*scenario).noEventOfRun},
+	{"When", `the message logs are filtered by a (workflow url|message id|creation of the run) that nobody has`, (*Scenario).filterLogsByNobody},
+	{"When", `the message logs are filtered by a (start|end) date an hour away`, (*Scenario).filterLogsFarAway},
+	{"Then", `the cursor of every page is a string or absent`, (*Scenario).everyCursorIsString},
+	{"Then", `no event of another run is listed`, (*Scenario).onlyOwnEvents},
+	{"Then", `every event of the run has all fields of the tables`, (*Scenario).everyEventHasAll},
+	{"Then", `every message of the run is delivered`, (*Scenario).everyMessageDelivered},
+	{"Then", `one message of the run has the step type "(\w+)" in all its events, and no other has it`, (*Scenario).oneMessageOfType},
+	{"Then", `the response of the workflow is set on no other event, not even as an empty text`, (*Scenario).responseNowhereElse},
+	{"Then", `no event of the run is listed`, (*Scenario).noEventOfRun},
 }
 
-func (s *scenario) filterLogsByNobody(filter string) error {
+func (s *Scenario) filterLogsByNobody(filter string) error {
 	nobody := map[string]struct{ binding, value string }{
-		"workflow url": {"url", s.runs.peer.endpoint.URL + "/nobody"}, "message id": {"message_id", "msg_" + s.Key + "nobody"},
-		"creation of the run": {"created_at", strconv.FormatInt(s.runs.triggered.Add(-24*time.Hour).UnixMilli(), 10)},
+		"workflow url": {"url", s.Runs.peer.Endpoint.URL + "/nobody"}, "message id": {"message_id", "msg_" + s.Key + "nobody"},
+		"creation of the run": {"created_at", strconv.FormatInt(s.Runs.triggered.Add(-24*time.Hour).UnixMilli(), 10)},
 	}[filter]
 	param, err := s.Binding("logs", nobody.binding)
 	if err != nil {
@@ -43,8 +43,8 @@ func (s *scenario) filterLogsByNobody(filter string) error {
 
 // filterLogsFarAway asks for what begins an hour after the events of the run, or
 // ended an hour before.
-func (s *scenario) filterLogsFarAway(end string) error {
-	events, err := s.EventsOf(s.runs.id)
+func (s *Scenario) filterLogsFarAway(end string) error {
+	events, err := s.EventsOf(s.Runs.Id)
 	if err != nil {
 		return err
 	}
@@ -60,13 +60,13 @@ func (s *scenario) filterLogsFarAway(end string) error {
 	if end == "end" {
 		name, t = "to", first-time.Hour.Milliseconds()
 	}
-	l, err := s.ReadList("listWorkflowMessageLogs", "logs", 0, map[string]string{name: strconv.FormatInt(t, 10), "run_id": s.runs.id})
-	s.runs.listed = l
+	l, err := s.ReadList("listWorkflowMessageLogs", "logs", 0, map[string]string{name: strconv.FormatInt(t, 10), "run_id": s.Runs.Id})
+	s.Runs.listed = l
 	return err
 }
 
-func (s *scenario) everyCursorIsString() error {
-	for _, a := range s.runs.listed.Responses {
+func (s *Scenario) everyCursorIsString() error {
+	for _, a := range s.Runs.listed.Responses {
 		s.Asked = a
 		if err := s.cursorIsString(); err != nil {
 			return err
@@ -75,19 +75,19 @@ func (s *scenario) everyCursorIsString() error {
 	return nil
 }
 
-func (s *scenario) noEventOfRun() error {
-	for _, e := range s.runs.listed.Items {
-		if id, _ := check.Text(e, "/workflowRunId"); id == s.runs.id {
+func (s *Scenario) noEventOfRun() error {
+	for _, e := range s.Runs.listed.Items {
+		if id, _ := check.Text(e, "/workflowRunId"); id == s.Runs.Id {
 			return s.Failure("the filtered list holds an event that does not fit", "none of "+id, harness.Shown(e))
 		}
 	}
 	return nil
 }
 
-func (s *scenario) onlyOwnEvents() error {
-	for _, e := range s.runs.listed.Items {
-		if id, _ := check.Text(e, "/workflowRunId"); id != s.runs.id {
-			return s.Failure("an event that the filter excludes was listed", "events of "+s.runs.id, harness.Shown(e))
+func (s *Scenario) onlyOwnEvents() error {
+	for _, e := range s.Runs.listed.Items {
+		if id, _ := check.Text(e, "/workflowRunId"); id != s.Runs.Id {
+			return s.Failure("an event that the filter excludes was listed", "events of "+s.Runs.Id, harness.Shown(e))
 		}
 	}
 	return nil
@@ -101,7 +101,7 @@ var (
 	}
 )
 
-func (s *scenario) everyEventHasAll() error {
+func (s *Scenario) everyEventHasAll() error {
 	return s.all(func(e any) error {
 		for _, field := range eventKinds {
 			if err := s.CheckField(e, "/"+field[0], field[1]); err != nil {
@@ -121,7 +121,7 @@ func (s *scenario) everyEventHasAll() error {
 }
 
 // everyMessageDelivered waits until each message that was created is delivered.
-func (s *scenario) everyMessageDelivered() error {
+func (s *Scenario) everyMessageDelivered() error {
 	return s.Eventually(func() error {
 		return s.check(func(events []any) error {
 			var created, delivered []string
@@ -144,7 +144,7 @@ func (s *scenario) everyMessageDelivered() error {
 	})
 }
 
-func (s *scenario) oneMessageOfType(kind string) error {
+func (s *Scenario) oneMessageOfType(kind string) error {
 	return s.check(func(events []any) error {
 		types := map[string][]string{} // message -> its types
 		for _, e := range events {
@@ -169,7 +169,7 @@ func (s *scenario) oneMessageOfType(kind string) error {
 	})
 }
 
-func (s *scenario) responseNowhereElse() error {
+func (s *Scenario) responseNowhereElse() error {
 	field, err := s.Binding("fields.log", "response")
 	if err != nil {
 		return err

@@ -1,10 +1,11 @@
-package conformance
+package workflow
 
 import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -18,14 +19,14 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// peer is a workflow endpoint: it speaks the protocol of published workflow
+// Peer is a workflow endpoint: it speaks the protocol of published workflow
 // clients, does the steps of a script, and misbehaves on command. A target whose
 // workflows speak another protocol brings its own endpoint with the run driver.
-type peer struct {
+type Peer struct {
 	scenario *harness.Scenario
-	endpoint *receiver.Endpoint
-	steps    []scripted
-	result   string // what the workflow returns
+	Endpoint *receiver.Endpoint
+	Steps    []Step
+	Result   string // what the workflow returns
 
 	mu      sync.Mutex
 	done    map[string]int    // step name -> times executed
@@ -33,18 +34,18 @@ type peer struct {
 	garbage string            // answered instead of working
 }
 
-// scripted is one step of a workflow.
-type scripted struct {
-	name    string
-	kind    string // Run, SleepFor, SleepUntil, Call, Wait, Notify, Invoke
-	group   int    // steps with the same number above 0 run side by side
-	fails   int    // times that it fails before it succeeds; -1: always
-	status  int    // of its failures
-	body    string // of its failures
-	header  http.Header
-	seconds int    // of a sleep or a wait
-	target  string // URL of a call or an invocation
-	event   string // of a wait or a notification
+// Step is one step of a workflow.
+type Step struct {
+	Name    string
+	Kind    string // Run, SleepFor, SleepUntil, Call, Wait, Notify, Invoke
+	Group   int    // steps with the same number above 0 run side by side
+	Fails   int    // times that it fails before it succeeds; -1: always
+	Status  int    // of its failures
+	Body    string // of its failures
+	Header  http.Header
+	Seconds int    // of a sleep or a wait
+	URL     string // URL of a call or an invocation
+	Event   string // of a wait or a notification
 }
 
 // rawStep is an item of the list that a workflow endpoint is called with.
@@ -68,23 +69,23 @@ type stepBody struct {
 	Timeout    string  `json:"timeout,omitempty"`
 }
 
-// newPeer makes a workflow endpoint with a nickname.
-func newPeer(s *harness.Scenario, name string, steps ...scripted) *peer {
-	p := &peer{scenario: s, steps: steps, result: `{"done":true}`, done: map[string]int{}, runs: map[string]string{}}
-	p.endpoint = s.Endpoint(name)
-	p.endpoint.Respond = p.call
+// NewPeer makes a workflow endpoint with a nickname.
+func NewPeer(s *harness.Scenario, name string, steps ...Step) *Peer {
+	p := &Peer{scenario: s, Steps: steps, Result: `{"done":true}`, done: map[string]int{}, runs: map[string]string{}}
+	p.Endpoint = s.Endpoint(name)
+	p.Endpoint.Respond = p.call
 	return p
 }
 
-// executions are how often a step was executed.
-func (p *peer) executions(step string) int {
+// Executions are how often a step was executed.
+func (p *Peer) Executions(step string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.done[step]
 }
 
-// progress is how many steps were executed.
-func (p *peer) progress() (n int) {
+// ExecutedSteps is how many steps were executed.
+func (p *Peer) ExecutedSteps() (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, times := range p.done {
@@ -93,8 +94,22 @@ func (p *peer) progress() (n int) {
 	return n
 }
 
+// Heal makes the first step succeed from now on.
+func (p *Peer) Heal() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.Steps[0].Fails = 0
+}
+
+// RunIDs are the runs that it was called for, with when they were created.
+func (p *Peer) RunIDs() map[string]string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.runs)
+}
+
 // call answers one call of the target.
-func (p *peer) call(got *receiver.Received) receiver.Reply {
+func (p *Peer) call(got *receiver.Received) receiver.Reply {
 	got.Looked.Store(true)
 	p.mu.Lock()
 	garbage := p.garbage
@@ -123,7 +138,7 @@ func (p *peer) call(got *receiver.Received) receiver.Reply {
 		}
 		if last.StepID > 0 {
 			if results[last.StepID] && last.TargetStep == 0 && item == raw[len(raw)-1] {
-				return p.answer(receiver.Reply{}) // a duplicate is done already
+				return p.Reply(receiver.Reply{}) // a duplicate is done already
 			}
 			results[last.StepID] = true
 		}
@@ -135,17 +150,17 @@ func (p *peer) call(got *receiver.Received) receiver.Reply {
 	for results[next] {
 		next++
 	}
-	if next > len(p.steps) {
+	if next > len(p.Steps) {
 		return p.finish(got)
 	}
-	if g := p.steps[next-1].group; g > 0 {
-		return p.plan(got, g, results, len(results) > 0 && results[last.StepID] && p.steps[last.StepID-1].group == g)
+	if g := p.Steps[next-1].Group; g > 0 {
+		return p.plan(got, g, results, len(results) > 0 && results[last.StepID] && p.Steps[last.StepID-1].Group == g)
 	}
 	return p.execute(got, next)
 }
 
-// answer adds what every answer of a workflow endpoint has.
-func (p *peer) answer(r receiver.Reply) receiver.Reply {
+// Reply adds what every answer of a workflow endpoint has.
+func (p *Peer) Reply(r receiver.Reply) receiver.Reply {
 	if r.Header == nil {
 		r.Header = http.Header{}
 	}
@@ -155,20 +170,20 @@ func (p *peer) answer(r receiver.Reply) receiver.Reply {
 
 // plan hands over a group of steps, once; while some of it are not finished, the
 // results of others are no reason to do anything.
-func (p *peer) plan(got *receiver.Received, group int, results map[int]bool, started bool) receiver.Reply {
+func (p *Peer) plan(got *receiver.Received, group int, results map[int]bool, started bool) receiver.Reply {
 	if started {
-		return p.answer(receiver.Reply{})
+		return p.Reply(receiver.Reply{})
 	}
 	var items []batchItem
 	n := 0
-	for _, st := range p.steps {
-		if st.group == group {
+	for _, st := range p.Steps {
+		if st.Group == group {
 			n++
 		}
 	}
-	for i, st := range p.steps {
-		if st.group == group && !results[i+1] {
-			items = append(items, p.item(got, stepBody{StepName: st.name, StepType: st.kind, Concurrent: n, TargetStep: i + 1}))
+	for i, st := range p.Steps {
+		if st.Group == group && !results[i+1] {
+			items = append(items, p.item(got, stepBody{StepName: st.Name, StepType: st.Kind, Concurrent: n, TargetStep: i + 1}))
 		}
 	}
 	return p.submit(items)
@@ -182,17 +197,17 @@ type batchItem struct {
 }
 
 // item is the submission of a step to the workflow's own URL.
-func (p *peer) item(got *receiver.Received, step stepBody) batchItem {
+func (p *Peer) item(got *receiver.Received, step stepBody) batchItem {
 	text, _ := json.Marshal(step) // of plain fields
-	return batchItem{Destination: p.endpoint.URL, Body: string(text), Headers: map[string]string{
-		header.WorkflowInit: "false", header.WorkflowRunID: got.Header.Get(header.WorkflowRunID), header.WorkflowURL: p.endpoint.URL,
+	return batchItem{Destination: p.Endpoint.URL, Body: string(text), Headers: map[string]string{
+		header.WorkflowInit: "false", header.WorkflowRunID: got.Header.Get(header.WorkflowRunID), header.WorkflowURL: p.Endpoint.URL,
 		header.WorkflowSDKVersion: "1", header.ForwardPrefix + header.WorkflowSDKVersion: "1", header.FeatureSet: "InitialBody,WF_TriggerOnConfig",
 		header.Method: "POST", "Content-Type": "application/json",
 	}}
 }
 
 // submit reports steps. That the run is over is no failure.
-func (p *peer) submit(items []batchItem) receiver.Reply {
+func (p *Peer) submit(items []batchItem) receiver.Reply {
 	sent := make([]batchItem, 0, len(items))
 	for _, item := range items {
 		h, branded := http.Header{}, map[string]string{}
@@ -214,7 +229,7 @@ func (p *peer) submit(items []batchItem) receiver.Reply {
 }
 
 // tell sends a request of the protocol and turns its answer into ours.
-func (p *peer) tell(q harness.Request) receiver.Reply {
+func (p *Peer) tell(q harness.Request) receiver.Reply {
 	q.Aside = true
 	a, err := p.scenario.Do(q)
 	if err != nil {
@@ -223,50 +238,50 @@ func (p *peer) tell(q harness.Request) receiver.Reply {
 	p.scenario.Looked(a.Exchange)
 	switch {
 	case a.OK() || a.Status == http.StatusBadRequest || q.Operation == "endWorkflowRun" && a.Status == http.StatusNotFound:
-		return p.answer(receiver.Reply{Body: `{"workflowRunId":"","finishCondition":"success"}`})
+		return p.Reply(receiver.Reply{Body: `{"workflowRunId":"","finishCondition":"success"}`})
 	case a.Status == http.StatusTooManyRequests:
-		return p.answer(receiver.Reply{Status: a.Status, Body: string(a.Body)})
+		return p.Reply(receiver.Reply{Status: a.Status, Body: string(a.Body)})
 	}
-	return p.answer(receiver.Reply{Status: http.StatusInternalServerError, Body: string(a.Body)})
+	return p.Reply(receiver.Reply{Status: http.StatusInternalServerError, Body: string(a.Body)})
 }
 
 // execute does one step and reports it.
-func (p *peer) execute(got *receiver.Received, id int) receiver.Reply {
-	st := &p.steps[id-1]
+func (p *Peer) execute(got *receiver.Received, id int) receiver.Reply {
+	st := &p.Steps[id-1]
 	p.mu.Lock()
-	p.done[st.name]++
-	failing := st.fails < 0
-	if st.fails > 0 {
-		st.fails--
+	p.done[st.Name]++
+	failing := st.Fails < 0
+	if st.Fails > 0 {
+		st.Fails--
 		failing = true
 	}
 	p.mu.Unlock()
 	if failing {
-		return p.answer(receiver.Reply{Status: st.status, Body: st.body, Header: st.header.Clone()})
+		return p.Reply(receiver.Reply{Status: st.Status, Body: st.Body, Header: st.Header.Clone()})
 	}
 	n := 0
-	for _, other := range p.steps {
-		if other.group > 0 && other.group == st.group {
+	for _, other := range p.Steps {
+		if other.Group > 0 && other.Group == st.Group {
 			n++
 		}
 	}
-	step := stepBody{StepID: id, StepName: st.name, StepType: st.kind, Concurrent: max(1, n)}
-	out := strconv.Quote("result of " + st.name)
-	switch st.kind {
+	step := stepBody{StepID: id, StepName: st.Name, StepType: st.Kind, Concurrent: max(1, n)}
+	out := strconv.Quote("result of " + st.Name)
+	switch st.Kind {
 	case "Run":
 		step.Out = &out
 		return p.submit([]batchItem{p.item(got, step)})
 	case "SleepFor":
-		step.SleepFor = st.seconds
+		step.SleepFor = st.Seconds
 		item := p.item(got, step)
-		item.Headers[header.Delay] = fmt.Sprintf("%ds", st.seconds)
+		item.Headers[header.Delay] = fmt.Sprintf("%ds", st.Seconds)
 		return p.submit([]batchItem{item})
 	case "SleepUntil":
 		at, err := p.scenario.Clock.Target(p.scenario.Context)
 		if err != nil {
 			return receiver.Reply{Status: http.StatusInternalServerError, Body: err.Error()}
 		}
-		step.SleepUntil = at.Add(time.Duration(st.seconds) * time.Second).Unix()
+		step.SleepUntil = at.Add(time.Duration(st.Seconds) * time.Second).Unix()
 		item := p.item(got, step)
 		item.Headers[header.NotBefore] = strconv.FormatInt(step.SleepUntil, 10)
 		return p.submit([]batchItem{item})
@@ -275,36 +290,36 @@ func (p *peer) execute(got *receiver.Received, id int) receiver.Reply {
 	case "Wait":
 		return p.wait(got, st, step)
 	case "Notify":
-		if r := p.tell(harness.Request{Operation: "notifyEvent", Vars: map[string]string{"eventId": st.event}, Body: []byte(`{"from":"notify"}`)}); r.Status >= 300 {
+		if r := p.tell(harness.Request{Operation: "notifyEvent", Vars: map[string]string{"eventId": st.Event}, Body: []byte(`{"from":"notify"}`)}); r.Status >= 300 {
 			return r
 		}
-		out = `{"eventId":` + strconv.Quote(st.event) + `}`
+		out = `{"eventId":` + strconv.Quote(st.Event) + `}`
 		step.Out = &out
 		return p.submit([]batchItem{p.item(got, step)})
 	case "Invoke":
 		return p.invoke(got, st, step)
 	}
-	return receiver.Reply{Status: http.StatusInternalServerError, Body: "no step is of type " + st.kind}
+	return receiver.Reply{Status: http.StatusInternalServerError, Body: "no step is of type " + st.Kind}
 }
 
 // outgoing is the call of a third party through the target.
-func (p *peer) outgoing(got *receiver.Received, st *scripted, step stepBody) batchItem {
+func (p *Peer) outgoing(got *receiver.Received, st *Step, step stepBody) batchItem {
 	run := got.Header.Get(header.WorkflowRunID)
 	h := map[string]string{
-		header.WorkflowInit: "false", header.WorkflowRunID: run, header.WorkflowURL: p.endpoint.URL, header.Method: "POST",
+		header.WorkflowInit: "false", header.WorkflowRunID: run, header.WorkflowURL: p.Endpoint.URL, header.Method: "POST",
 		header.FeatureSet: "WF_NoDelete,InitialBody", header.Retries: "0", header.WorkflowCallType: "toCallback", header.ForwardPrefix + "X-Call": "outgoing",
-		header.Callback: p.endpoint.URL, header.CallbackPrefix + "Workflow-RunId": run, header.CallbackPrefix + "Workflow-CallType": "fromCallback",
-		header.CallbackPrefix + "Workflow-Init": "false", header.CallbackPrefix + "Workflow-Url": p.endpoint.URL, header.CallbackPrefix + "Feature-Set": "LazyFetch,InitialBody",
+		header.Callback: p.Endpoint.URL, header.CallbackPrefix + "Workflow-RunId": run, header.CallbackPrefix + "Workflow-CallType": "fromCallback",
+		header.CallbackPrefix + "Workflow-Init": "false", header.CallbackPrefix + "Workflow-Url": p.Endpoint.URL, header.CallbackPrefix + "Feature-Set": "LazyFetch,InitialBody",
 		header.CallbackPrefix + "Forward-" + header.WorkflowCallback: "true", header.CallbackPrefix + "Forward-" + header.WorkflowStepID: strconv.Itoa(step.StepID),
 		header.CallbackPrefix + "Forward-" + header.WorkflowStepName: step.StepName, header.CallbackPrefix + "Forward-" + header.WorkflowStepType: "Call",
 		header.CallbackPrefix + "Forward-" + header.WorkflowConcurrent: strconv.Itoa(step.Concurrent), header.CallbackPrefix + "Forward-" + header.WorkflowContentType: "application/json",
 		"Content-Type": "application/json",
 	}
-	return batchItem{Destination: st.target, Headers: h, Body: `{"call":1}`}
+	return batchItem{Destination: st.URL, Headers: h, Body: `{"call":1}`}
 }
 
 // called takes the answer of a third party and reports it as a step.
-func (p *peer) called(got *receiver.Received) receiver.Reply {
+func (p *Peer) called(got *receiver.Received) receiver.Reply {
 	var c struct {
 		Status int             `json:"status"`
 		Body   string          `json:"body"`
@@ -326,60 +341,60 @@ func (p *peer) called(got *receiver.Received) receiver.Reply {
 	for name, v := range item.Headers {
 		h.Set(name, v)
 	}
-	return p.tell(harness.Request{Operation: "publishMessage", Vars: map[string]string{"destination": p.endpoint.URL}, Header: h, Body: []byte(item.Body)})
+	return p.tell(harness.Request{Operation: "publishMessage", Vars: map[string]string{"destination": p.Endpoint.URL}, Header: h, Body: []byte(item.Body)})
 }
 
 // wait registers a waiter.
-func (p *peer) wait(got *receiver.Received, st *scripted, step stepBody) receiver.Reply {
+func (p *Peer) wait(got *receiver.Received, st *Step, step stepBody) receiver.Reply {
 	run := got.Header.Get(header.WorkflowRunID)
 	names := p.scenario.Suite.Dialect.BrandHeader(http.Header{
-		header.WorkflowInit: {"false"}, header.WorkflowRunID: {run}, header.WorkflowURL: {p.endpoint.URL}, header.WorkflowCallType: {"step"},
+		header.WorkflowInit: {"false"}, header.WorkflowRunID: {run}, header.WorkflowURL: {p.Endpoint.URL}, header.WorkflowCallType: {"step"},
 		header.ForwardPrefix + header.WorkflowSDKVersion: {"1"}, header.FeatureSet: {"InitialBody,WF_TriggerOnConfig"}, "Content-Type": {"application/json"},
 	})
 	body, err := json.Marshal(map[string]any{
-		"url": p.endpoint.URL, "timeout": fmt.Sprintf("%ds", st.seconds), "timeoutUrl": p.endpoint.URL, "timeoutHeaders": names,
+		"url": p.Endpoint.URL, "timeout": fmt.Sprintf("%ds", st.Seconds), "timeoutUrl": p.Endpoint.URL, "timeoutHeaders": names,
 		"step": map[string]any{"stepId": step.StepID, "stepName": step.StepName, "stepType": "Wait", "concurrent": step.Concurrent},
 	})
 	if err != nil {
 		return receiver.Reply{Status: http.StatusInternalServerError, Body: err.Error()}
 	}
-	h := http.Header{header.WorkflowRunID: {run}, header.WorkflowURL: {p.endpoint.URL}, header.WorkflowInit: {"false"}, header.WorkflowCallType: {"step"}}
-	return p.tell(harness.Request{Operation: "waitForEvent", Vars: map[string]string{"eventId": st.event}, Header: h, Body: body})
+	h := http.Header{header.WorkflowRunID: {run}, header.WorkflowURL: {p.Endpoint.URL}, header.WorkflowInit: {"false"}, header.WorkflowCallType: {"step"}}
+	return p.tell(harness.Request{Operation: "waitForEvent", Vars: map[string]string{"eventId": st.Event}, Header: h, Body: body})
 }
 
 // invoke starts another workflow.
-func (p *peer) invoke(got *receiver.Received, st *scripted, step stepBody) receiver.Reply {
+func (p *Peer) invoke(got *receiver.Received, st *Step, step stepBody) receiver.Reply {
 	run := got.Header.Get(header.WorkflowRunID)
 	created, _ := strconv.ParseInt(got.Header.Get(header.WorkflowCreatedAt), 10, 64)
 	body, err := json.Marshal(map[string]any{
 		"body": `{"invoked":true}`, "headers": p.scenario.Suite.Dialect.BrandHeader(http.Header{
-			header.WorkflowInit: {"false"}, header.WorkflowRunID: {run}, header.WorkflowURL: {p.endpoint.URL},
+			header.WorkflowInit: {"false"}, header.WorkflowRunID: {run}, header.WorkflowURL: {p.Endpoint.URL},
 			header.ForwardPrefix + header.WorkflowSDKVersion: {"1"}, header.FeatureSet: {"InitialBody,WF_TriggerOnConfig"}, "Content-Type": {"application/json"},
 		}),
-		"workflowRunId": run, "workflowRunCreatedAt": created, "workflowUrl": p.endpoint.URL,
+		"workflowRunId": run, "workflowRunCreatedAt": created, "workflowUrl": p.Endpoint.URL,
 		"step": map[string]any{"stepId": step.StepID, "stepName": step.StepName, "stepType": "Invoke", "concurrent": step.Concurrent},
 	})
 	if err != nil {
 		return receiver.Reply{Status: http.StatusInternalServerError, Body: err.Error()}
 	}
 	h := http.Header{
-		header.WorkflowInit: {"true"}, header.WorkflowInvoke: {"true"}, header.WorkflowRunID: {run + "_invoked"}, header.WorkflowURL: {st.target},
+		header.WorkflowInit: {"true"}, header.WorkflowInvoke: {"true"}, header.WorkflowRunID: {run + "_invoked"}, header.WorkflowURL: {st.URL},
 		header.WorkflowSDKVersion: {"1"}, header.ForwardPrefix + header.WorkflowSDKVersion: {"1"}, header.FeatureSet: {"InitialBody,WF_TriggerOnConfig"},
 		header.Retries: {"0"}, "Content-Type": {"application/json"}, header.Method: {"POST"},
 	}
-	return p.tell(harness.Request{Operation: "publishMessage", Vars: map[string]string{"destination": st.target}, Header: h, Body: body})
+	return p.tell(harness.Request{Operation: "publishMessage", Vars: map[string]string{"destination": st.URL}, Header: h, Body: body})
 }
 
 // finish ends the run with its result.
-func (p *peer) finish(got *receiver.Received) receiver.Reply {
+func (p *Peer) finish(got *receiver.Received) receiver.Reply {
 	return p.tell(harness.Request{
 		Operation: "endWorkflowRun", Vars: map[string]string{"workflowRunId": got.Header.Get(header.WorkflowRunID)},
-		Query: url.Values{"cancel": {"false"}}, Body: []byte(p.result),
+		Query: url.Values{"cancel": {"false"}}, Body: []byte(p.Result),
 	})
 }
 
-// payload is the initial payload that a run was called with.
-func payload(got *receiver.Received) []byte {
+// InitialPayload is the initial payload that a run was called with.
+func InitialPayload(got *receiver.Received) []byte {
 	var raw []rawStep
 	if json.Unmarshal(got.Body, &raw) != nil || len(raw) == 0 {
 		return nil
@@ -388,8 +403,8 @@ func payload(got *receiver.Received) []byte {
 	return bytes.TrimSpace(text)
 }
 
-// stepsSoFar are the names of the finished steps that a call carries.
-func stepsSoFar(got *receiver.Received) []string {
+// FinishedSteps are the names of the finished steps that a call carries.
+func FinishedSteps(got *receiver.Received) []string {
 	var raw []rawStep
 	var names []string
 	if json.Unmarshal(got.Body, &raw) != nil || len(raw) == 0 {

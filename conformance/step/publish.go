@@ -1,4 +1,4 @@
-package conformance
+package step
 
 import (
 	"bytes"
@@ -28,38 +28,38 @@ type publishing struct {
 }
 
 var publishSteps = []step{
-	{"Given", `a destination`, (*scenario).destination},
-	{"Given", `a destination that always answers (\d+)`, (*scenario).failingDestination},
-	{"Given", `a destination that answers (\d+) (once|twice) and then 200`, (*scenario).recoveringDestination},
-	{"Given", `a destination that breaks the connection once and then answers 200`, (*scenario).breakingDestination},
-	{"Given", `the destinations "([^"]+)" and "([^"]+)"`, (*scenario).twoDestinations},
-	{"Given", `the body is (.+)`, (*scenario).theBodyIs},
-	{"Given", `the message is allowed (\d+) retr(?:y|ies) by a (header|query parameter)`, (*scenario).allowRetries},
-	{"Given", `the message is delayed by (\d+) seconds by a (header|query parameter)`, (*scenario).delayMessage},
-	{"Given", `the message forwards all headers by a (header|query parameter)`, (*scenario).forwardAll},
-	{"Given", `the message forwards no other headers by a (header|query parameter)`, (*scenario).forwardNone},
-	{"Given", `the message has a callback for its failure by a query parameter`, (*scenario).callbackInQuery},
-	{"Given", `the request carries the (forward )?header "([^"]+)" with the value "([^"]+)"`, (*scenario).carry},
-	{"Given", `a publish address with the token and (header forwarding|no retries) in its query`, (*scenario).publishAddress},
-	{"When", `the message is published`, (*scenario).publishIt},
-	{"When", `a message is published to the path "([^"]*)" of the destination`, (*scenario).publishToPath},
-	{"When", `a message is published to each of them`, (*scenario).publishToEach},
-	{"When", `a message is published with the token in the (header|query) only`, (*scenario).publishWithToken},
-	{"When", `(an? (?:code host|payment provider|shop|form service|mail service|telephony provider)) calls the publish address`, (*scenario).senderCalls},
-	{"Then", `the message arrives`, (*scenario).arrives},
-	{"Then", `the message arrives at the path "([^"]*)"`, (*scenario).arrivesAt},
-	{"Then", `each destination receives its own message once`, (*scenario).eachReceivesItsOwn},
-	{"Then", `the body arrives byte for byte`, (*scenario).bodyArrives},
-	{"Then", `the headers of the sender arrive`, (*scenario).senderHeadersArrive},
-	{"Then", `the message is not delivered before its delay has passed`, (*scenario).notBeforeDelay},
-	{"Then", `the destination receives the header "([^"]+)" with the value "([^"]+)"`, (*scenario).receivesHeader},
-	{"Then", `the value "([^"]+)" reaches the destination in a header`, (*scenario).valueReaches},
-	{"Then", `the value "([^"]+)" does not reach the destination in a header`, (*scenario).valueStaysBehind},
-	{"Then", `the values "([^"]+)" and "([^"]+)" reach the destination in the header "([^"]+)"`, (*scenario).valuesReach},
-	{"Then", `the credential does not reach the destination`, (*scenario).credentialStaysBehind},
-	{"Then", `the callback for its failure is called`, (*scenario).callbackCalled},
-	{"Then", `the destination receives both`, (*scenario).receivesBoth},
-	{"Then", `nothing arrives at the destination`, (*scenario).nothingArrives},
+	{"Given", `a destination`, (*Scenario).destination},
+	{"Given", `a destination that always answers (\d+)`, (*Scenario).failingDestination},
+	{"Given", `a destination that answers (\d+) (once|twice) and then 200`, (*Scenario).recoveringDestination},
+	{"Given", `a destination that breaks the connection once and then answers 200`, (*Scenario).breakingDestination},
+	{"Given", `the destinations "([^"]+)" and "([^"]+)"`, (*Scenario).twoDestinations},
+	{"Given", `the body is (.+)`, (*Scenario).theBodyIs},
+	{"Given", `the message is allowed (\d+) retr(?:y|ies) by a (header|query parameter)`, (*Scenario).allowRetries},
+	{"Given", `the message is delayed by (\d+) seconds by a (header|query parameter)`, (*Scenario).delayMessage},
+	{"Given", `the message forwards all headers by a (header|query parameter)`, (*Scenario).forwardAll},
+	{"Given", `the message forwards no other headers by a (header|query parameter)`, (*Scenario).forwardNone},
+	{"Given", `the message has a callback for its failure by a query parameter`, (*Scenario).callbackInQuery},
+	{"Given", `the request carries the (forward )?header "([^"]+)" with the value "([^"]+)"`, (*Scenario).carry},
+	{"Given", `a publish address with the token and (header forwarding|no retries) in its query`, (*Scenario).publishAddress},
+	{"When", `the message is published`, (*Scenario).publishIt},
+	{"When", `a message is published to the path "([^"]*)" of the destination`, (*Scenario).publishToPath},
+	{"When", `a message is published to each of them`, (*Scenario).publishToEach},
+	{"When", `a message is published with the token in the (header|query) only`, (*Scenario).publishWithToken},
+	{"When", `(an? (?:code host|payment provider|shop|form service|mail service|telephony provider)) calls the publish address`, (*Scenario).senderCalls},
+	{"Then", `the message arrives`, (*Scenario).arrives},
+	{"Then", `the message arrives at the path "([^"]*)"`, (*Scenario).arrivesAt},
+	{"Then", `each destination receives its own message once`, (*Scenario).eachReceivesItsOwn},
+	{"Then", `the body arrives byte for byte`, (*Scenario).bodyArrives},
+	{"Then", `the headers of the sender arrive`, (*Scenario).senderHeadersArrive},
+	{"Then", `the message is not delivered before its delay has passed`, (*Scenario).notBeforeDelay},
+	{"Then", `the destination receives the header "([^"]+)" with the value "([^"]+)"`, (*Scenario).receivesHeader},
+	{"Then", `the value "([^"]+)" reaches the destination in a header`, (*Scenario).valueReaches},
+	{"Then", `the value "([^"]+)" does not reach the destination in a header`, (*Scenario).valueStaysBehind},
+	{"Then", `the values "([^"]+)" and "([^"]+)" reach the destination in the header "([^"]+)"`, (*Scenario).valuesReach},
+	{"Then", `the credential does not reach the destination`, (*Scenario).credentialStaysBehind},
+	{"Then", `the callback for its failure is called`, (*Scenario).callbackCalled},
+	{"Then", `the destination receives both`, (*Scenario).receivesBoth},
+	{"Then", `nothing arrives at the destination`, (*Scenario).nothingArrives},
 }
 
 // seed is that of what the suite makes up; it is the same for every run, so that
@@ -69,17 +69,17 @@ const seed = 8675309
 // to is the endpoint that most scenarios have one of.
 const to = "the destination"
 
-func (s *scenario) destination() error {
+func (s *Scenario) destination() error {
 	s.Endpoint(to)
 	return nil
 }
 
-func (s *scenario) failingDestination(status int) error {
+func (s *Scenario) failingDestination(status int) error {
 	s.Endpoint(to).Answer(&receiver.Reply{Status: status})
 	return nil
 }
 
-func (s *scenario) recoveringDestination(status int, times string) error {
+func (s *Scenario) recoveringDestination(status int, times string) error {
 	script := []receiver.Reply{{Status: status}}
 	if times == "twice" {
 		script = append(script, receiver.Reply{Status: status})
@@ -88,18 +88,18 @@ func (s *scenario) recoveringDestination(status int, times string) error {
 	return nil
 }
 
-func (s *scenario) breakingDestination() error {
+func (s *Scenario) breakingDestination() error {
 	s.Endpoint(to).Answer(nil, receiver.Reply{Reset: true})
 	return nil
 }
 
-func (s *scenario) twoDestinations(a, b string) error {
+func (s *Scenario) twoDestinations(a, b string) error {
 	s.Endpoint(a)
 	s.Endpoint(b)
 	return nil
 }
 
-func (s *scenario) theBodyIs(kind string) error {
+func (s *Scenario) theBodyIs(kind string) error {
 	switch kind {
 	case "JSON with odd spacing":
 		s.publish.body = []byte("{ \"z\" : 1,\n\t\"a\":[1.0,  2e3 ],\"a\" : \"\\u00e9\\/\" }\n")
@@ -131,7 +131,7 @@ func (s *scenario) theBodyIs(kind string) error {
 }
 
 // option sets a configuration header, or its query parameter.
-func (s *scenario) option(how, name, value string) error {
+func (s *Scenario) option(how, name, value string) error {
 	if how == "query parameter" {
 		if s.publish.query == nil {
 			s.publish.query = url.Values{}
@@ -142,7 +142,7 @@ func (s *scenario) option(how, name, value string) error {
 	return s.carry("", name, value)
 }
 
-func (s *scenario) allowRetries(n int, how string) error {
+func (s *Scenario) allowRetries(n int, how string) error {
 	if name := s.Bound("headers", "retry_delay"); name != "" { // a retry that must not come would come soon
 		if err := s.carry("", name, "1000"); err != nil {
 			return err
@@ -151,7 +151,7 @@ func (s *scenario) allowRetries(n int, how string) error {
 	return s.option(how, header.Retries, fmt.Sprint(n))
 }
 
-func (s *scenario) delayMessage(seconds int, how string) error {
+func (s *Scenario) delayMessage(seconds int, how string) error {
 	value, err := s.delayed(seconds)
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (s *scenario) delayMessage(seconds int, how string) error {
 }
 
 // delayed says how the target writes a delay, and remembers it.
-func (s *scenario) delayed(seconds int) (string, error) {
+func (s *Scenario) delayed(seconds int) (string, error) {
 	format := s.Bound("delay", "format")
 	if format == "" {
 		return "", harness.Inconclusive(report.BindingMissing, "delay.format: how the target writes a delay, such as {n}s")
@@ -169,11 +169,11 @@ func (s *scenario) delayed(seconds int) (string, error) {
 	return strings.ReplaceAll(format, "{n}", fmt.Sprint(seconds)), nil
 }
 
-func (s *scenario) forwardAll(how string) error { return s.option(how, header.HeaderForward, "true") }
+func (s *Scenario) forwardAll(how string) error { return s.option(how, header.HeaderForward, "true") }
 
-func (s *scenario) forwardNone(how string) error { return s.option(how, header.HeaderForward, "false") }
+func (s *Scenario) forwardNone(how string) error { return s.option(how, header.HeaderForward, "false") }
 
-func (s *scenario) callbackInQuery() error {
+func (s *Scenario) callbackInQuery() error {
 	name, err := s.Binding("headers", "failure_callback")
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (s *scenario) callbackInQuery() error {
 	return s.option("query parameter", name, s.Endpoint("failure callback").URL)
 }
 
-func (s *scenario) callbackCalled() error {
+func (s *Scenario) callbackCalled() error {
 	return s.AfterRetries(func() error {
 		if len(s.Endpoint("failure callback").Look()) == 0 {
 			return s.Failure("the failure callback was not called", "a call", "none")
@@ -190,7 +190,7 @@ func (s *scenario) callbackCalled() error {
 	})
 }
 
-func (s *scenario) carry(forward, name, value string) error {
+func (s *Scenario) carry(forward, name, value string) error {
 	if s.publish.header == nil {
 		s.publish.header = http.Header{}
 	}
@@ -201,7 +201,7 @@ func (s *scenario) carry(forward, name, value string) error {
 	return nil
 }
 
-func (s *scenario) publishAddress(what string) error {
+func (s *Scenario) publishAddress(what string) error {
 	if what == "no retries" {
 		return s.option("query parameter", header.Retries, "0")
 	}
@@ -209,7 +209,7 @@ func (s *scenario) publishAddress(what string) error {
 }
 
 // send publishes what was prepared.
-func (s *scenario) publishTo(destination, auth, token string) error {
+func (s *Scenario) publishTo(destination, auth, token string) error {
 	if s.publish.body == nil {
 		s.publish.body = []byte("message of " + s.Key)
 	}
@@ -227,7 +227,7 @@ func (s *scenario) publishTo(destination, auth, token string) error {
 }
 
 // published publishes, and demands that the target accepts.
-func (s *scenario) published(destination, auth string) error {
+func (s *Scenario) published(destination, auth string) error {
 	if err := s.publishTo(destination, auth, ""); err != nil {
 		return err
 	}
@@ -235,11 +235,11 @@ func (s *scenario) published(destination, auth string) error {
 	return s.Asked.Accepted()
 }
 
-func (s *scenario) publishIt() error { return s.published(s.Endpoint(to).URL, "") }
+func (s *Scenario) publishIt() error { return s.published(s.Endpoint(to).URL, "") }
 
-func (s *scenario) publishToPath(path string) error { return s.published(s.Endpoint(to).URL+path, "") }
+func (s *Scenario) publishToPath(path string) error { return s.published(s.Endpoint(to).URL+path, "") }
 
-func (s *scenario) publishToEach() error {
+func (s *Scenario) publishToEach() error {
 	for _, e := range s.Endpoints {
 		s.publish.body = []byte("message for " + e.Name)
 		if err := s.published(e.URL, ""); err != nil {
@@ -249,7 +249,7 @@ func (s *scenario) publishToEach() error {
 	return nil
 }
 
-func (s *scenario) publishWithToken(where string) error {
+func (s *Scenario) publishWithToken(where string) error {
 	auth := "bearer"
 	if where == "query" {
 		auth = "query"
@@ -257,7 +257,7 @@ func (s *scenario) publishWithToken(where string) error {
 	return s.published(s.Endpoint(to).URL, auth)
 }
 
-func (s *scenario) senderCalls(sender string) error {
+func (s *Scenario) senderCalls(sender string) error {
 	call, ok := fixtures.New(seed).WebhookFrom(strings.TrimPrefix(strings.TrimPrefix(sender, "an "), "a "))
 	if !ok {
 		return harness.Fault("", "no sender is called %q", sender)
@@ -266,12 +266,12 @@ func (s *scenario) senderCalls(sender string) error {
 	return s.published(s.Endpoint(to).URL, "query")
 }
 
-func (s *scenario) arrives() error {
+func (s *Scenario) arrives() error {
 	_, err := s.FirstDelivery(to)
 	return err
 }
 
-func (s *scenario) arrivesAt(path string) error {
+func (s *Scenario) arrivesAt(path string) error {
 	got, err := s.FirstDelivery(to)
 	if err == nil && got.Path != path {
 		err = s.Failure("the message arrived elsewhere", path, got.Path)
@@ -279,7 +279,7 @@ func (s *scenario) arrivesAt(path string) error {
 	return err
 }
 
-func (s *scenario) eachReceivesItsOwn() error {
+func (s *Scenario) eachReceivesItsOwn() error {
 	for _, e := range s.Endpoints {
 		got, err := s.FirstDelivery(e.Name)
 		if err != nil {
@@ -295,7 +295,7 @@ func (s *scenario) eachReceivesItsOwn() error {
 	return nil
 }
 
-func (s *scenario) bodyArrives() error {
+func (s *Scenario) bodyArrives() error {
 	got, err := s.FirstDelivery(to)
 	if err == nil && !bytes.Equal(got.Body, s.publish.body) {
 		err = s.Failure("the body changed on its way", fmt.Sprintf("%d bytes: %q", len(s.publish.body), harness.Clip(string(s.publish.body))), fmt.Sprintf("%d bytes: %q", len(got.Body), harness.Clip(string(got.Body))))
@@ -303,7 +303,7 @@ func (s *scenario) bodyArrives() error {
 	return err
 }
 
-func (s *scenario) senderHeadersArrive() error {
+func (s *Scenario) senderHeadersArrive() error {
 	got, err := s.FirstDelivery(to)
 	if err != nil {
 		return err
@@ -322,11 +322,11 @@ func (s *scenario) senderHeadersArrive() error {
 // tolerance is what clocks and networks may take off a lower bound.
 const tolerance = 50 * time.Millisecond
 
-func (s *scenario) notBeforeDelay() error { return s.delayedAt(to) }
+func (s *Scenario) notBeforeDelay() error { return s.delayedAt(to) }
 
 // delayedAt demands that endpoints receive something, and not before the delay
 // has passed.
-func (s *scenario) delayedAt(names ...string) error {
+func (s *Scenario) delayedAt(names ...string) error {
 	early := func() error {
 		for _, name := range names {
 			for _, got := range s.Endpoint(name).Look() {
@@ -356,7 +356,7 @@ func (s *scenario) delayedAt(names ...string) error {
 	return early()
 }
 
-func (s *scenario) receivesHeader(name, value string) error {
+func (s *Scenario) receivesHeader(name, value string) error {
 	got, err := s.FirstDelivery(to)
 	if err == nil && !slices.Contains(got.Header.Values(name), value) {
 		err = s.Failure("the header "+name+" did not arrive", value, strings.Join(got.Header.Values(name), ", "))
@@ -364,7 +364,7 @@ func (s *scenario) receivesHeader(name, value string) error {
 	return err
 }
 
-func (s *scenario) valuesReach(a, b, name string) error {
+func (s *Scenario) valuesReach(a, b, name string) error {
 	got, err := s.FirstDelivery(to)
 	if err == nil && !slices.Equal(harness.ValuesOf(got, name), []string{a, b}) {
 		err = s.Failure("the values of the header "+name, a+", "+b, strings.Join(harness.ValuesOf(got, name), ", "))
@@ -372,7 +372,7 @@ func (s *scenario) valuesReach(a, b, name string) error {
 	return err
 }
 
-func (s *scenario) credentialStaysBehind() error {
+func (s *Scenario) credentialStaysBehind() error {
 	got, err := s.FirstDelivery(to)
 	if err != nil {
 		return err
@@ -385,7 +385,7 @@ func (s *scenario) credentialStaysBehind() error {
 
 // receivesBoth waits for two deliveries; that both have one body says nothing
 // about whether they are one message.
-func (s *scenario) receivesBoth() error {
+func (s *Scenario) receivesBoth() error {
 	e := s.Endpoint(to)
 	return s.Within(func() error {
 		if n := len(e.Look()); n < 2 {
@@ -395,7 +395,7 @@ func (s *scenario) receivesBoth() error {
 	})
 }
 
-func (s *scenario) valueReaches(value string) error {
+func (s *Scenario) valueReaches(value string) error {
 	got, err := s.FirstDelivery(to)
 	if err == nil && harness.Carrying(got, value) == "" {
 		err = s.Failure("no header of the delivery holds the value", value, harness.Shown(got.Header))
@@ -403,7 +403,7 @@ func (s *scenario) valueReaches(value string) error {
 	return err
 }
 
-func (s *scenario) valueStaysBehind(value string) error {
+func (s *Scenario) valueStaysBehind(value string) error {
 	got, err := s.FirstDelivery(to)
 	if err == nil && harness.Carrying(got, value) != "" {
 		err = s.Failure("a header was forwarded without being asked for", "no header with "+value, harness.Carrying(got, value)+": "+value)
@@ -411,7 +411,7 @@ func (s *scenario) valueStaysBehind(value string) error {
 	return err
 }
 
-func (s *scenario) nothingArrives() error {
+func (s *Scenario) nothingArrives() error {
 	e := s.Endpoint(to)
 	return s.Absent(func() error {
 		if n := len(e.Look()); n > 0 {

@@ -1,4 +1,4 @@
-package conformance
+package step
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
-func (s *scenario) filterQueue(filter string) error {
-	sample, other := s.runs.entries[0], s.runs.entries[1]
+func (s *Scenario) filterQueue(filter string) error {
+	sample, other := s.Runs.entries[0], s.Runs.entries[1]
 	equal := func(pointer string) (string, func(any) bool) {
 		want, _ := check.At(sample, pointer)
 		return harness.Plain(want), func(e any) bool { v, _ := check.At(e, pointer); return harness.Plain(v) == harness.Plain(want) }
@@ -22,7 +22,7 @@ func (s *scenario) filterQueue(filter string) error {
 	}
 	filters := map[string]string{}
 	if s.Bound("dlq", "from") != "" {
-		filters["from"] = strconv.FormatInt(s.runs.triggered.Add(-s.Skew()).UnixMilli(), 10)
+		filters["from"] = strconv.FormatInt(s.Runs.triggered.Add(-s.Skew()).UnixMilli(), 10)
 	}
 	if n, ok := names[filter]; ok {
 		v, fits := equal(n.pointer)
@@ -51,9 +51,9 @@ func (s *scenario) filterQueue(filter string) error {
 }
 
 // filterQueueByNobody asks for what no entry of the account has.
-func (s *scenario) filterQueueByNobody(filter string) error {
+func (s *Scenario) filterQueueByNobody(filter string) error {
 	nobody := map[string]struct{ binding, value string }{
-		"run id": {"run_id", s.runs.id + "nobody"}, "workflow url": {"url", s.runs.peer.endpoint.URL + "/nobody"}, "response status": {"response_status", "418"},
+		"run id": {"run_id", s.Runs.Id + "nobody"}, "workflow url": {"url", s.Runs.peer.Endpoint.URL + "/nobody"}, "response status": {"response_status", "418"},
 		"publisher": {"caller_ip", "203.0.113.77"}, "callback state": {"callback_state", "CALLBACK_OF_NOBODY"}, "label": {"label", s.Name("nobody")},
 	}[filter]
 	param, err := s.Binding("dlq", nobody.binding)
@@ -61,7 +61,7 @@ func (s *scenario) filterQueueByNobody(filter string) error {
 		return err
 	}
 	s.Asked, err = s.Do(harness.Request{Operation: "listWorkflowDLQ", Query: map[string][]string{param: {nobody.value}}})
-	s.runs.listed = harness.Listing{Operation: "listWorkflowDLQ"}
+	s.Runs.listed = harness.Listing{Operation: "listWorkflowDLQ"}
 	if err == nil {
 		s.Looked(s.Asked.Exchange)
 	}
@@ -70,7 +70,7 @@ func (s *scenario) filterQueueByNobody(filter string) error {
 
 // times are what a date filter may mean: which time of an entry it is, is not
 // shown.
-func (s *scenario) times(entry any) ([]int64, error) {
+func (s *Scenario) times(entry any) ([]int64, error) {
 	var all []int64
 	for _, field := range []string{"createdAt", "workflowCreatedAt", "notBefore"} {
 		if t, ok := check.Integer(entry, "/"+field); ok {
@@ -95,7 +95,7 @@ func (s *scenario) times(entry any) ([]int64, error) {
 }
 
 // listedBy reports whether the queue holds an entry when it is filtered by a date.
-func (s *scenario) listedBy(entry any, param string, t int64) (bool, error) {
+func (s *Scenario) listedBy(entry any, param string, t int64) (bool, error) {
 	filters := map[string]string{param: strconv.FormatInt(t, 10)}
 	if s.Bound("dlq", "run_id") != "" {
 		filters["run_id"], _ = check.Text(entry, "/workflowRunId")
@@ -107,21 +107,21 @@ func (s *scenario) listedBy(entry any, param string, t int64) (bool, error) {
 	return slices.ContainsFunc(l.Items, func(e any) bool { return entryID(e) == entryID(entry) }), nil
 }
 
-func (s *scenario) filterQueueByDate(end string) error {
-	s.runs.dated = map[string]string{"start": "from", "end": "to"}[end]
-	_, err := s.Binding("dlq", s.runs.dated)
+func (s *Scenario) filterQueueByDate(end string) error {
+	s.Runs.dated = map[string]string{"start": "from", "end": "to"}[end]
+	_, err := s.Binding("dlq", s.Runs.dated)
 	return err
 }
 
 // dateIsInclusive asks with dates at, just before and just after each time that
 // the filter may mean. An hour away the answer is the same for all of them.
-func (s *scenario) dateIsInclusive() error {
-	param, outward := s.runs.dated, int64(1) // a later end lets more in
+func (s *Scenario) dateIsInclusive() error {
+	param, outward := s.Runs.dated, int64(1) // a later end lets more in
 	if param == "from" {
 		outward = -1
 	}
 	const hour = 3_600_000
-	for _, entry := range s.runs.entries {
+	for _, entry := range s.Runs.entries {
 		times, err := s.times(entry)
 		if err != nil {
 			return err
@@ -155,7 +155,7 @@ func (s *scenario) dateIsInclusive() error {
 }
 
 // boundary looks for the time that lets an entry in, and not just before it.
-func (s *scenario) boundary(entry any, param string, outward int64, times []int64) error {
+func (s *Scenario) boundary(entry any, param string, outward int64, times []int64) error {
 	for _, t := range times {
 		listed, err := s.listedBy(entry, param, t)
 		if err != nil {

@@ -1,4 +1,4 @@
-package conformance
+package step
 
 import (
 	"bytes"
@@ -6,16 +6,16 @@ import (
 )
 
 var retrySteps = []step{
-	{"Then", `exactly (\d+) attempts? (?:is|are) made`, (*scenario).exactlyAttempts},
-	{"Then", `the last attempt was answered (\d+)`, (*scenario).lastAnswered},
-	{"Then", `every attempt carries the body and the header "([^"]+)" with the value "([^"]+)"`, (*scenario).everyAttemptCarries},
+	{"Then", `exactly (\d+) attempts? (?:is|are) made`, (*Scenario).exactlyAttempts},
+	{"Then", `the last attempt was answered (\d+)`, (*Scenario).lastAnswered},
+	{"Then", `every attempt carries the body and the header "([^"]+)" with the value "([^"]+)"`, (*Scenario).everyAttemptCarries},
 }
 
-func (s *scenario) exactlyAttempts(n int) error { return s.attempts(to, n) }
+func (s *Scenario) exactlyAttempts(n int) error { return s.attempts(to, n) }
 
 // attempts waits for n calls to an endpoint, each within the budget of one retry,
 // and then makes sure that no further one comes.
-func (s *scenario) attempts(name string, n int) error {
+func (s *Scenario) attempts(name string, n int) error {
 	e := s.Endpoint(name)
 	for want := 1; want <= n; want++ {
 		err := s.AfterRetries(func() error {
@@ -37,7 +37,7 @@ func (s *scenario) attempts(name string, n int) error {
 	return nil
 }
 
-func (s *scenario) lastAnswered(status int) error {
+func (s *Scenario) lastAnswered(status int) error {
 	all := s.Tries(s.Endpoint(to))
 	if len(all) == 0 || int(all[len(all)-1].Status.Load()) != status {
 		return s.Failure("the last attempt", fmt.Sprintf("answered %d", status), fmt.Sprintf("%d attempts", len(all)))
@@ -45,7 +45,7 @@ func (s *scenario) lastAnswered(status int) error {
 	return nil
 }
 
-func (s *scenario) everyAttemptCarries(name, value string) error {
+func (s *Scenario) everyAttemptCarries(name, value string) error {
 	for i, got := range s.Endpoint(to).Look() {
 		if !bytes.Equal(got.Body, s.publish.body) {
 			return s.Failure(fmt.Sprintf("attempt %d has another body", i+1), string(s.publish.body), string(got.Body))

@@ -1,4 +1,4 @@
-package conformance
+package step
 
 import (
 	"encoding/json"
@@ -15,33 +15,33 @@ import (
 
 // grouping is the URL group of a scenario.
 type grouping struct {
-	name   string
+	Name   string
 	other  string
 	others int
 	times  int // messages published to it
 }
 
 var groupSteps = []step{
-	{"Given", `a URL group with the endpoints? (".+")`, (*scenario).aGroup},
-	{"Given", `another URL group with the endpoints? (".+")`, (*scenario).anotherGroup},
-	{"Given", `another URL group with a longer name and the endpoint (".+")`, (*scenario).longerGroup},
-	{"Given", `the endpoint "([^"]+)" always answers (\d+)`, (*scenario).endpointAnswers},
-	{"Given", `the endpoint "([^"]+)" answers (\d+) once and then 200`, (*scenario).endpointRecovers},
-	{"Given", `the group is updated with the default header "([^"]+)" as the string "([^"]+)"`, (*scenario).updateString},
-	{"Given", `the group is updated with the default header "([^"]+)" as an array of "([^"]+)" and "([^"]+)"`, (*scenario).updateArray},
-	{"Given", `the group is updated with the default headers "([^"]+)" as "([^"]+)" and "([^"]+)" as "([^"]+)"`, (*scenario).updateTwo},
-	{"Given", `the group is updated with the default configuration of (0 retries|1 retry|header forwarding|no header forwarding|a delay of 3 seconds)`, (*scenario).updateConfiguration},
-	{"When", `a message is published to the group`, (*scenario).publishToGroup},
-	{"When", `a message is published to the other group`, (*scenario).publishToOther},
-	{"When", `a message is published to the group with the token in the (header|query) only`, (*scenario).publishToGroupWith},
-	{"When", `two messages are published to the group one after the other`, (*scenario).publishTwice},
-	{"Then", `the endpoints? (".+") (?:each receive|receives) that body once`, (*scenario).eachReceivesOnce},
-	{"Then", `the endpoint "([^"]+)" receives nothing`, (*scenario).endpointReceivesNothing},
-	{"Then", `the endpoints? (".+") (?:each receive|receives) the header "([^"]+)" with the values? "([^"]+)"(?: and "([^"]+)")?( twice)?`, (*scenario).eachReceivesHeader},
-	{"Then", `the endpoint "([^"]+)" is tried exactly (once|twice)`, (*scenario).triedTimes},
-	{"Then", `the endpoints? (".+") (?:each receive|receives) both messages`, (*scenario).eachReceivesBoth},
-	{"Then", `the value "([^"]+)" does not reach the endpoints? (".+") in a header`, (*scenario).valueReachesNone},
-	{"Then", `the endpoints? (".+") receive nothing before the delay has passed`, (*scenario).nothingBeforeDelay},
+	{"Given", `a URL group with the endpoints? (".+")`, (*Scenario).MakeGroup},
+	{"Given", `another URL group with the endpoints? (".+")`, (*Scenario).anotherGroup},
+	{"Given", `another URL group with a longer name and the endpoint (".+")`, (*Scenario).longerGroup},
+	{"Given", `the endpoint "([^"]+)" always answers (\d+)`, (*Scenario).endpointAnswers},
+	{"Given", `the endpoint "([^"]+)" answers (\d+) once and then 200`, (*Scenario).endpointRecovers},
+	{"Given", `the group is updated with the default header "([^"]+)" as the string "([^"]+)"`, (*Scenario).updateString},
+	{"Given", `the group is updated with the default header "([^"]+)" as an array of "([^"]+)" and "([^"]+)"`, (*Scenario).updateArray},
+	{"Given", `the group is updated with the default headers "([^"]+)" as "([^"]+)" and "([^"]+)" as "([^"]+)"`, (*Scenario).updateTwo},
+	{"Given", `the group is updated with the default configuration of (0 retries|1 retry|header forwarding|no header forwarding|a delay of 3 seconds)`, (*Scenario).updateConfiguration},
+	{"When", `a message is published to the group`, (*Scenario).publishToGroup},
+	{"When", `a message is published to the other group`, (*Scenario).publishToOther},
+	{"When", `a message is published to the group with the token in the (header|query) only`, (*Scenario).publishToGroupWith},
+	{"When", `two messages are published to the group one after the other`, (*Scenario).publishTwice},
+	{"Then", `the endpoints? (".+") (?:each receive|receives) that body once`, (*Scenario).eachReceivesOnce},
+	{"Then", `the endpoint "([^"]+)" receives nothing`, (*Scenario).endpointReceivesNothing},
+	{"Then", `the endpoints? (".+") (?:each receive|receives) the header "([^"]+)" with the values? "([^"]+)"(?: and "([^"]+)")?( twice)?`, (*Scenario).eachReceivesHeader},
+	{"Then", `the endpoint "([^"]+)" is tried exactly (once|twice)`, (*Scenario).triedTimes},
+	{"Then", `the endpoints? (".+") (?:each receive|receives) both messages`, (*Scenario).eachReceivesBoth},
+	{"Then", `the value "([^"]+)" does not reach the endpoints? (".+") in a header`, (*Scenario).valueReachesNone},
+	{"Then", `the endpoints? (".+") receive nothing before the delay has passed`, (*Scenario).nothingBeforeDelay},
 }
 
 // quoted are the texts in quotes.
@@ -56,7 +56,7 @@ func quoted(list string) []string {
 }
 
 // newGroup lets the driver make a URL group.
-func (s *scenario) newGroup(name, endpoints string) error {
+func (s *Scenario) newGroup(name, endpoints string) error {
 	if err := s.Claimed("updateURLGroup"); err != nil {
 		return err
 	}
@@ -75,48 +75,49 @@ func (s *scenario) newGroup(name, endpoints string) error {
 	return err
 }
 
-func (s *scenario) aGroup(endpoints string) error {
-	s.group.name = s.Name("group")
-	return s.newGroup(s.group.name, endpoints)
+// MakeGroup lets the driver make a URL group of endpoints with these nicknames.
+func (s *Scenario) MakeGroup(endpoints string) error {
+	s.Group.Name = s.Name("group")
+	return s.newGroup(s.Group.Name, endpoints)
 }
 
 // ownGroup is a group to update: one that the driver makes, or that of the target
 // file, once.
-func (s *scenario) ownGroup() error {
-	if s.group.name != "" {
+func (s *Scenario) ownGroup() error {
+	if s.Group.Name != "" {
 		return nil
 	}
-	err := s.aGroup(`"alpha"`)
+	err := s.MakeGroup(`"alpha"`)
 	if fixture := s.Suite.Target.Fixtures.URLGroup.Name; err != nil && fixture != "" {
-		s.group.name, err = fixture, nil
+		s.Group.Name, err = fixture, nil
 	}
 	return err
 }
 
-func (s *scenario) anotherGroup(endpoints string) error {
-	s.group.others++
-	s.group.other = s.Name(fmt.Sprintf("other%d", s.group.others))
-	return s.newGroup(s.group.other, endpoints)
+func (s *Scenario) anotherGroup(endpoints string) error {
+	s.Group.others++
+	s.Group.other = s.Name(fmt.Sprintf("other%d", s.Group.others))
+	return s.newGroup(s.Group.other, endpoints)
 }
 
 // longerGroup has a name that begins with that of the other group.
-func (s *scenario) longerGroup(endpoints string) error {
-	s.group.other = s.group.name + "2"
-	return s.newGroup(s.group.other, endpoints)
+func (s *Scenario) longerGroup(endpoints string) error {
+	s.Group.other = s.Group.Name + "2"
+	return s.newGroup(s.Group.other, endpoints)
 }
 
-func (s *scenario) endpointRecovers(name string, status int) error {
+func (s *Scenario) endpointRecovers(name string, status int) error {
 	s.Endpoint(name).Answer(nil, receiver.Reply{Status: status})
 	return nil
 }
 
-func (s *scenario) endpointAnswers(name string, status int) error {
+func (s *Scenario) endpointAnswers(name string, status int) error {
 	s.Endpoint(name).Answer(&receiver.Reply{Status: status})
 	return nil
 }
 
 // update sends the documented PATCH.
-func (s *scenario) update(headers map[string]any) error {
+func (s *Scenario) update(headers map[string]any) error {
 	if err := s.Suite.NeedsBrand(slices.Collect(maps.Keys(headers))...); err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (s *scenario) update(headers map[string]any) error {
 	if err != nil {
 		return harness.Fault("", "%v", err)
 	}
-	a, err := s.Do(harness.Request{Operation: "updateURLGroup", Vars: map[string]string{"urlGroupName": s.group.name}, Body: body})
+	a, err := s.Do(harness.Request{Operation: "updateURLGroup", Vars: map[string]string{"urlGroupName": s.Group.Name}, Body: body})
 	if err != nil {
 		return err
 	}
@@ -142,21 +143,21 @@ func (s *scenario) update(headers map[string]any) error {
 // A default header is that of a request to the group. Whether one without the
 // forward prefix goes on to the endpoints depends on header forwarding, so that is
 // among the defaults as well.
-func (s *scenario) updateForwarded(name string, value any) error {
+func (s *Scenario) updateForwarded(name string, value any) error {
 	return s.update(map[string]any{name: value, header.HeaderForward: "true"})
 }
 
-func (s *scenario) updateString(name, value string) error { return s.updateForwarded(name, value) }
+func (s *Scenario) updateString(name, value string) error { return s.updateForwarded(name, value) }
 
-func (s *scenario) updateArray(name, a, b string) error {
+func (s *Scenario) updateArray(name, a, b string) error {
 	return s.updateForwarded(name, []string{a, b})
 }
 
-func (s *scenario) updateTwo(name, value, other, further string) error {
+func (s *Scenario) updateTwo(name, value, other, further string) error {
 	return s.update(map[string]any{name: value, other: further, header.HeaderForward: "true"})
 }
 
-func (s *scenario) updateConfiguration(what string) error {
+func (s *Scenario) updateConfiguration(what string) error {
 	switch what {
 	case "header forwarding":
 		return s.update(map[string]any{header.HeaderForward: "true"})
@@ -176,24 +177,24 @@ func (s *scenario) updateConfiguration(what string) error {
 	return s.update(headers)
 }
 
-func (s *scenario) publishToGroup() error {
-	s.group.times++
-	s.publish.body = fmt.Appendf(nil, "message %d of %s", s.group.times, s.Key)
-	return s.published(s.group.name, "")
+func (s *Scenario) publishToGroup() error {
+	s.Group.times++
+	s.publish.body = fmt.Appendf(nil, "message %d of %s", s.Group.times, s.Key)
+	return s.published(s.Group.Name, "")
 }
 
-func (s *scenario) publishToOther() error {
+func (s *Scenario) publishToOther() error {
 	s.publish.body = []byte("message of the other group of " + s.Key)
-	return s.published(s.group.other, "")
+	return s.published(s.Group.other, "")
 }
 
-func (s *scenario) publishToGroupWith(where string) error {
-	s.group.times++
-	s.publish.body = fmt.Appendf(nil, "message %d of %s", s.group.times, s.Key)
-	return s.published(s.group.name, map[string]string{"header": "bearer", "query": "query"}[where])
+func (s *Scenario) publishToGroupWith(where string) error {
+	s.Group.times++
+	s.publish.body = fmt.Appendf(nil, "message %d of %s", s.Group.times, s.Key)
+	return s.published(s.Group.Name, map[string]string{"header": "bearer", "query": "query"}[where])
 }
 
-func (s *scenario) publishTwice() error {
+func (s *Scenario) publishTwice() error {
 	if err := s.publishToGroup(); err != nil {
 		return err
 	}
@@ -206,7 +207,7 @@ func (s *scenario) publishTwice() error {
 }
 
 // each waits until every endpoint has n deliveries, and then looks at them.
-func (s *scenario) each(endpoints string, n int, look func(name string, got *receiver.Received) error) error {
+func (s *Scenario) each(endpoints string, n int, look func(name string, got *receiver.Received) error) error {
 	for _, name := range quoted(endpoints) {
 		e := s.Endpoint(name)
 		err := s.Within(func() error {
@@ -231,7 +232,7 @@ func (s *scenario) each(endpoints string, n int, look func(name string, got *rec
 	return nil
 }
 
-func (s *scenario) eachReceivesOnce(endpoints string) error {
+func (s *Scenario) eachReceivesOnce(endpoints string) error {
 	return s.each(endpoints, 1, func(name string, got *receiver.Received) error {
 		if string(got.Body) != string(s.publish.body) {
 			return s.Failure("another body came to the endpoint "+name, string(s.publish.body), string(got.Body))
@@ -240,7 +241,7 @@ func (s *scenario) eachReceivesOnce(endpoints string) error {
 	})
 }
 
-func (s *scenario) endpointReceivesNothing(name string) error {
+func (s *Scenario) endpointReceivesNothing(name string) error {
 	e := s.Endpoint(name)
 	return s.Absent(func() error {
 		if n := len(e.Look()); n > 0 {
@@ -250,7 +251,7 @@ func (s *scenario) endpointReceivesNothing(name string) error {
 	})
 }
 
-func (s *scenario) eachReceivesHeader(endpoints, header, a, b, twice string) error {
+func (s *Scenario) eachReceivesHeader(endpoints, header, a, b, twice string) error {
 	want, n := []string{a}, 1
 	if b != "" {
 		want = append(want, b)
@@ -267,7 +268,7 @@ func (s *scenario) eachReceivesHeader(endpoints, header, a, b, twice string) err
 	})
 }
 
-func (s *scenario) triedTimes(name, times string) error {
+func (s *Scenario) triedTimes(name, times string) error {
 	err := s.attempts(name, map[string]int{"once": 1, "twice": 2}[times])
 	for _, e := range s.Endpoints {
 		e.Look() // what came to the others is not the question
@@ -275,7 +276,7 @@ func (s *scenario) triedTimes(name, times string) error {
 	return err
 }
 
-func (s *scenario) eachReceivesBoth(endpoints string) error {
+func (s *Scenario) eachReceivesBoth(endpoints string) error {
 	seen := map[string]bool{}
 	err := s.each(endpoints, 2, func(name string, got *receiver.Received) error {
 		key := name + " " + string(got.Body)
@@ -288,7 +289,7 @@ func (s *scenario) eachReceivesBoth(endpoints string) error {
 	return err
 }
 
-func (s *scenario) valueReachesNone(value, endpoints string) error {
+func (s *Scenario) valueReachesNone(value, endpoints string) error {
 	return s.each(endpoints, 1, func(name string, got *receiver.Received) error {
 		if header := harness.Carrying(got, value); header != "" {
 			return s.Failure("a header came to the endpoint "+name, "no header with "+value, header+": "+value)
@@ -297,6 +298,6 @@ func (s *scenario) valueReachesNone(value, endpoints string) error {
 	})
 }
 
-func (s *scenario) nothingBeforeDelay(endpoints string) error {
+func (s *Scenario) nothingBeforeDelay(endpoints string) error {
 	return s.delayedAt(quoted(endpoints)...)
 }

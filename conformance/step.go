@@ -1,0 +1,9 @@
+package conformance
+
+import "github.com/understudy-mock/understudy/conformance/step"
+
+// Step is one step that a scenario can use.
+type Step = step.Listed
+
+// Steps lists every step that there is, area by area.
+func Steps() []Step { return step.List() }

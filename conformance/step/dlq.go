@@ -1,0 +1,439 @@
+package step
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/spec/header"
+)
+
+var dlqSteps = []step{
+	{"Given", `a dead-lettered run`, (*Scenario).deadRun},
+	{"Given", `a dead-lettered run with a failure callback`, (*Scenario).DeadRunWithCallback},
+	{"Given", `a dead-lettered run that is configured in every way`, (*Scenario).deadConfigured},
+	{"Given", `a dead-lettered run of another workflow`, (*Scenario).deadOfAnother},
+	{"Given", `a dead-lettered run with a failure callback that fails`, (*Scenario).deadWithFailingCallback},
+	{"Given", `(\d+) dead-lettered runs`, (*Scenario).deadRuns},
+	{"Given", `two dead-lettered runs that differ in everything`, (*Scenario).twoDeadRuns},
+	{"When", `the dead letter queue is read`, (*Scenario).readQueue},
+	{"When", `the dead letter queue is read without a page size`, (*Scenario).readFirstEntries},
+	{"When", `the dead letter queue is read with a page size of (\d+)`, (*Scenario).readEntriesSized},
+	{"When", `the dead letter queue is read (\d+) at a time`, (*Scenario).readEntriesPaged},
+	{"When", `the dead letter queue is read (\d+) at a time while another run fails`, (*Scenario).readEntriesRacing},
+	{"When", `the failure callback has been answered`, (*Scenario).callbackAnswered},
+	{"When", `the dead letter queue is filtered by (run id|workflow url|response status|publisher|callback state|label|the run id of one and the label of the other)`, (*Scenario).filterQueue},
+	{"When", `the dead letter queue is filtered by the (start|end) dates around its entries`, (*Scenario).filterQueueByDate},
+	{"When", `the dead letter queue is filtered by a (run id|workflow url|response status|publisher|callback state|label) that nobody has`, (*Scenario).filterQueueByNobody},
+	{"When", `the dead letter queue is read again a little later`, (*Scenario).readQueueAgain},
+	{"Then", `the run is dead-lettered after (\d+) tries of its step`, (*Scenario).deadAfter},
+	{"Then", `the run is not in the dead letter queue`, (*Scenario).notDead},
+	{"Then", `the run has exactly (\d+) entr(?:y|ies) in the dead letter queue`, (*Scenario).entriesOfRun},
+	{"Then", `the entry has the field "(\w+)" as ([\w ]+)`, (*Scenario).entryHas},
+	{"Then", `the entry has all fields of the table but failureCallback`, (*Scenario).entryHasAll},
+	{"Then", `callerIP is an IP address`, (*Scenario).callerIsAddress},
+	{"Then", `the entry has the same id and the same times`, (*Scenario).entryIsSame},
+	{"Then", `no entry of another workflow is listed`, (*Scenario).onlyOwnEntries},
+	{"Then", `the entry carries the configuration headers of the run`, (*Scenario).entryConfiguration},
+	{"Then", `the entry does not say that the failure callback succeeded`, (*Scenario).callbackNotSucceeded},
+	{"Then", `the date is inclusive`, (*Scenario).dateIsInclusive},
+	{"Then", `the entry has no field "(\w+)"`, (*Scenario).entryLacks},
+	{"Then", `the time "(\w+)" of the entry lies between the trigger and now`, (*Scenario).entryTime},
+	{"Then", `the entry reflects the (address|method|retries|forwarded headers|id|failure callback) of the run`, (*Scenario).entryReflects},
+	{"Then", `the (status|headers|body) of the entry is that of the last attempt`, (*Scenario).entryOfLast},
+	{"Then", `the entry carries the (payload|label|flow-control key|binary payload) of the run`, (*Scenario).entryCarries},
+	{"Then", `the entry carries the response body in base64`, (*Scenario).entryBase64},
+	{"Then", `the entry holds the outcome of the failure callback`, (*Scenario).callbackStored},
+	{"Then", `the outcome of the failure callback has the field "(\w+)" as ([\w ]+)`, (*Scenario).outcomeHas},
+	{"Then", `the ids of the entries differ`, (*Scenario).idsDiffer},
+	{"Then", `every entry is seen exactly once`, (*Scenario).everyEntryOnce},
+	{"Then", `the last page has no cursor`, (*Scenario).endsWithoutCursor},
+	{"Then", `the queue holds all entries that fit, and no other`, (*Scenario).queueFits},
+}
+
+// entryID is the identity of an entry.
+func entryID(e any) string {
+	id, _ := check.Text(e, "/dlqId")
+	return id
+}
+
+// buried waits until a run is in the queue.
+func (s *Scenario) buried(run string) (any, error) {
+	var entry any
+	err := s.AfterRun(func() error {
+		entries, err := s.EntriesOf(run)
+		if err != nil {
+			return err
+		}
+		if len(entries) == 0 {
+			return s.Failure("the failed run is not in the dead letter queue", "an entry of "+run, "none")
+		}
+		entry = entries[0]
+		return nil
+	})
+	return entry, err
+}
+
+// Die triggers a run that fails, and waits for its entry.
+func (s *Scenario) Die() error {
+	s.Configure(header.ForwardPrefix+"X-Order", "order-7")
+	if name := s.Bound("headers", "label"); name != "" && s.Runs.header.Get(name) == "" {
+		s.Configure(name, s.Name("label"))
+	}
+	if err := s.TriggerRun(); err != nil {
+		return err
+	}
+	entry, err := s.buried(s.Runs.Id)
+	if err != nil {
+		return harness.Prerequisite(err)
+	}
+	s.Runs.entry = entry
+	s.Runs.entries = append(s.Runs.entries, entry)
+	return nil
+}
+
+func (s *Scenario) deadRun() error {
+	if err := s.workflowFails(http.StatusServiceUnavailable); err != nil {
+		return err
+	}
+	return s.Die()
+}
+
+// DeadRunWithCallback is a run that fails and whose failure callback is accepted, so
+// that what its entry stores is known.
+func (s *Scenario) DeadRunWithCallback() error {
+	name, err := s.Binding("headers", "failure_callback")
+	if err != nil {
+		return err
+	}
+	s.Runs.Callback = s.Endpoint("failure callback")
+	s.Runs.Callback.Aside = true
+	s.Runs.Callback.Answer(&receiver.Reply{Status: http.StatusAccepted, Body: "noted", Header: http.Header{"X-Noted": {"yes"}}})
+	s.Configure(name, s.Runs.Callback.URL)
+	return s.deadRun()
+}
+
+func (s *Scenario) deadRuns(n int) error {
+	if most := s.Suite.Target.Limits.MaxDLQEntries; most > 0 && n > most {
+		return harness.Inconclusive(report.BudgetExhausted, "limits.max_dlq_entries: %d (it needs %d)", most, n)
+	}
+	if err := s.workflowFails(http.StatusServiceUnavailable); err != nil {
+		return err
+	}
+	for i := range n {
+		s.Runs.payload = fmt.Sprintf(`{"run":%d}`, i)
+		id, err := s.trigger(s.Runs.peer, s.Runs.payload)
+		if err != nil {
+			return err
+		}
+		s.Runs.Id = id
+	}
+	for _, id := range s.Runs.ids {
+		entry, err := s.buried(id)
+		if err != nil {
+			return harness.Prerequisite(err)
+		}
+		s.Runs.entry = entry
+		s.Runs.entries = append(s.Runs.entries, entry)
+	}
+	return nil
+}
+
+// twoDeadRuns differ in workflow, status, label and failure callback.
+func (s *Scenario) twoDeadRuns() error {
+	if err := s.DeadRunWithCallback(); err != nil {
+		return err
+	}
+	if err := harness.Prerequisite(s.callbackStored()); err != nil {
+		return err
+	}
+	s.Runs.entries[0] = s.Runs.entry
+	s.Runs.header.Del(s.Bound("headers", "failure_callback"))
+	if name := s.Bound("headers", "label"); name != "" {
+		s.Configure(name, s.Name("label")+"2")
+	}
+	s.Longer("the workflow")
+	if s.Clock.Virtual() {
+		if err := s.Clock.Pass(s.Context, 5*1e9); err != nil {
+			return err
+		}
+	}
+	if err := s.workflowFails(http.StatusInternalServerError); err != nil {
+		return err
+	}
+	return s.Die()
+}
+
+func (s *Scenario) readQueue() error {
+	if s.Runs.Id == "" {
+		return s.readFirstEntries()
+	}
+	entries, err := s.EntriesOf(s.Runs.Id)
+	if err == nil && len(entries) > 0 {
+		s.Runs.entry = entries[0]
+	}
+	return err
+}
+
+func (s *Scenario) readFirstEntries() error { return s.first("listWorkflowDLQ", "dlq", "") }
+
+func (s *Scenario) readEntriesSized(size string) error {
+	return s.first("listWorkflowDLQ", "dlq", size)
+}
+
+func (s *Scenario) readEntriesPaged(size int) error {
+	l, err := s.ReadList("listWorkflowDLQ", "dlq", size, s.ofScenario())
+	s.Runs.listed = l
+	return err
+}
+
+// ofScenario filters the queue by the workflow of this scenario, where it can.
+func (s *Scenario) ofScenario() map[string]string {
+	if s.Bound("dlq", "url") == "" {
+		return nil
+	}
+	return map[string]string{"url": s.Runs.peer.Endpoint.URL}
+}
+
+func (s *Scenario) readEntriesRacing(size int) error {
+	added := false
+	l, err := s.ReadList("listWorkflowDLQ", "dlq", size, s.ofScenario(), func() error {
+		if added {
+			return nil
+		}
+		added = true
+		id, err := s.trigger(s.Runs.peer, "{}")
+		if err != nil {
+			return err
+		}
+		_, err = s.buried(id)
+		return harness.Prerequisite(err)
+	})
+	s.Runs.listed = l
+	return err
+}
+
+func (s *Scenario) callbackAnswered() error {
+	return s.Within(func() error {
+		if len(s.Runs.Callback.Look()) == 0 {
+			return s.Failure("the failure callback was not called", "a call", "none")
+		}
+		return nil
+	})
+}
+
+func (s *Scenario) deadAfter(n int) error {
+	entry, err := s.buried(s.Runs.Id)
+	if err != nil {
+		return err
+	}
+	s.Runs.entry = entry
+	if got := s.Runs.peer.Executions(only); got != n {
+		return s.Failure("tries of the step before the run was dead-lettered", strconv.Itoa(n), strconv.Itoa(got))
+	}
+	return nil
+}
+
+func (s *Scenario) entriesOfRun(n int) error {
+	if _, err := s.buried(s.Runs.Id); err != nil {
+		return err
+	}
+	entries, err := s.EntriesOf(s.Runs.Id)
+	if err == nil && len(entries) != n {
+		err = s.Failure("entries of the run", strconv.Itoa(n), strconv.Itoa(len(entries)))
+	}
+	return err
+}
+
+func (s *Scenario) notDead() error {
+	entries, err := s.EntriesOf(s.Runs.Id)
+	if err == nil && len(entries) > 0 {
+		err = s.Failure("the run is in the dead letter queue", "no entry", harness.Shown(entries[0]))
+	}
+	return err
+}
+
+func (s *Scenario) entryHas(field, kind string) error {
+	return s.CheckField(s.Runs.entry, "/"+field, kind)
+}
+
+func (s *Scenario) entryLacks(field string) error {
+	if v, has := check.At(s.Runs.entry, "/"+field); has { // an empty text is not absent
+		return s.Failure("the entry has "+field, "nothing", harness.Shown(v))
+	}
+	return nil
+}
+
+func (s *Scenario) entryTime(field string) error { return s.between(s.Runs.entry, "/"+field) }
+
+func (s *Scenario) entryReflects(what string) error {
+	want, pointer := "", ""
+	switch what {
+	case "address":
+		want, pointer = s.Runs.peer.Endpoint.URL, "/workflowUrl"
+		if got, _ := check.Text(s.Runs.entry, "/url"); got != want {
+			return s.Failure("the url of the entry", want, got)
+		}
+	case "method":
+		want, pointer = s.Runs.peer.Endpoint.Look()[0].Method, "/method"
+	case "retries":
+		want, pointer = s.Runs.header.Get(header.Retries), "/maxRetries"
+	case "id":
+		want, pointer = s.Runs.Id, "/workflowRunId"
+	case "failure callback":
+		want, pointer = s.Runs.Callback.URL, "/failureCallback"
+	case "forwarded headers":
+		header, _ := check.At(s.Runs.entry, "/header")
+		m, _ := header.(map[string]any)
+		for _, values := range m {
+			if list, _ := values.([]any); slices.Contains(list, any("order-7")) {
+				return nil
+			}
+		}
+		return s.Failure("the header of the entry lacks what the run was triggered with", "order-7 under some name", harness.Shown(header))
+	}
+	got, _ := check.At(s.Runs.entry, pointer)
+	if harness.Plain(got) != want {
+		return &report.Failure{Message: "the entry differs from the run", Pointer: pointer, Want: want, Got: harness.Shown(got), Exchange: s.Last()}
+	}
+	return nil
+}
+
+func (s *Scenario) entryOfLast(what string) error {
+	entry, err := s.buried(s.Runs.Id)
+	if err != nil {
+		return err
+	}
+	switch what {
+	case "status":
+		if got, _ := check.Integer(entry, "/responseStatus"); got != int64(s.Runs.last) {
+			return s.Failure("the status of the entry", fmt.Sprintf("%d, that of the last attempt", s.Runs.last), strconv.FormatInt(got, 10))
+		}
+	case "body":
+		if got, _ := check.Text(entry, "/responseBody"); got != "attempt 2" {
+			return s.Failure("the body of the entry", "attempt 2", got)
+		}
+	case "headers":
+		header, _ := check.At(entry, "/responseHeader")
+		m, _ := header.(map[string]any)
+		for name, values := range m {
+			if list, _ := values.([]any); http.CanonicalHeaderKey(name) == "X-Attempt" && slices.Contains(list, any("2")) {
+				return nil
+			}
+		}
+		return s.Failure("the headers of the entry", "X-Attempt: 2", harness.Shown(header))
+	}
+	return nil
+}
+
+func (s *Scenario) entryCarries(what string) error {
+	name, want := "body", s.Runs.payload
+	switch what {
+	case "label":
+		name, want = "label", s.Name("label")
+	case "flow-control key":
+		name, want = "flow_key", s.Name("key")
+	case "binary payload":
+		name, want = "body_base64", base64.StdEncoding.EncodeToString([]byte(s.Runs.payload))
+	}
+	field, err := s.Binding("fields.dlq", name)
+	if err != nil {
+		return err
+	}
+	if got, _ := check.Text(s.Runs.entry, "/"+field); got != want {
+		return &report.Failure{Message: "the entry lacks the " + what, Pointer: "/" + field, Want: want, Got: harness.Shown(s.Runs.entry), Exchange: s.Last()}
+	}
+	return nil
+}
+
+func (s *Scenario) entryBase64() error {
+	field, err := s.Binding("fields.dlq", "response_body_base64")
+	if err != nil {
+		return err
+	}
+	entry, err := s.buried(s.Runs.Id)
+	if err != nil {
+		return err
+	}
+	got, _ := check.Text(entry, "/"+field)
+	if want := base64.StdEncoding.EncodeToString([]byte("\xff\xfe\x00\x80")); got != want {
+		return s.Failure("the response body in base64", want, harness.Shown(entry))
+	}
+	if _, has := check.At(entry, "/responseBody"); has {
+		return s.Failure("responseBody beside the base64 form", "nothing", harness.Shown(entry))
+	}
+	return nil
+}
+
+// callbackStored waits for an outcome that is final.
+func (s *Scenario) callbackStored() error {
+	return s.Eventually(func() error {
+		entry, err := s.buried(s.Runs.Id)
+		if err != nil {
+			return err
+		}
+		s.Runs.entry = entry
+		status, _ := check.Integer(entry, "/failureCallbackInfo/responseStatus")
+		if status != http.StatusAccepted {
+			return s.Failure("the outcome of the failure callback is not stored", "failureCallbackInfo with responseStatus 202", harness.Shown(entry))
+		}
+		state, _ := check.Text(entry, "/failureCallbackInfo/state")
+		s.Observe("failureCallbackInfo.state", state)
+		if state != "CALLBACK_SUCCESS" {
+			return s.Failure("the state of a failure callback that was accepted", "CALLBACK_SUCCESS", state)
+		}
+		if body, _ := check.Text(entry, "/failureCallbackInfo/responseBody"); body != "noted" {
+			return s.Failure("the response body of the failure callback", "noted", body)
+		}
+		return nil
+	})
+}
+
+func (s *Scenario) outcomeHas(field, kind string) error {
+	if err := s.callbackStored(); err != nil {
+		return err
+	}
+	return s.CheckField(s.Runs.entry, "/failureCallbackInfo/"+field, kind)
+}
+
+func (s *Scenario) idsDiffer() error {
+	seen := map[string]bool{}
+	for _, e := range s.Runs.entries {
+		id := entryID(e)
+		if id == "" || seen[id] {
+			return s.Failure("the ids of the entries", "one of its own for each", harness.Shown(s.Runs.entries))
+		}
+		seen[id] = true
+	}
+	return nil
+}
+
+func (s *Scenario) everyEntryOnce() error {
+	return s.ListedOnce(&s.Runs.listed, s.Runs.entries, entryID)
+}
+
+func (s *Scenario) endsWithoutCursor() error {
+	l := &s.Runs.listed
+	if last := l.Cursors[len(l.Cursors)-1]; last != "-" {
+		return s.Failure("the last page", "no cursor at all", strconv.Quote(last))
+	}
+	return nil
+}
+
+func (s *Scenario) queueFits() error {
+	var known []any
+	for _, id := range s.Runs.ids {
+		entries, err := s.EntriesOf(id)
+		if err != nil {
+			return err
+		}
+		known = append(known, entries...)
+	}
+	return s.fitting(known, entryID)
+}

@@ -1,0 +1,344 @@
+package step
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/workflow"
+	"github.com/understudy-mock/understudy/spec/header"
+)
+
+// restart is what came of one.
+type restart struct {
+	answer *harness.Response
+	run    string // id of the new run
+	asked  time.Time
+	calls  int // of the workflow, before the restart
+	done   map[string]int
+	chosen string
+	many   []*harness.Response // of restarts at once
+}
+
+var restartSteps = []step{
+	{"Given", `a dead-lettered run that completed its step "([^"]+)" and failed in its step "([^"]+)"`, (*Scenario).deadAtSecond},
+	{"Given", `a dead-lettered run of it with (\d+) retr(?:y|ies)`, (*Scenario).deadWithRetries},
+	{"Given", `a dead-lettered run whose fault has been repaired`, (*Scenario).deadRepaired},
+	{"Given", `a dead-lettered run with the flow-control value "([^"]+)"`, (*Scenario).deadWithFlow},
+	{"When", `its entry is restarted`, (*Scenario).restartIt},
+	{"When", `its entry is restarted a second later`, (*Scenario).restartLater},
+	{"When", `its entry is restarted with a chosen run id`, (*Scenario).restartChosen},
+	{"When", `its entry is restarted with the flow-control value "([^"]+)"`, (*Scenario).restartFlow},
+	{"When", `its entry is restarted with (\d+) retries`, (*Scenario).restartRetries},
+	{"When", `all their entries are restarted at once`, (*Scenario).restartAllAtOnce},
+	{"When", `its entry is restarted twice at once`, (*Scenario).restartTwiceAtOnce},
+	{"When", `their entries are restarted one after the other`, (*Scenario).restartOneByOne},
+	{"When", `the entry of the second is restarted`, (*Scenario).restartSecond},
+	{"When", `an entry that does not exist is restarted`, (*Scenario).restartUnknown},
+	{"Then", `the answer names the new run and the time of its creation`, (*Scenario).namesNewRun},
+	{"Then", `the answers name different runs`, (*Scenario).differentRuns},
+	{"Then", `each new run is called with the payload of its entry`, (*Scenario).calledWithTheirPayloads},
+	{"Then", `the entry of the new run has the (address|retries|failure callback|method|payload|label|flow-control key) of the original`, (*Scenario).sameConfiguration},
+	{"Then", `the new run is called by the original method`, (*Scenario).originalMethod},
+	{"Then", `the answer names the chosen run id`, (*Scenario).namesChosen},
+	{"Then", `the new run has another id than the failed one`, (*Scenario).anotherID},
+	{"Then", `the new run executes the step "([^"]+)" again`, (*Scenario).executesAgain},
+	{"Then", `its first call carries no result of an earlier step`, (*Scenario).noEarlierResult},
+	{"Then", `the new run is called with the original payload`, (*Scenario).originalPayload},
+	{"Then", `the new run is called with the payload of the second`, (*Scenario).payloadOfSecond},
+	{"Then", `the new run is called with the original forwarded headers`, (*Scenario).originalHeaders},
+	{"Then", `the new run is tried exactly (\d+) times`, (*Scenario).triedExactly},
+	{"Then", `the logs hold the start of the new run as the answer named it`, (*Scenario).newRunLogged},
+	{"Then", `the creation of the new run is not before the restart`, (*Scenario).createdByRestart},
+	{"Then", `the new run succeeds`, (*Scenario).newRunSucceeds},
+	{"Then", `the new run goes out with the flow-control value "([^"]+)"`, (*Scenario).goesOutWith},
+}
+
+func (s *Scenario) deadAtSecond(first, second string) error {
+	err := s.NewWorkflow(workflow.Step{Name: first, Kind: "Run"}, workflow.Step{Name: second, Kind: "Run", Fails: -1, Status: http.StatusServiceUnavailable})
+	if err != nil {
+		return err
+	}
+	return s.Die()
+}
+
+func (s *Scenario) deadWithRetries(n int) error {
+	if err := s.runRetries(n); err != nil {
+		return err
+	}
+	return s.Die()
+}
+
+func (s *Scenario) deadRepaired() error {
+	if err := s.deadRun(); err != nil {
+		return err
+	}
+	s.Runs.peer.Heal()
+	return nil
+}
+
+func (s *Scenario) deadWithFlow(value string) error {
+	key, err := s.Binding("headers", "flow_key")
+	if err != nil {
+		return err
+	}
+	s.Configure(key, s.Name("key"))
+	s.Configure(s.Bound("headers", "flow_value"), s.FlowValue(value))
+	err = s.deadRun()
+	if i, ok := errors.AsType[*harness.NoVerdict](err); ok && i.Reason == report.DriverFailed && len(s.Suite.Target.Bindings.FlowValues) == 0 {
+		return harness.Inconclusive(report.BindingMissing, "bindings.flow_values: the target may not know the flow-control value %q; say in the target file what two of its values look like (%s)", value, i.Detail)
+	}
+	return err
+}
+
+// again sends the documented POST.
+func (s *Scenario) restart(entry any, header http.Header) error {
+	r := &s.Runs.restarted
+	r.calls, r.done = len(s.Runs.peer.Endpoint.Look()), map[string]int{}
+	for _, st := range s.Runs.peer.Steps {
+		r.done[st.Name] = s.Runs.peer.Executions(st.Name)
+	}
+	var err error
+	if r.asked, err = s.Clock.Target(s.Context); err != nil {
+		return err
+	}
+	r.answer, err = s.Do(harness.Request{Operation: "restartWorkflowRun", Vars: map[string]string{"dlqId": entryID(entry)}, Header: header})
+	s.Asked = r.answer
+	if err != nil {
+		return err
+	}
+	s.Observe("restart.status", strconv.Itoa(r.answer.Status))
+	r.run, _ = check.Text(r.answer.JSON, "/workflowRunId")
+	return nil
+}
+
+// restartOK demands that the target accepts.
+func (s *Scenario) restartOK(entry any, header http.Header) error {
+	if err := s.restart(entry, header); err != nil {
+		return err
+	}
+	return s.Asked.Accepted()
+}
+
+func (s *Scenario) restartIt() error { return s.restartOK(s.Runs.entry, nil) }
+
+func (s *Scenario) restartLater() error {
+	if err := s.Clock.Pass(s.Context, 1100*time.Millisecond); err != nil {
+		return err
+	}
+	return s.restartIt()
+}
+
+func (s *Scenario) restartChosen() error {
+	s.Runs.restarted.chosen = "wfr_" + s.Key + "chosen"
+	return s.restartOK(s.Runs.entry, http.Header{header.WorkflowRunID: {s.Runs.restarted.chosen}})
+}
+
+func (s *Scenario) restartFlow(value string) error {
+	return s.flowRefused(s.restartOK(s.Runs.entry, http.Header{header.FlowControlValue: {s.FlowValue(value)}}))
+}
+
+func (s *Scenario) restartRetries(n int) error {
+	name, err := s.Binding("headers", "restart_retries")
+	if err != nil {
+		return err
+	}
+	h := http.Header{}
+	h.Set(name, strconv.Itoa(n))
+	return s.restartOK(s.Runs.entry, h)
+}
+
+func (s *Scenario) restartSecond() error { return s.restartOK(s.Runs.entries[1], nil) }
+
+func (s *Scenario) restartUnknown() error {
+	return s.restart(map[string]any{"dlqId": entryID(s.Runs.entry) + "9"}, nil)
+}
+
+func (s *Scenario) namesNewRun() error {
+	if err := s.CheckField(s.Asked.JSON, "/workflowRunId", "string"); err != nil {
+		return err
+	}
+	if err := s.CheckField(s.Asked.JSON, "/workflowCreatedAt", "integer"); err != nil {
+		return err
+	}
+	return s.between(s.Asked.JSON, "/workflowCreatedAt")
+}
+
+func (s *Scenario) namesChosen() error {
+	if r := s.Runs.restarted; r.run != r.chosen {
+		return s.Asked.Fails("/workflowRunId", "the new run has another id", r.chosen, r.run)
+	}
+	return nil
+}
+
+func (s *Scenario) anotherID() error {
+	if run := s.Runs.restarted.run; run == "" || run == s.Runs.Id {
+		return s.Asked.Fails("/workflowRunId", "the id of the new run", "one of its own", run)
+	}
+	return nil
+}
+
+// newCalls waits for calls of the new run.
+func (s *Scenario) newCalls() ([]*receiver.Received, error) {
+	var calls []*receiver.Received
+	err := s.Within(func() error {
+		calls = nil
+		for _, got := range s.Runs.peer.Endpoint.Look()[s.Runs.restarted.calls:] {
+			if run := got.Header.Get(header.WorkflowRunID); run == "" || run == s.Runs.restarted.run {
+				calls = append(calls, got)
+			}
+		}
+		if len(calls) == 0 {
+			return s.Failure("the workflow was not called by the new run", "a call", "none")
+		}
+		return nil
+	})
+	return calls, err
+}
+
+func (s *Scenario) executesAgain(name string) error {
+	before := s.Runs.restarted.done[name]
+	return s.Within(func() error {
+		if s.Runs.peer.Executions(name) <= before {
+			return s.Failure("the step "+name+" was not executed again", "one execution more", strconv.Itoa(before))
+		}
+		return nil
+	})
+}
+
+func (s *Scenario) noEarlierResult() error {
+	calls, err := s.newCalls()
+	if err != nil {
+		return err
+	}
+	if names := workflow.FinishedSteps(calls[0]); len(names) > 0 {
+		return s.Failure("the first call of the new run carries results", "none", strings.Join(names, ", "))
+	}
+	return nil
+}
+
+func (s *Scenario) calledWith(want string) error {
+	calls, err := s.newCalls()
+	if err != nil {
+		return err
+	}
+	if got := string(workflow.InitialPayload(calls[0])); got != want {
+		return s.Failure("the payload of the new run", want, got)
+	}
+	return nil
+}
+
+func (s *Scenario) originalPayload() error { return s.calledWith(s.Runs.payload) }
+
+func (s *Scenario) payloadOfSecond() error { return s.calledWith(`{"run":1}`) }
+
+func (s *Scenario) originalHeaders() error {
+	calls, err := s.newCalls()
+	if err == nil && calls[0].Header.Get("X-Order") != "order-7" {
+		err = s.Failure("a forwarded header of the original run is missing", "X-Order: order-7", harness.Shown(calls[0].Header))
+	}
+	return err
+}
+
+func (s *Scenario) triedExactly(n int) error {
+	count := func() (int, error) {
+		calls, err := s.newCalls()
+		return len(calls), err
+	}
+	err := s.AfterRetries(func() error {
+		if got, err := count(); err != nil || got < n {
+			return s.Failure("tries of the new run", strconv.Itoa(n), strconv.Itoa(got))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.AwaitQuiet(s.Runs.peer.Endpoint.Look()[s.Runs.restarted.calls:]); err != nil {
+		return err
+	}
+	if got, err := count(); err != nil || got != n {
+		return s.Failure("tries of the new run", strconv.Itoa(n), strconv.Itoa(got))
+	}
+	return nil
+}
+
+func (s *Scenario) newRunLogged() error {
+	created, _ := check.Integer(s.Runs.restarted.answer.JSON, "/workflowCreatedAt")
+	return s.Eventually(func() error {
+		events, err := s.EventsOf(s.Runs.restarted.run)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if at, _ := check.Integer(e, "/workflowCreatedAt"); state(e) == "RUN_STARTED" && at == created {
+				return nil
+			}
+		}
+		return s.Failure("the log lacks the start of the new run", fmt.Sprintf("RUN_STARTED of %s, created at %d", s.Runs.restarted.run, created), harness.Shown(events))
+	})
+}
+
+func (s *Scenario) createdByRestart() error {
+	created, _ := check.Integer(s.Runs.restarted.answer.JSON, "/workflowCreatedAt")
+	low := s.Runs.restarted.asked
+	if !s.Clock.Virtual() {
+		low = low.Add(-time.Second) // whole seconds, and a little skew, are legal
+	}
+	if created < low.UnixMilli() {
+		return s.Asked.Fails("/workflowCreatedAt", "the new run was created before the restart", fmt.Sprintf("at least %d", low.UnixMilli()), strconv.FormatInt(created, 10))
+	}
+	return nil
+}
+
+func (s *Scenario) newRunSucceeds() error {
+	s.Runs.Id = s.Runs.restarted.run
+	return s.RunSucceeds()
+}
+
+// goesOutWith looks for the flow-control value where it shows: on the calls of
+// the new run, or in the entry that it leaves when it fails.
+func (s *Scenario) goesOutWith(value string) error {
+	calls, err := s.newCalls()
+	if err != nil {
+		return err
+	}
+	dense := func(v string) string { return strings.ReplaceAll(v, " ", "") }
+	var seen []string
+	for _, v := range calls[0].Header.Values(header.FlowControlValue) {
+		seen = append(seen, dense(v))
+	}
+	if entry, err := s.buried(s.Runs.restarted.run); err == nil {
+		sent, _ := check.At(entry, "/header")
+		m, _ := sent.(map[string]any)
+		for name, values := range m {
+			if list, _ := values.([]any); s.isHeader(name, header.FlowControlValue) {
+				for _, v := range list {
+					seen = append(seen, dense(fmt.Sprint(v)))
+				}
+			}
+		}
+	}
+	if first := s.Runs.peer.Endpoint.Look()[0]; len(seen) == 0 && first.Header.Get(header.FlowControlValue) != "" {
+		return s.Failure("the flow-control value of the new run, which the calls of the original show", value, "none")
+	}
+	if sent, _ := check.At(s.Runs.entry, "/header"); len(seen) == 0 && s.namesHeader(sent, header.FlowControlValue) {
+		return s.Failure("the flow-control value of the new run, which the entry of the original shows", value, "none")
+	}
+	if len(seen) == 0 {
+		return harness.Inconclusive(report.TriggerNotObserved, "neither a delivery nor the entry shows the flow-control value of a run")
+	}
+	value = dense(s.FlowValue(value))
+	if slices.ContainsFunc(seen, func(v string) bool { return v != value && !slices.Contains(strings.Split(v, ","), value) }) {
+		return s.Failure("the flow-control value of the new run", value, strings.Join(seen, " | "))
+	}
+	return nil
+}

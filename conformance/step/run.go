@@ -1,0 +1,401 @@
+package step
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/understudy-mock/understudy/conformance/check"
+	"github.com/understudy-mock/understudy/conformance/harness"
+	"github.com/understudy-mock/understudy/conformance/receiver"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/workflow"
+	"github.com/understudy-mock/understudy/spec/header"
+)
+
+// running is the workflow of a scenario and its runs.
+type running struct {
+	peer      *workflow.Peer
+	Child     *workflow.Peer // that an Invoke starts
+	header    http.Header
+	payload   string
+	last      int    // status of the last attempt, where they differ
+	Id        string // of the run that the scenario is about
+	ids       []string
+	number    int       // of runs that were triggered
+	triggered time.Time // target's time, before the trigger
+	Callback  *receiver.Endpoint
+	entry     any   // of the run in the dead letter queue
+	entries   []any // of all runs of the scenario
+	listed    harness.Listing
+	dated     string // the date filter that is asked with
+	restarted restart
+}
+
+var runSteps = []step{
+	{"Given", `a workflow with the steps? (".+")`, (*Scenario).Workflow},
+	{"Given", `a workflow with a step of the type "(\w+)"`, (*Scenario).workflowOfType},
+	{"Given", `a workflow with a step of the type "(\w+)" before the step "([^"]+)"`, (*Scenario).workflowBefore},
+	{"Given", `a workflow whose only step always fails with status (\d+)`, (*Scenario).workflowFails},
+	{"Given", `a workflow whose only step fails once with status (\d+)`, (*Scenario).workflowFailsOnce},
+	{"Given", `the run is called by PUT`, (*Scenario).calledByPut},
+	{"Given", `the payload of the run is no UTF-8`, (*Scenario).binaryPayload},
+	{"Given", `a workflow whose only step fails with status (\d+) and then with status (\d+)`, (*Scenario).workflowFailsTwice},
+	{"Given", `a workflow whose only step always fails with a binary body`, (*Scenario).WorkflowFailsBinary},
+	{"Given", `a workflow whose steps (".+") run side by side after the step "([^"]+)"`, (*Scenario).workflowParallel},
+	{"Given", `the run is allowed (\d+) retr(?:y|ies)`, (*Scenario).runRetries},
+	{"Given", `the workflow is triggered and in progress`, (*Scenario).inProgress},
+	{"Given", `a finished run`, (*Scenario).finishedRun},
+	{"Given", `a waiting run`, (*Scenario).WaitingRun},
+	{"Given", `a finished run with more than 1000 log events`, (*Scenario).longRun},
+	{"When", `the workflow is triggered`, (*Scenario).TriggerRun},
+	{"When", `the run is cancelled`, (*Scenario).CancelRun},
+	{"When", `the workflow is triggered and its wait times out`, (*Scenario).TriggerRun},
+	{"When", `the workflow is triggered and its event is notified`, (*Scenario).triggerAndNotify},
+	{"Then", `the run succeeds`, (*Scenario).RunSucceeds},
+	{"Then", `the run fails`, (*Scenario).runFails},
+	{"Then", `the run is recorded as "(\w+)"`, (*Scenario).RunRecorded},
+	{"Then", `a message of the run is recorded as "(\w+)"`, (*Scenario).messageRecorded},
+	{"Then", `the run has not ended`, (*Scenario).notEnded},
+	{"Then", `the log holds exactly (\d+) events? "(\w+)"`, (*Scenario).holdsExactly},
+	{"Then", `the log holds exactly 1 event of an ended run`, (*Scenario).oneEnd},
+	{"Then", `each delivered message was created before`, (*Scenario).createdBeforeDelivered},
+	{"Then", `only the event "RUN_SUCCESS" holds the response of the workflow`, (*Scenario).responseOnSuccess},
+	{"Then", `its step was tried exactly (\d+) times before the run failed`, (*Scenario).triedBeforeFailed},
+	{"Then", `the error details stand on the events "ERROR" and on no others`, (*Scenario).errorDetails},
+	{"Then", `the event "ERROR" holds the status (\d+) and the body of the workflow server`, (*Scenario).errorResponse},
+	{"Then", `the step "([^"]+)" is never executed`, (*Scenario).neverExecuted},
+	{"Then", `the start of the invoked run names the invoker`, (*Scenario).namesInvoker},
+	{"Then", `a step of the type "(\w+)" is recorded`, (*Scenario).typeRecorded},
+	{"Then", `every recorded step type is one of the documented list`, (*Scenario).documentedTypes},
+	{"Then", `the first message of the run has the step type "(\w+)"`, (*Scenario).firstType},
+	{"Then", `steps with the names "([^"]+)" and "([^"]+)" are recorded`, (*Scenario).namesRecorded},
+	{"Then", `the ids of the recorded steps increase`, (*Scenario).idsIncrease},
+	{"Then", `each step is recorded with the number of steps beside it`, (*Scenario).concurrentSteps},
+	{"Then", `the step information of the type "(\w+)" holds its (.+)`, (*Scenario).stepHolds},
+	{"Then", `the step of the wait says that it (timed out|did not time out)`, (*Scenario).waitSays},
+}
+
+// only is the name of the step of a workflow that has but one.
+const only = "work"
+
+// sleeping is how long steps sleep, in seconds, and waiting how long they wait:
+// long enough to be seen in progress.
+const sleeping = 60
+
+func (s *Scenario) waitSeconds() int {
+	if s.Clock.Virtual() {
+		return sleeping
+	}
+	if rps := s.Suite.Target.Limits.RPS; rps > 0 { // requests before the notification wait for their turn
+		return 8 + int(20*float64(s.Suite.Concurrency)/rps)
+	}
+	return 8
+}
+
+// NewWorkflow needs a driver that triggers it.
+func (s *Scenario) NewWorkflow(steps ...workflow.Step) error {
+	if reads, recovers := s.Claimed("listWorkflowMessageLogs"), s.Claimed("listWorkflowDLQ"); reads != nil && recovers != nil {
+		return reads
+	}
+	if _, err := s.Driver("run"); err != nil {
+		return err
+	}
+	s.Runs.peer = workflow.NewPeer(s.Scenario, "the workflow", steps...)
+	return nil
+}
+
+// Workflow is one with plain steps, whose quoted names are in the text.
+func (s *Scenario) Workflow(names string) error {
+	var steps []workflow.Step
+	for _, name := range quoted(names) {
+		steps = append(steps, workflow.Step{Name: name, Kind: "Run"})
+	}
+	return s.NewWorkflow(steps...)
+}
+
+func (s *Scenario) workflowOfType(kind string) error { return s.workflowBefore(kind, "") }
+
+// workflowBefore has a step of a type, and then perhaps a plain one.
+func (s *Scenario) workflowBefore(kind, next string) error {
+	st := workflow.Step{Name: only, Kind: kind, Seconds: sleeping, Event: s.Name("event")}
+	switch kind {
+	case "Wait":
+		st.Seconds = s.waitSeconds()
+	case "Call":
+		e := s.Endpoint("third party")
+		e.Respond = func(got *receiver.Received) receiver.Reply {
+			got.Looked.Store(true)
+			return receiver.Reply{Status: http.StatusAccepted, Body: "called", Header: http.Header{"X-Called": {"yes"}}}
+		}
+		st.URL = e.URL
+	case "Invoke":
+		s.Runs.Child = workflow.NewPeer(s.Scenario, "the invoked workflow", workflow.Step{Name: "inner", Kind: "Run"})
+		st.URL = s.Runs.Child.Endpoint.URL
+	}
+	steps := []workflow.Step{st}
+	if next != "" {
+		steps = append(steps, workflow.Step{Name: next, Kind: "Run"})
+	}
+	return s.NewWorkflow(steps...)
+}
+
+func (s *Scenario) workflowFails(status int) error {
+	return s.NewWorkflow(workflow.Step{Name: only, Kind: "Run", Fails: -1, Status: status, Body: "out of order", Header: http.Header{"X-Fault": {"permanent"}}})
+}
+
+func (s *Scenario) workflowFailsOnce(status int) error {
+	return s.NewWorkflow(workflow.Step{Name: only, Kind: "Run", Fails: 1, Status: status})
+}
+
+func (s *Scenario) workflowFailsTwice(first, second int) error {
+	if err := s.NewWorkflow(workflow.Step{Name: only, Kind: "Run"}); err != nil {
+		return err
+	}
+	p := s.Runs.peer
+	var mu sync.Mutex // the target may call at once
+	calls := 0
+	s.Runs.last = second
+	p.Endpoint.Respond = func(got *receiver.Received) receiver.Reply {
+		mu.Lock()
+		defer mu.Unlock()
+		calls++
+		got.Looked.Store(true)
+		status := first
+		if calls > 1 {
+			status = second
+		}
+		return p.Reply(receiver.Reply{Status: status, Body: fmt.Sprintf("attempt %d", calls), Header: http.Header{"X-Attempt": {strconv.Itoa(calls)}}})
+	}
+	return nil
+}
+
+// WorkflowFailsBinary fails with a body that is no UTF-8, which a DLQ entry can hold
+// in base64 only.
+func (s *Scenario) WorkflowFailsBinary() error {
+	return s.NewWorkflow(workflow.Step{Name: only, Kind: "Run", Fails: -1, Status: http.StatusServiceUnavailable, Body: "\xff\xfe\x00\x80"})
+}
+
+func (s *Scenario) workflowParallel(names, before string) error {
+	steps := []workflow.Step{{Name: before, Kind: "Run"}}
+	for _, name := range quoted(names) {
+		steps = append(steps, workflow.Step{Name: name, Kind: "Run", Group: 1})
+	}
+	return s.NewWorkflow(steps...)
+}
+
+// calledByPut needs the header that sets the method of a run.
+func (s *Scenario) calledByPut() error {
+	name := s.Bound("headers", "method")
+	if name == "" {
+		return &harness.NoVerdict{Verdict: report.NotApplicable, Detail: "headers.method is not bound: every run of the target may be called by one method"}
+	}
+	s.Configure(name, http.MethodPut)
+	return nil
+}
+
+func (s *Scenario) binaryPayload() error {
+	s.Runs.payload = "\xff\xfe\x00\x80"
+	return nil
+}
+
+// Configure sets a configuration header of the runs that are triggered.
+func (s *Scenario) Configure(name, value string) {
+	if s.Runs.header == nil {
+		s.Runs.header = http.Header{}
+	}
+	s.Runs.header.Set(name, value)
+}
+
+func (s *Scenario) runRetries(n int) error {
+	s.Configure(header.Retries, strconv.Itoa(n))
+	if name := s.Bound("headers", "retry_delay"); name != "" {
+		s.Configure(name, "1000")
+	}
+	return nil
+}
+
+// trigger starts a run of a workflow. Unless the scenario is about retries there
+// are none, so that failing takes no time.
+func (s *Scenario) trigger(p *workflow.Peer, body string) (string, error) {
+	d, err := s.Driver("run")
+	if err != nil {
+		return "", err
+	}
+	trigger := d
+	if d.Kind != "exec" {
+		if d.Trigger == nil {
+			return "", harness.Inconclusive(report.DriverMissing, "drivers.run has no trigger")
+		}
+		trigger = *d.Trigger
+		trigger.Kind = "http"
+	}
+	if s.Runs.header.Get(header.Retries) == "" {
+		s.Configure(header.Retries, "0")
+	}
+	if s.Runs.triggered.IsZero() {
+		if s.Runs.triggered, err = s.Clock.Target(s.Context); err != nil {
+			return "", err
+		}
+	}
+	id := fmt.Sprintf("wfr_%sr%s", s.Key, strings.Repeat("1", s.Runs.number+1)) // each begins with the one before
+	if s.Runs.number > 5 {
+		id = fmt.Sprintf("wfr_%sr2%d", s.Key, s.Runs.number)
+	}
+	s.Runs.number++
+	vars := map[string]string{"workflow": p.Endpoint.URL, "runId": id, "body": body, "headers": s.triggerHeaders()}
+	a, err := s.Run("run", trigger, vars, s.Runs.header)
+	if err != nil {
+		return "", err
+	}
+	if trigger.Result != "" {
+		if id, err = a.Result("run", trigger); err != nil {
+			return "", err
+		}
+	}
+	s.Runs.ids = append(s.Runs.ids, id)
+	return id, nil
+}
+
+// triggerHeaders are the configuration of a run as JSON, for a driver that is a
+// command.
+func (s *Scenario) triggerHeaders() string {
+	plain := map[string]string{}
+	for name, values := range s.Suite.Dialect.BrandHeader(s.Runs.header) {
+		plain[name] = strings.Join(values, ", ")
+	}
+	text, _ := json.Marshal(plain) // of texts
+	return string(text)
+}
+
+// TriggerRun starts a run of the workflow. Its payload has odd spacing and a number
+// that a decoder would write in another way, so that a copy differs.
+func (s *Scenario) TriggerRun() error {
+	if s.Runs.payload == "" {
+		s.Runs.payload = fmt.Sprintf(`{ "order" : "%s",  "café":[1.0, 2e3] }`, s.Key)
+	}
+	id, err := s.trigger(s.Runs.peer, s.Runs.payload)
+	s.Runs.Id = id
+	return err
+}
+
+func (s *Scenario) inProgress() error {
+	if err := s.TriggerRun(); err != nil {
+		return err
+	}
+	return s.eventuallyEvent("an event of the step in progress", func(e any) bool {
+		kind, _ := check.Text(e, "/stepInfo/stepType")
+		return kind != "" && kind != "Initial"
+	})
+}
+
+func (s *Scenario) triggerAndNotify() error {
+	if err := s.TriggerRun(); err != nil {
+		return err
+	}
+	if err := s.RunRecorded("WAITER_ADDED"); err != nil {
+		return err
+	}
+	a, err := s.Do(harness.Request{Operation: "notifyEvent", Vars: map[string]string{"eventId": s.Name("event")}, Body: []byte(`{"news":1}`)})
+	if err != nil {
+		return err
+	}
+	return a.Accepted()
+}
+
+// CancelRun needs a driver: the interface document shows no operation for it.
+func (s *Scenario) CancelRun() error {
+	_, err := s.Drive("cancel", map[string]string{"runId": s.Runs.Id})
+	return err
+}
+
+func (s *Scenario) finishedRun() error {
+	if err := s.Workflow(`"reserve" and "charge"`); err != nil {
+		return err
+	}
+	if err := s.TriggerRun(); err != nil {
+		return err
+	}
+	if err := harness.Prerequisite(s.RunSucceeds()); err != nil {
+		return err
+	}
+	return s.still()
+}
+
+// still waits until the log of the run grows no more: its last message may be
+// recorded after its end.
+func (s *Scenario) still() error {
+	if s.Clock.Virtual() {
+		return s.Clock.Pass(s.Context, 0)
+	}
+	for n, before := 0, -1; n < 2; n++ {
+		if err := s.Clock.Pass(s.Context, s.Suite.Target.Timing.Poll.First); err != nil {
+			return err
+		}
+		events, err := s.EventsOf(s.Runs.Id)
+		if err != nil {
+			return err
+		}
+		if len(events) != before {
+			n = -1
+		}
+		before = len(events)
+	}
+	return nil
+}
+
+// WaitingRun is a run in progress: it is in its wait, as its log says.
+func (s *Scenario) WaitingRun() error {
+	if err := s.workflowOfType("Wait"); err != nil {
+		return err
+	}
+	if err := s.TriggerRun(); err != nil {
+		return err
+	}
+	return harness.Prerequisite(s.RunRecorded("WAITER_ADDED"))
+}
+
+func (s *Scenario) longRun() error {
+	var steps []workflow.Step
+	for i := range 345 {
+		steps = append(steps, workflow.Step{Name: fmt.Sprintf("step%d", i), Kind: "Run"})
+	}
+	if err := s.NewWorkflow(steps...); err != nil {
+		return err
+	}
+	if err := s.TriggerRun(); err != nil {
+		return err
+	}
+	for before := -1; ; {
+		err := s.RunSucceeds()
+		if n := s.Runs.peer.ExecutedSteps(); err != nil && n > before { // it takes its time, and moves
+			before = n
+			continue
+		}
+		if err != nil {
+			return harness.Prerequisite(err)
+		}
+		return s.still()
+	}
+}
+
+// notEnded demands that a run is in progress while its step waits.
+func (s *Scenario) notEnded() error {
+	n, seen, err := s.count(func(st string) bool { return slices.Contains(ends, st) })
+	if err != nil || n == 0 {
+		return err
+	}
+	at, err := s.Clock.Target(s.Context)
+	if err != nil {
+		return err
+	}
+	if !s.Clock.Virtual() && at.Sub(s.Runs.triggered) >= time.Duration(s.waitSeconds())*time.Second {
+		return harness.Inconclusive(report.PrerequisiteFailed, "the log was read when the wait of the run was over")
+	}
+	return s.Failure("the run has ended", "a run in progress", seen)
+}
