@@ -13,6 +13,8 @@ class AccountEnv(TypedDict):
 
 
 class Account(TypedDict):
+    # url is that of --advertise, and not the address of the listener
+    advertised: bool
     currentSigningKey: str
     # the environment for clients
     env: List[AccountEnv]
@@ -23,6 +25,7 @@ class Account(TypedDict):
     managementUsername: str
     nextSigningKey: str
     token: str
+    # how clients reach the server
     url: str
     userId: str
     vectorIndexes: List[str]
