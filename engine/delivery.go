@@ -200,7 +200,7 @@ func (a *Account) retry(m *Message, o *Outcome) {
 }
 
 // fail ends a message for good. A message of its own goes to the DLQ and its
-// failureText callback out; a call to a workflow endpoint takes its run there; a
+// failure callback out; a call to a workflow endpoint takes its run there; a
 // third-party call is the business of the run that made it.
 func (a *Account) fail(m *Message, o *Outcome) {
 	d := &state.LogDetail{Outcome: o, Error: state.FailureText(o)}

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testing and property tests share these helpers.
+// The type testing.T and property tests share these helpers.
 type tester interface {
 	Helper()
 	Cleanup(func())

@@ -77,7 +77,7 @@ func (w *world) clear() {
 	_, err = w.CancelMessages(engine.Filter{})
 	w.must(err)
 	w.settle()
-	w.advance(100 * 24 * time.Hour)          // failureText callbacks of runs
+	w.advance(100 * 24 * time.Hour)          // failure callbacks of runs
 	w.send(engine.PublishRequest{URL: sink}) // which forgets old deduplication ids
 	w.advance(100 * 24 * time.Hour)
 	for {

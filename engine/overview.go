@@ -58,7 +58,7 @@ func (a *Account) Touch() {
 	a.changed()
 }
 
-// changesState is closed by the next change.
+// changes is closed by the next change.
 func (a *Account) changes() <-chan struct{} {
 	if a.more == nil {
 		a.more = make(chan struct{})

@@ -90,7 +90,7 @@ func (a *Account) fireSchedule(s *Schedule) {
 	a.book(s, next)
 }
 
-// view is the schedule as lists show it: with the states as they are now.
+// viewSchedule is the schedule as lists show it: with the states as they are now.
 func (a *Account) viewSchedule(s *Schedule) Schedule {
 	v := *s
 	v.LastStates = maps.Clone(s.LastStates)

@@ -10,7 +10,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 )
 
-// testdata has one snapshot of each version of the format, all of the same state;
+// The folder testdata has one snapshot of each version of the format, all of the same state;
 // a new version comes with a new file, and the old ones stay. A change of a name
 // or of an order in the file fails here.
 func TestSnapshotsOfEveryVersionLoad(t *testing.T) {

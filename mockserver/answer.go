@@ -12,7 +12,7 @@ import (
 const (
 	// defaultMaxAnswer is how much of a destination's answer is kept, in bytes.
 	defaultMaxAnswer = 10 << 20
-	// counted is how many times as much of an answer of unknown length is read, to
+	// countedTimes is how many times as much of an answer of unknown length is read, to
 	// count it.
 	countedTimes = 10
 )

@@ -50,7 +50,7 @@ func TestANullHeaderIsNotSent(t *testing.T) {
 	}
 }
 
-// null inside the content of a message is content.
+// A null inside the content of a message is content.
 func TestNullInTheBodyOfAMessageIsDelivered(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)

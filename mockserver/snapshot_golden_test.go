@@ -8,7 +8,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
-// testdata has one document of each version of the format, saved by a server
+// The folder testdata has one document of each version of the format, saved by a server
 // with two accounts that had something of everything.
 func TestSnapshotDocumentsOfEveryVersionLoad(t *testing.T) {
 	t.Parallel()

@@ -126,7 +126,7 @@ func LoadDialect(nameOrFile string) (*Dialect, error) {
 	return &d, nil
 }
 
-// prefixes and names that a file may give.
+// What prefixes and names that a file gives look like.
 var (
 	prefixForm = regexp.MustCompile(`^[A-Za-z0-9]+(-[A-Za-z0-9]+)*-$`)
 	nameForm   = regexp.MustCompile(`^[\w.-]+$`)

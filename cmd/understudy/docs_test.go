@@ -93,7 +93,7 @@ func TestClientOutage(t *testing.T) {
 	}
 }
 
-// docs/validating-your-implementation.md, as it stands, against the partial
+// The page docs/validating-your-implementation.md, as it stands, against the partial
 // server: exactly its real gap is found.
 func TestDocumentedValidation(t *testing.T) {
 	t.Parallel()

@@ -78,7 +78,7 @@ func (c *crashing) publish(client *http.Client, n int) bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// kill -9 during traffic, and a restart from the last snapshot, three times
+// A kill -9 during traffic, and a restart from the last snapshot, three times
 // over: the server starts, says from when its state is, and has what was
 // accepted before the snapshot.
 func TestKillAndRestart(t *testing.T) {

@@ -33,29 +33,29 @@ func withoutCredentials(r *http.Request) bool {
 
 func withCredentials(r *http.Request) bool { return !withoutCredentials(r) }
 
-func refusal(status int) bool {
+func refusalStatus(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusNotFound
 }
 
-// pooled is middleware that learns credentials; refused runs for what is refused,
+// poolCredentials is middleware that learns credentials; refused runs for what is refused,
 // with a way to ask again with another credential.
-func pooled(hit func(), refused func(r *http.Request, a answer, all []string, again func(credential string) answer) answer) Parts {
+func poolCredentials(hit func(), refused func(r *http.Request, a answer, all []string, again func(credential string) answer) answer) Parts {
 	p := &pool{}
-	everything := func(r *http.Request) bool { return !hosting(r) }
-	return wrap(everything, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		text, plain := body(r), r.Clone(r.Context())
-		a := call(next, r)
+	everything := func(r *http.Request) bool { return !hostingPath(r) }
+	return wrapMatching(everything, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		text, plain := readBody(r), r.Clone(r.Context())
+		a := serverAnswer(next, r)
 		switch {
 		case a.status < 300:
 			p.keep(plain)
 			a = refused(plain, a, p.all(), nil)
-		case refusal(a.status):
+		case refusalStatus(a.status):
 			a = refused(plain, a, p.all(), func(credential string) answer {
 				c := plain.Clone(plain.Context())
 				c.Header.Set("Authorization", credential)
 				dropQuery(c, func(name string) bool { return name == "svc_token" })
 				setBody(c, text)
-				return call(next, c)
+				return serverAnswer(next, c)
 			})
 		}
 		a.write(w)
@@ -65,7 +65,7 @@ func pooled(hit func(), refused func(r *http.Request, a answer, all []string, ag
 // letIn lets requests that fit in, with whichever credential opens.
 func letIn(m matching, fits func(*http.Request) bool) func(func()) Parts {
 	return func(hit func()) Parts {
-		return pooled(hit, func(r *http.Request, a answer, all []string, again func(string) answer) answer {
+		return poolCredentials(hit, func(r *http.Request, a answer, all []string, again func(string) answer) answer {
 			if again == nil || !m(r) || !fits(r) {
 				return a
 			}
@@ -82,7 +82,7 @@ func letIn(m matching, fits func(*http.Request) bool) func(func()) Parts {
 // refusedYet answers a refusal, and does what was asked all the same.
 func refusedYet(m matching) func(func()) Parts {
 	return func(hit func()) Parts {
-		return pooled(hit, func(r *http.Request, a answer, all []string, again func(string) answer) answer {
+		return poolCredentials(hit, func(r *http.Request, a answer, all []string, again func(string) answer) answer {
 			if again != nil && m(r) && withoutCredentials(r) {
 				for _, credential := range all {
 					if again(credential).status < 300 {
@@ -98,7 +98,7 @@ func refusedYet(m matching) func(func()) Parts {
 // likeRight takes a Bearer token for a right one that it is like.
 func likeRight(like func(given, right string) bool) func(func()) Parts {
 	return func(hit func()) Parts {
-		return pooled(hit, func(r *http.Request, a answer, all []string, again func(string) answer) answer {
+		return poolCredentials(hit, func(r *http.Request, a answer, all []string, again func(string) answer) answer {
 			given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 			if again == nil || !ok || given == "" {
 				return a
@@ -120,9 +120,9 @@ func likeRight(like func(given, right string) bool) func(func()) Parts {
 func asEverybody(m matching) func(func()) Parts {
 	return func(hit func()) Parts {
 		p := &pool{}
-		return wrap(func(r *http.Request) bool { return !hosting(r) }, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			text, plain := body(r), r.Clone(r.Context())
-			a := call(next, r)
+		return wrapMatching(func(r *http.Request) bool { return !hostingPath(r) }, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			text, plain := readBody(r), r.Clone(r.Context())
+			a := serverAnswer(next, r)
 			if a.status < 300 {
 				p.keep(plain)
 			}
@@ -137,8 +137,8 @@ func asEverybody(m matching) func(func()) Parts {
 				c := plain.Clone(plain.Context())
 				c.Header.Set("Authorization", credential)
 				setBody(c, text)
-				if b := call(next, c); b.status < 300 {
-					a = joined(a, b)
+				if b := serverAnswer(next, c); b.status < 300 {
+					a = joinAnswers(a, b)
 				}
 			}
 			a.write(w)
@@ -146,19 +146,19 @@ func asEverybody(m matching) func(func()) Parts {
 	}
 }
 
-// joined is an answer with the items of another one.
-func joined(a, b answer) answer {
+// joinAnswers is an answer with the items of another one.
+func joinAnswers(a, b answer) answer {
 	if a.status >= 300 {
 		return b
 	}
-	x, _ := decoded(a.body).(map[string]any)
-	y, _ := decoded(b.body).(map[string]any)
+	x, _ := decodeJSON(a.body).(map[string]any)
+	y, _ := decodeJSON(b.body).(map[string]any)
 	for _, list := range []string{"messages", "events"} {
 		mine, ok := x[list].([]any)
 		others, _ := y[list].([]any)
 		if ok {
 			x[list] = append(mine, others...)
-			a.body = encoded(x)
+			a.body = encodeJSON(x)
 		}
 	}
 	return a

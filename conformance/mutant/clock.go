@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// pause lets d go by, or what is left until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
+// waitFor lets d go by, or what is left until ctx ends.
+func waitFor(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -10,10 +10,10 @@ import (
 	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// group breaks URL groups. Sorted by id.
-var group = []Mutant{
-	{ID: "GRP-001.1", Text: "an update refuses a value that is an array", Build: refuse(patching, func(r *http.Request) bool { return strings.Contains(string(body(r)), "[") })},
-	{ID: "GRP-001.2", Text: "an update refuses a value that is a string", Build: refuse(patching, func(r *http.Request) bool { return !strings.Contains(string(body(r)), "[") })},
+// groupMutants break URL groups. Sorted by id.
+var groupMutants = []Mutant{
+	{ID: "GRP-001.1", Text: "an update refuses a value that is an array", Build: refuseMatching(updatingGroup, func(r *http.Request) bool { return strings.Contains(string(readBody(r)), "[") })},
+	{ID: "GRP-001.2", Text: "an update refuses a value that is a string", Build: refuseMatching(updatingGroup, func(r *http.Request) bool { return !strings.Contains(string(readBody(r)), "[") })},
 	{ID: "GRP-001.3", Text: "of an array only the first value is kept", Build: changedUpdate(func(headers map[string]any) {
 		for name, v := range headers {
 			if list, ok := v.([]any); ok {
@@ -29,12 +29,12 @@ var group = []Mutant{
 		}
 	})},
 	{ID: "GRP-002.1", Text: "a default header is on the first endpoint only", Build: headersOf(func(n int) bool { return n == 0 })},
-	{ID: "GRP-002.2", Text: "an update answers 2xx and is not applied", Build: request(patching, func(r *http.Request) { setBody(r, []byte(`{"headers":{}}`)) })},
+	{ID: "GRP-002.2", Text: "an update answers 2xx and is not applied", Build: changeRequest(updatingGroup, func(r *http.Request) { setBody(r, []byte(`{"headers":{}}`)) })},
 	{ID: "GRP-002.3", Text: "a default header is on the first request to the group only", Build: headersOnce},
 	{ID: "GRP-002.4", Text: "an update holds for all groups", Build: updateOfAll},
 	{ID: "GRP-002.5", Text: "a second update of a header is not applied", Build: firstUpdate},
 	{ID: "GRP-002.6", Text: "default headers are missing when the token is in the query", Build: defaultsUnless(func(r *http.Request) bool { return r.URL.Query().Has("svc_token") })},
-	{ID: "GRP-002.7", Text: "default headers are missing on a retry", Build: delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	{ID: "GRP-002.7", Text: "default headers are missing on a retry", Build: changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if ofGroup(r) && r.Header.Get(header.Retried) != "0" {
 			r.Header.Del("X-Team")
 		}
@@ -85,11 +85,11 @@ var group = []Mutant{
 
 // changedUpdate changes the headers of an update.
 func changedUpdate(change func(headers map[string]any)) func(func()) Parts {
-	return request(patching, func(r *http.Request) {
-		if v, ok := decoded(body(r)).(map[string]any); ok {
+	return changeRequest(updatingGroup, func(r *http.Request) {
+		if v, ok := decodeJSON(readBody(r)).(map[string]any); ok {
 			if headers, ok := v["headers"].(map[string]any); ok {
 				change(headers)
-				setBody(r, encoded(v))
+				setBody(r, encodeJSON(v))
 			}
 		}
 	})
@@ -124,8 +124,8 @@ func (o *order) of(r *http.Request) (scenario string, n int) {
 // ofGroup reports whether a delivery is one of a fan-out.
 func ofGroup(r *http.Request) bool { return r.Header.Get(header.TopicName) != "" }
 
-// delivered is the answer of a destination that was never called.
-func delivered() *http.Response {
+// fakeDelivery is the answer of a destination that was never called.
+func fakeDelivery() *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, ProtoMajor: 1, ProtoMinor: 1}
 }
 
@@ -134,14 +134,14 @@ func delivered() *http.Response {
 func fanOut(to func(n int) int) func(func()) Parts {
 	return func(hit func()) Parts {
 		o := &order{}
-		return delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		return changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			if !ofGroup(r) {
 				return next.RoundTrip(r)
 			}
 			scenario, n := o.of(r)
 			m := to(n)
 			if m < 0 {
-				return delivered(), nil
+				return fakeDelivery(), nil
 			}
 			if m != n {
 				o.mu.Lock()
@@ -159,7 +159,7 @@ func fanOut(to func(n int) int) func(func()) Parts {
 func headersOf(keeps func(n int) bool) func(func()) Parts {
 	return func(hit func()) Parts {
 		o := &order{}
-		return delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		return changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			if _, n := o.of(r); ofGroup(r) && !keeps(n) {
 				r.Header.Del("X-Team")
 				r.Header.Del("X-Order")
@@ -171,8 +171,8 @@ func headersOf(keeps func(n int) bool) func(func()) Parts {
 
 // headersOnce drops the default header from the second message on.
 func headersOnce(hit func()) Parts {
-	return delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		if ofGroup(r) && strings.HasPrefix(string(body(r)), "message 2") {
+	return changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if ofGroup(r) && strings.HasPrefix(string(readBody(r)), "message 2") {
 			r.Header.Del("X-Team")
 		}
 		return next.RoundTrip(r)

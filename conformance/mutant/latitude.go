@@ -13,91 +13,91 @@ import (
 
 // Latitudes is the catalogue of legal variations: what the interface document
 // leaves open, done in another way. Sorted by id.
-func Latitudes() []Mutant { return latitudes }
+func Latitudes() []Mutant { return latitudeRows }
 
-var latitudes = []Mutant{
-	{ID: "L01", Text: "publish answers 200", Build: status(publishing, http.StatusOK)},
-	{ID: "L02", Text: "publish answers 201", Build: status(publishing, http.StatusCreated)},
-	{ID: "L03", Text: "publish answers 202", Build: status(publishing, http.StatusAccepted)},
-	{ID: "L04", Text: "publish answers 204 without a body", Build: respond(publishing, func(_ *http.Request, a *answer) {
+var latitudeRows = []Mutant{
+	{ID: "L01", Text: "publish answers 200", Build: changeStatus(publishingMessage, http.StatusOK)},
+	{ID: "L02", Text: "publish answers 201", Build: changeStatus(publishingMessage, http.StatusCreated)},
+	{ID: "L03", Text: "publish answers 202", Build: changeStatus(publishingMessage, http.StatusAccepted)},
+	{ID: "L04", Text: "publish answers 204 without a body", Build: changeResponse(publishingMessage, func(_ *http.Request, a *answer) {
 		if a.status < 300 {
 			a.status, a.body = http.StatusNoContent, nil
 			a.header.Del("Content-Type")
 		}
 	})},
-	{ID: "L05", Text: "publish always answers an array", Build: replyAny(publishing, func(_ *http.Request, v any) any {
+	{ID: "L05", Text: "publish always answers an array", Build: replyAny(publishingMessage, func(_ *http.Request, v any) any {
 		if _, ok := v.(map[string]any); ok {
 			return []any{v}
 		}
 		return v
 	})},
-	{ID: "L06", Text: "publish takes GET and PUT as well", Build: request(publishing, func(r *http.Request) {
+	{ID: "L06", Text: "publish takes GET and PUT as well", Build: changeRequest(publishingMessage, func(r *http.Request) {
 		if r.Method == http.MethodPost {
 			r.Method = http.MethodPut
 		}
 	})},
-	{ID: "L07", Text: "every object has fields that nobody knows", Build: replyAny(documented, func(_ *http.Request, v any) any { return extended(v) })},
-	{ID: "L08", Text: "there are further message-level states", Build: further("QUEUED", "DELIVERED", true)},
-	{ID: "L09", Text: "there are further run-level events", Build: further("RUN_RESUMED", "RUN_STARTED", false)},
-	{ID: "L10", Text: "the cursor of the logs ends empty", Build: reply(listingLog, func(_ *http.Request, v map[string]any) {
+	{ID: "L07", Text: "every object has fields that nobody knows", Build: replyAny(documentedAnswers, func(_ *http.Request, v any) any { return extendObjects(v) })},
+	{ID: "L08", Text: "there are further message-level states", Build: repeatEvents("QUEUED", "DELIVERED", true)},
+	{ID: "L09", Text: "there are further run-level events", Build: repeatEvents("RUN_RESUMED", "RUN_STARTED", false)},
+	{ID: "L10", Text: "the cursor of the logs ends empty", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) {
 		if v["cursor"] == nil {
 			v["cursor"] = ""
 		}
 	})},
-	{ID: "L11", Text: "the cursor of the logs ends absent", Build: reply(listingLog, func(_ *http.Request, v map[string]any) {
+	{ID: "L11", Text: "the cursor of the logs ends absent", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) {
 		if v["cursor"] == "" {
 			delete(v, "cursor")
 		}
 	})},
-	{ID: "L12", Text: "pages are listed oldest first", Build: both(reversed(listingLog, "events"), reversed(listingDLQ, "messages"))},
-	{ID: "L13", Text: "pages are listed newest first", Build: both(sorted(listingLog, "events", "time"), sorted(listingDLQ, "messages", "createdAt"))},
-	{ID: "L14", Text: "the entry is removed by its restart", Build: request(restarting, func(*http.Request) {})},
+	{ID: "L12", Text: "pages are listed oldest first", Build: joinChanges(reversePages(listingLog, "events"), reversePages(listingDLQ, "messages"))},
+	{ID: "L13", Text: "pages are listed newest first", Build: joinChanges(sortPages(listingLog, "events", "time"), sortPages(listingDLQ, "messages", "createdAt"))},
+	{ID: "L14", Text: "the entry is removed by its restart", Build: changeRequest(restartingRun, func(*http.Request) {})},
 	{ID: "L15", Text: "the entry is kept after its restart", Build: keptEntry},
-	{ID: "L16", Text: "unknown ids answer 400", Build: failing(restarting, http.StatusBadRequest, "")},
-	{ID: "L17", Text: "unknown ids answer 404", Build: failing(restarting, http.StatusNotFound, "")},
-	{ID: "L18", Text: "unknown ids answer 410 with a web page", Build: failing(restarting, http.StatusGone, "<html>gone</html>")},
-	{ID: "L19", Text: "a refused credential answers 401 without a body", Build: unauthorized(http.StatusUnauthorized)},
-	{ID: "L20", Text: "a refused credential answers 403", Build: unauthorized(http.StatusForbidden)},
-	{ID: "L21", Text: "a page that is too large is made smaller", Build: both(clamped(listingLog, 1000), clamped(listingDLQ, 100))},
-	{ID: "L22", Text: "a page that is too large is refused with 422", Build: both(failing(listingLog, http.StatusUnprocessableEntity, ""), failing(listingDLQ, http.StatusUnprocessableEntity, ""))},
-	{ID: "L23", Text: "the backoff is constant", Build: backoff("5000")},
+	{ID: "L16", Text: "unknown ids answer 400", Build: changeRefusal(restartingRun, http.StatusBadRequest, "")},
+	{ID: "L17", Text: "unknown ids answer 404", Build: changeRefusal(restartingRun, http.StatusNotFound, "")},
+	{ID: "L18", Text: "unknown ids answer 410 with a web page", Build: changeRefusal(restartingRun, http.StatusGone, "<html>gone</html>")},
+	{ID: "L19", Text: "a refused credential answers 401 without a body", Build: changeUnauthorized(http.StatusUnauthorized)},
+	{ID: "L20", Text: "a refused credential answers 403", Build: changeUnauthorized(http.StatusForbidden)},
+	{ID: "L21", Text: "a page that is too large is made smaller", Build: joinChanges(clampCount(listingLog, 1000), clampCount(listingDLQ, 100))},
+	{ID: "L22", Text: "a page that is too large is refused with 422", Build: joinChanges(changeRefusal(listingLog, http.StatusUnprocessableEntity, ""), changeRefusal(listingDLQ, http.StatusUnprocessableEntity, ""))},
+	{ID: "L23", Text: "the backoff is constant", Build: ownBackoff("5000")},
 	{ID: "L24", Text: "the backoff is exponential with jitter", Build: func(hit func()) Parts {
-		return backoff(strconv.Itoa(1000+rand.IntN(3000)) + " * pow(2, retried)")(hit)
+		return ownBackoff(strconv.Itoa(1000+rand.IntN(3000)) + " * pow(2, retried)")(hit)
 	}},
-	{ID: "L25", Text: "deliveries take a while", Build: delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		pause(r.Context(), 100*time.Millisecond)
+	{ID: "L25", Text: "deliveries take a while", Build: changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		waitFor(r.Context(), 100*time.Millisecond)
 		return next.RoundTrip(r)
 	})},
-	{ID: "L26", Text: "the endpoints of a group are called in any order", Build: delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	{ID: "L26", Text: "the endpoints of a group are called in any order", Build: changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if ofGroup(r) {
-			pause(r.Context(), time.Duration(rand.IntN(20))*time.Millisecond)
+			waitFor(r.Context(), time.Duration(rand.IntN(20))*time.Millisecond)
 		}
 		return next.RoundTrip(r)
 	})},
-	{ID: "L27", Text: "deliveries carry further headers", Build: delivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	{ID: "L27", Text: "deliveries carry further headers", Build: changeDelivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		r.Header.Set("User-Agent", "Another/2.0")
 		r.Header.Set("X-Request-Id", "0123456789")
 		r.Header.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 		return next.RoundTrip(r)
 	})},
-	{ID: "L28", Text: "a delivery that succeeded is made once more", Build: twice},
-	{ID: "L29", Text: "a resume answers 204", Build: respond(resuming, func(_ *http.Request, a *answer) {
+	{ID: "L28", Text: "a delivery that succeeded is made once more", Build: deliverTwice},
+	{ID: "L29", Text: "a resume answers 204", Build: changeResponse(resumingKey, func(_ *http.Request, a *answer) {
 		if a.status < 300 {
 			a.status, a.body = http.StatusNoContent, nil
 		}
 	})},
-	{ID: "L30", Text: "there are other metric ids, and a series without points", Build: stat(func(_ *http.Request, v map[string]any) {
+	{ID: "L30", Text: "there are other metric ids, and a series without points", Build: changeStats(func(_ *http.Request, v map[string]any) {
 		for _, name := range []string{"daily_svc_messages", "daily_workflow_messages"} {
 			list, _ := v[name].([]any)
 			v[name] = append(list, map[string]any{"id": "another", "data_points": []any{}})
 		}
 	})},
-	{ID: "L31", Text: "the clock is 3 seconds ahead", Build: both(threeAhead(listingLog, "events"), both(threeAhead(listingDLQ, "messages"), reply(restarting, func(_ *http.Request, v map[string]any) { ahead(v, 3000) })))},
-	{ID: "L32", Text: "times in ms are rounded to seconds", Build: both(each(listingDLQ, "messages", func(e map[string]any) { rounded(e, "notBefore") }), each(listingLog, "events", func(e map[string]any) { rounded(e, "nextDeliveryTime") }))},
+	{ID: "L31", Text: "the clock is 3 seconds ahead", Build: joinChanges(threeAhead(listingLog, "events"), joinChanges(threeAhead(listingDLQ, "messages"), changeReply(restartingRun, func(_ *http.Request, v map[string]any) { moveTimes(v, 3000) })))},
+	{ID: "L32", Text: "times in ms are rounded to seconds", Build: joinChanges(changeItems(listingDLQ, "messages", func(e map[string]any) { roundTime(e, "notBefore") }), changeItems(listingLog, "events", func(e map[string]any) { roundTime(e, "nextDeliveryTime") }))},
 	{ID: "L33", Text: "a denial of the plugin is 503", Build: func(hit func()) Parts {
 		return Parts{App: func(limited, _ http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				a := call(limited, r)
+				a := serverAnswer(limited, r)
 				if a.status == http.StatusTooManyRequests {
 					hit()
 					a.status = http.StatusServiceUnavailable
@@ -106,26 +106,26 @@ var latitudes = []Mutant{
 			})
 		}}
 	}},
-	{ID: "L34", Text: "a sliding window is weighted", Build: plugin(func(map[string]any) {})}, // ours is
+	{ID: "L34", Text: "a sliding window is weighted", Build: changePlugin(func(map[string]any) {})}, // ours is
 }
 
-// documented are the operations whose answers the document shows.
-func documented(r *http.Request) bool {
-	return listingDLQ(r) || listingLog(r) || restarting(r) || statistics(r) || informing(r)
+// documentedAnswers are the operations whose answers the document shows.
+func documentedAnswers(r *http.Request) bool {
+	return listingDLQ(r) || listingLog(r) || restartingRun(r) || readingStats(r) || readingInfo(r)
 }
 
-// status changes the status of success.
-func status(m matching, code int) func(func()) Parts {
-	return respond(m, func(_ *http.Request, a *answer) {
+// changeStatus changes the status of success.
+func changeStatus(m matching, code int) func(func()) Parts {
+	return changeResponse(m, func(_ *http.Request, a *answer) {
 		if a.status < 300 {
 			a.status = code
 		}
 	})
 }
 
-// failing changes what a refusal looks like.
-func failing(m matching, code int, page string) func(func()) Parts {
-	return respond(m, func(_ *http.Request, a *answer) {
+// changeRefusal changes what a refusal looks like.
+func changeRefusal(m matching, code int, page string) func(func()) Parts {
+	return changeResponse(m, func(_ *http.Request, a *answer) {
 		if a.status < 400 || a.status == http.StatusUnauthorized {
 			return
 		}
@@ -137,37 +137,37 @@ func failing(m matching, code int, page string) func(func()) Parts {
 	})
 }
 
-func unauthorized(code int) func(func()) Parts {
-	return respond(func(r *http.Request) bool { return !hosting(r) }, func(_ *http.Request, a *answer) {
+func changeUnauthorized(code int) func(func()) Parts {
+	return changeResponse(func(r *http.Request) bool { return !hostingPath(r) }, func(_ *http.Request, a *answer) {
 		if a.status == http.StatusUnauthorized {
 			a.status, a.body = code, nil
 		}
 	})
 }
 
-// extended adds a field to every object, in data that has a fixed shape.
-func extended(v any) any {
+// extendObjects adds a field to every object, in data that has a fixed shape.
+func extendObjects(v any) any {
 	switch x := v.(type) {
 	case map[string]any:
 		for name, inner := range x {
 			switch name {
 			case "header", "responseHeader", "responseHeaders", "headers", "namespaces", "requestHeaders":
 			default:
-				x[name] = extended(inner)
+				x[name] = extendObjects(inner)
 			}
 		}
-		x["x_further"] = map[string]any{"a": []any{number(1), nil}}
+		x["x_further"] = map[string]any{"a": []any{jsonNumber(1), nil}}
 	case []any:
 		for i, inner := range x {
-			x[i] = extended(inner)
+			x[i] = extendObjects(inner)
 		}
 	}
 	return v
 }
 
-// further repeats events under a state that nobody knows. Their time stays.
-func further(name, like string, step bool) func(func()) Parts {
-	return reply(listingLog, func(r *http.Request, v map[string]any) {
+// repeatEvents repeats events under a state that nobody knows. Their time stays.
+func repeatEvents(name, like string, step bool) func(func()) Parts {
+	return changeReply(listingLog, func(r *http.Request, v map[string]any) {
 		if r.URL.Query().Has("state") {
 			return
 		}
@@ -191,9 +191,9 @@ func further(name, like string, step bool) func(func()) Parts {
 	})
 }
 
-// reversed turns each page around; the pages follow one another as before.
-func reversed(m matching, list string) func(func()) Parts {
-	return reply(m, func(_ *http.Request, v map[string]any) {
+// reversePages turns each page around; the pages follow one another as before.
+func reversePages(m matching, list string) func(func()) Parts {
+	return changeReply(m, func(_ *http.Request, v map[string]any) {
 		items, _ := v[list].([]any)
 		for i, j := 0, len(items)-1; i < j; i, j = i+1, j-1 {
 			items[i], items[j] = items[j], items[i]
@@ -201,15 +201,15 @@ func reversed(m matching, list string) func(func()) Parts {
 	})
 }
 
-// sorted orders each page by a time, the newest first.
-func sorted(m matching, list, field string) func(func()) Parts {
-	return reply(m, func(_ *http.Request, v map[string]any) {
+// sortPages orders each page by a time, the newest first.
+func sortPages(m matching, list, field string) func(func()) Parts {
+	return changeReply(m, func(_ *http.Request, v map[string]any) {
 		items, _ := v[list].([]any)
 		for i := range items {
 			for j := i; j > 0; j-- {
 				a, _ := items[j-1].(map[string]any)
 				b, _ := items[j].(map[string]any)
-				if whole(a, field) >= whole(b, field) {
+				if integerOf(a, field) >= integerOf(b, field) {
 					break
 				}
 				items[j-1], items[j] = items[j], items[j-1]
@@ -222,7 +222,7 @@ func sorted(m matching, list, field string) func(func()) Parts {
 func keptEntry(hit func()) Parts {
 	var mu sync.Mutex
 	entries := map[string]any{} // run -> entry
-	watch := reply(listingDLQ, func(r *http.Request, v map[string]any) {
+	watch := changeReply(listingDLQ, func(r *http.Request, v map[string]any) {
 		items, _ := v["messages"].([]any)
 		mu.Lock()
 		defer mu.Unlock()
@@ -243,28 +243,28 @@ func keptEntry(hit func()) Parts {
 	return watch(hit)
 }
 
-// clamped asks for no more than a page may hold.
-func clamped(m matching, most int) func(func()) Parts {
-	return request(m, func(r *http.Request) {
+// clampCount asks for no more than a page may hold.
+func clampCount(m matching, most int) func(func()) Parts {
+	return changeRequest(m, func(r *http.Request) {
 		if n, _ := strconv.Atoi(r.URL.Query().Get("count")); n > most {
 			setQuery(r, func(q map[string][]string) { q["count"] = []string{strconv.Itoa(most)} })
 		}
 	})
 }
 
-// backoff gives every message a wait of its own between retries.
-func backoff(formula string) func(func()) Parts {
-	return request(publishing, func(r *http.Request) { r.Header.Set(header.RetryDelay, formula) })
+// ownBackoff gives every message a wait of its own between retries.
+func ownBackoff(formula string) func(func()) Parts {
+	return changeRequest(publishingMessage, func(r *http.Request) { r.Header.Set(header.RetryDelay, formula) })
 }
 
-// ahead moves all times of an item.
-func ahead(e map[string]any, ms int64) {
+// moveTimes moves all times of an item.
+func moveTimes(e map[string]any, ms int64) {
 	for name, v := range e {
 		if inner, ok := v.(map[string]any); ok && (name == "stepInfo") {
-			ahead(inner, ms)
+			moveTimes(inner, ms)
 		}
 		if strings.HasSuffix(name, "At") || name == "time" || name == "nextDeliveryTime" || name == "notBefore" {
-			e[name] = number(whole(e, name) + ms)
+			e[name] = jsonNumber(integerOf(e, name) + ms)
 		}
 	}
 }
@@ -272,7 +272,7 @@ func ahead(e map[string]any, ms int64) {
 // threeAhead is a list whose times, and those of whose filters, are 3 seconds
 // ahead.
 func threeAhead(m matching, list string) func(func()) Parts {
-	return both(each(m, list, func(e map[string]any) { ahead(e, 3000) }), request(m, func(r *http.Request) {
+	return joinChanges(changeItems(m, list, func(e map[string]any) { moveTimes(e, 3000) }), changeRequest(m, func(r *http.Request) {
 		setQuery(r, func(q map[string][]string) {
 			for _, name := range []string{"fromDate", "toDate", "workflowCreatedAt"} {
 				if v := q[name]; len(v) > 0 {
@@ -284,8 +284,8 @@ func threeAhead(m matching, list string) func(func()) Parts {
 	}))
 }
 
-func rounded(e map[string]any, field string) {
+func roundTime(e map[string]any, field string) {
 	if e[field] != nil {
-		e[field] = number((whole(e, field) + 500) / 1000 * 1000)
+		e[field] = jsonNumber((integerOf(e, field) + 500) / 1000 * 1000)
 	}
 }

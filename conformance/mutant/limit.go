@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// strategy is the first strategy of a plugin configuration.
-func strategy(c map[string]any) map[string]any {
+// strategyOf is the first strategy of a plugin configuration.
+func strategyOf(c map[string]any) map[string]any {
 	list, _ := c["strategy"].([]any)
 	if len(list) == 0 {
 		return map[string]any{}
@@ -17,29 +17,29 @@ func strategy(c map[string]any) map[string]any {
 	return s
 }
 
-func limiter(c map[string]any) map[string]any {
-	l, _ := strategy(c)["limiter"].(map[string]any)
+func limiterOf(c map[string]any) map[string]any {
+	l, _ := strategyOf(c)["limiter"].(map[string]any)
 	if l == nil {
 		l = map[string]any{}
 	}
 	return l
 }
 
-// plugin changes the configuration before the plugin reads it.
-func plugin(change func(c map[string]any)) func(func()) Parts {
+// changePlugin changes the configuration before the plugin reads it.
+func changePlugin(change func(c map[string]any)) func(func()) Parts {
 	return func(hit func()) Parts {
 		return Parts{Plugin: func(c map[string]any) {
-			before := string(encoded(c))
+			before := string(encodeJSON(c))
 			change(c)
-			if string(encoded(c)) != before {
+			if string(encodeJSON(c)) != before {
 				hit()
 			}
 		}}
 	}
 }
 
-// storage changes what the plugin sends to its storage.
-func storage(change func(r *http.Request)) func(func()) Parts {
+// changeStorage changes what the plugin sends to its storage.
+func changeStorage(change func(r *http.Request)) func(func()) Parts {
 	return func(hit func()) Parts {
 		return Parts{Storage: func(next http.RoundTripper) http.RoundTripper {
 			return tripper(func(r *http.Request) (*http.Response, error) {
@@ -52,46 +52,46 @@ func storage(change func(r *http.Request)) func(func()) Parts {
 	}
 }
 
-// given puts a value where there is none.
-func given(object map[string]any, key string, v any) {
+// setDefault puts a value where there is none.
+func setDefault(object map[string]any, key string, v any) {
 	if object[key] == nil {
 		object[key] = v
 	}
 }
 
-// limit breaks the rate-limit plugin. Sorted by id.
-var limit = []Mutant{
-	{ID: "RLP-001.1", Text: "a configuration without a window is accepted", Build: plugin(func(c map[string]any) { given(limiter(c), "window", "1h") })},
-	{ID: "RLP-001.2", Text: "a configuration without an identifier is accepted", Build: plugin(func(c map[string]any) { given(strategy(c), "identifierSource", "ip") })},
-	{ID: "RLP-001.3", Text: "a configuration without a token is accepted", Build: plugin(func(c map[string]any) { given(c, "token", "none") })},
-	{ID: "RLP-002.1", Text: "a plugin that is switched off still limits", Build: plugin(func(c map[string]any) { delete(c, "enabled") })},
-	{ID: "RLP-002.2", Text: "the plugin is switched off unless enabled is true", Build: plugin(func(c map[string]any) { given(c, "enabled", false) })},
-	{ID: "RLP-002.3", Text: "enabled: true is taken for false", Build: plugin(func(c map[string]any) {
+// limitMutants break the rate-limit plugin. Sorted by id.
+var limitMutants = []Mutant{
+	{ID: "RLP-001.1", Text: "a configuration without a window is accepted", Build: changePlugin(func(c map[string]any) { setDefault(limiterOf(c), "window", "1h") })},
+	{ID: "RLP-001.2", Text: "a configuration without an identifier is accepted", Build: changePlugin(func(c map[string]any) { setDefault(strategyOf(c), "identifierSource", "ip") })},
+	{ID: "RLP-001.3", Text: "a configuration without a token is accepted", Build: changePlugin(func(c map[string]any) { setDefault(c, "token", "none") })},
+	{ID: "RLP-002.1", Text: "a plugin that is switched off still limits", Build: changePlugin(func(c map[string]any) { delete(c, "enabled") })},
+	{ID: "RLP-002.2", Text: "the plugin is switched off unless enabled is true", Build: changePlugin(func(c map[string]any) { setDefault(c, "enabled", false) })},
+	{ID: "RLP-002.3", Text: "enabled: true is taken for false", Build: changePlugin(func(c map[string]any) {
 		if c["enabled"] == true {
 			c["enabled"] = false
 		}
 	})},
-	{ID: "RLP-003.1", Text: "a method that is not listed is limited", Build: plugin(func(c map[string]any) {
-		if strategy(c)["methods"] != nil {
-			strategy(c)["methods"] = []any{"ALL"}
+	{ID: "RLP-003.1", Text: "a method that is not listed is limited", Build: changePlugin(func(c map[string]any) {
+		if strategyOf(c)["methods"] != nil {
+			strategyOf(c)["methods"] = []any{"ALL"}
 		}
 	})},
-	{ID: "RLP-003.2", Text: "ALL covers GET only", Build: plugin(func(c map[string]any) {
-		if list, _ := strategy(c)["methods"].([]any); slices.Contains(list, any("ALL")) {
-			strategy(c)["methods"] = []any{"GET"}
+	{ID: "RLP-003.2", Text: "ALL covers GET only", Build: changePlugin(func(c map[string]any) {
+		if list, _ := strategyOf(c)["methods"].([]any); slices.Contains(list, any("ALL")) {
+			strategyOf(c)["methods"] = []any{"GET"}
 		}
 	})},
-	{ID: "RLP-003.3", Text: "of the listed methods the first is limited", Build: plugin(func(c map[string]any) {
-		if list, _ := strategy(c)["methods"].([]any); len(list) > 1 {
-			strategy(c)["methods"] = list[:1]
+	{ID: "RLP-003.3", Text: "of the listed methods the first is limited", Build: changePlugin(func(c map[string]any) {
+		if list, _ := strategyOf(c)["methods"].([]any); len(list) > 1 {
+			strategyOf(c)["methods"] = list[:1]
 		}
 	})},
-	{ID: "RLP-004.1", Text: "the key lacks the method", Build: storage(func(r *http.Request) {
-		setBody(r, []byte(strings.ReplaceAll(string(body(r)), ":GET:", ":")))
+	{ID: "RLP-004.1", Text: "the key lacks the method", Build: changeStorage(func(r *http.Request) {
+		setBody(r, []byte(strings.ReplaceAll(string(readBody(r)), ":GET:", ":")))
 	})},
-	{ID: "RLP-004.2", Text: "the key lacks the prefix", Build: storage(func(r *http.Request) { setBody(r, prefixOfKey.ReplaceAll(body(r), []byte("$1"))) })},
-	{ID: "RLP-004.3", Text: "the key has the identifier before the route", Build: storage(func(r *http.Request) {
-		setBody(r, []byte(strings.ReplaceAll(string(body(r)), "/api/orders/:id:ann", "ann:/api/orders/:id")))
+	{ID: "RLP-004.2", Text: "the key lacks the prefix", Build: changeStorage(func(r *http.Request) { setBody(r, prefixOfKey.ReplaceAll(readBody(r), []byte("$1"))) })},
+	{ID: "RLP-004.3", Text: "the key has the identifier before the route", Build: changeStorage(func(r *http.Request) {
+		setBody(r, []byte(strings.ReplaceAll(string(readBody(r)), "/api/orders/:id:ann", "ann:/api/orders/:id")))
 	})},
 	{ID: "RLP-005.1", Text: "a route parameter is counted for each value", Build: func(hit func()) Parts {
 		return Parts{Host: func(next http.Handler) http.Handler {
@@ -104,132 +104,132 @@ var limit = []Mutant{
 			})
 		}}
 	}},
-	{ID: "RLP-005.2", Text: "* matches the root only", Build: plugin(func(c map[string]any) {
-		if strategy(c)["path"] == "*" {
-			strategy(c)["path"] = "/"
+	{ID: "RLP-005.2", Text: "* matches the root only", Build: changePlugin(func(c map[string]any) {
+		if strategyOf(c)["path"] == "*" {
+			strategyOf(c)["path"] = "/"
 		}
 	})},
-	{ID: "RLP-005.3", Text: "a route parameter is a text like any other", Build: plugin(func(c map[string]any) {
-		if p := text(strategy(c)["path"]); strings.Contains(p, ":") {
-			strategy(c)["path"] = strings.ReplaceAll(p, ":", "%3A")
+	{ID: "RLP-005.3", Text: "a route parameter is a text like any other", Build: changePlugin(func(c map[string]any) {
+		if p := textOf(strategyOf(c)["path"]); strings.Contains(p, ":") {
+			strategyOf(c)["path"] = strings.ReplaceAll(p, ":", "%3A")
 		}
 	})},
-	{ID: "RLP-006.1", Text: "the address takes the place of the header", Build: plugin(func(c map[string]any) {
-		if strategy(c)["identifierSource"] != nil {
-			strategy(c)["identifierSource"] = "ip"
+	{ID: "RLP-006.1", Text: "the address takes the place of the header", Build: changePlugin(func(c map[string]any) {
+		if strategyOf(c)["identifierSource"] != nil {
+			strategyOf(c)["identifierSource"] = "ip"
 		}
 	})},
-	{ID: "RLP-006.2", Text: "the header of the identifier is always X-User", Build: plugin(func(c map[string]any) {
-		if strings.HasPrefix(text(strategy(c)["identifierSource"]), "header.") {
-			strategy(c)["identifierSource"] = "header.X-User"
+	{ID: "RLP-006.2", Text: "the header of the identifier is always X-User", Build: changePlugin(func(c map[string]any) {
+		if strings.HasPrefix(textOf(strategyOf(c)["identifierSource"]), "header.") {
+			strategyOf(c)["identifierSource"] = "header.X-User"
 		}
 	})},
-	{ID: "RLP-006.3", Text: "a header takes the place of the address", Build: plugin(func(c map[string]any) {
-		if strategy(c)["identifierSource"] == "ip" {
-			strategy(c)["identifierSource"] = "header.X-User"
+	{ID: "RLP-006.3", Text: "a header takes the place of the address", Build: changePlugin(func(c map[string]any) {
+		if strategyOf(c)["identifierSource"] == "ip" {
+			strategyOf(c)["identifierSource"] = "header.X-User"
 		}
 	})},
-	{ID: "RLP-007.1", Text: "the identifier is ignored", Build: plugin(func(c map[string]any) {
-		if strategy(c)["identifierSource"] != nil {
-			strategy(c)["identifierSource"] = "header.Accept-Encoding"
+	{ID: "RLP-007.1", Text: "the identifier is ignored", Build: changePlugin(func(c map[string]any) {
+		if strategyOf(c)["identifierSource"] != nil {
+			strategyOf(c)["identifierSource"] = "header.Accept-Encoding"
 		}
 	})},
-	{ID: "RLP-007.2", Text: "identifiers are the same when their first letters are", Build: user(func(name string) string { return name[:min(1, len(name))] })},
-	{ID: "RLP-007.3", Text: "identifiers are the same without regard to case", Build: user(strings.ToLower)},
-	{ID: "RLP-008.1", Text: "an unknown unit is read as weeks", Build: plugin(func(c map[string]any) {
-		if w, _ := limiter(c)["window"].(string); strings.HasSuffix(w, "w") {
-			limiter(c)["window"] = "168h"
+	{ID: "RLP-007.2", Text: "identifiers are the same when their first letters are", Build: changeUser(func(name string) string { return name[:min(1, len(name))] })},
+	{ID: "RLP-007.3", Text: "identifiers are the same without regard to case", Build: changeUser(strings.ToLower)},
+	{ID: "RLP-008.1", Text: "an unknown unit is read as weeks", Build: changePlugin(func(c map[string]any) {
+		if w, _ := limiterOf(c)["window"].(string); strings.HasSuffix(w, "w") {
+			limiterOf(c)["window"] = "168h"
 		}
 	})},
-	{ID: "RLP-008.2", Text: "a window in minutes is read as milliseconds", Build: plugin(func(c map[string]any) {
-		if w := text(limiter(c)["window"]); strings.HasSuffix(w, "m") && len(w) > 1 {
-			limiter(c)["window"] = w + "s"
+	{ID: "RLP-008.2", Text: "a window in minutes is read as milliseconds", Build: changePlugin(func(c map[string]any) {
+		if w := textOf(limiterOf(c)["window"]); strings.HasSuffix(w, "m") && len(w) > 1 {
+			limiterOf(c)["window"] = w + "s"
 		}
 	})},
-	{ID: "RLP-008.3", Text: "days are refused", Build: plugin(func(c map[string]any) {
-		if strings.HasSuffix(text(limiter(c)["window"]), "d") {
-			limiter(c)["window"] = "day"
+	{ID: "RLP-008.3", Text: "days are refused", Build: changePlugin(func(c map[string]any) {
+		if strings.HasSuffix(textOf(limiterOf(c)["window"]), "d") {
+			limiterOf(c)["window"] = "day"
 		}
 	})},
-	{ID: "RLP-009.1", Text: "tokenBucket is accepted", Build: plugin(func(c map[string]any) {
-		if limiter(c)["algorithm"] == "tokenBucket" {
-			limiter(c)["algorithm"] = "token-bucket"
+	{ID: "RLP-009.1", Text: "tokenBucket is accepted", Build: changePlugin(func(c map[string]any) {
+		if limiterOf(c)["algorithm"] == "tokenBucket" {
+			limiterOf(c)["algorithm"] = "token-bucket"
 		}
 	})},
-	{ID: "RLP-009.2", Text: "tokenBucket is read as a fixed window", Build: plugin(func(c map[string]any) {
-		if limiter(c)["algorithm"] == "tokenBucket" {
-			limiter(c)["algorithm"] = "fixed-window"
+	{ID: "RLP-009.2", Text: "tokenBucket is read as a fixed window", Build: changePlugin(func(c map[string]any) {
+		if limiterOf(c)["algorithm"] == "tokenBucket" {
+			limiterOf(c)["algorithm"] = "fixed-window"
 		}
 	})},
-	{ID: "RLP-009.3", Text: "tokenBucket switches the plugin off", Build: plugin(func(c map[string]any) {
-		if limiter(c)["algorithm"] == "tokenBucket" {
-			limiter(c)["algorithm"] = "fixed-window"
+	{ID: "RLP-009.3", Text: "tokenBucket switches the plugin off", Build: changePlugin(func(c map[string]any) {
+		if limiterOf(c)["algorithm"] == "tokenBucket" {
+			limiterOf(c)["algorithm"] = "fixed-window"
 			c["enabled"] = false
 		}
 	})},
-	{ID: "RLP-010.1", Text: "one token too many", Build: plugin(func(c map[string]any) {
-		if n, ok := limiter(c)["tokens"].(float64); ok {
-			limiter(c)["tokens"] = n + 1
+	{ID: "RLP-010.1", Text: "one token too many", Build: changePlugin(func(c map[string]any) {
+		if n, ok := limiterOf(c)["tokens"].(float64); ok {
+			limiterOf(c)["tokens"] = n + 1
 		}
 	})},
-	{ID: "RLP-010.2", Text: "a fixed window never begins anew", Build: plugin(func(c map[string]any) {
-		if limiter(c)["algorithm"] == "fixed-window" && strings.HasSuffix(text(limiter(c)["window"]), "ms") {
-			limiter(c)["window"] = "1h"
+	{ID: "RLP-010.2", Text: "a fixed window never begins anew", Build: changePlugin(func(c map[string]any) {
+		if limiterOf(c)["algorithm"] == "fixed-window" && strings.HasSuffix(textOf(limiterOf(c)["window"]), "ms") {
+			limiterOf(c)["window"] = "1h"
 		}
 	})},
-	{ID: "RLP-010.3", Text: "one token too few in a fixed window", Build: plugin(func(c map[string]any) {
-		if n, ok := limiter(c)["tokens"].(float64); ok && n > 1 && limiter(c)["algorithm"] == "fixed-window" {
-			limiter(c)["tokens"] = n - 1
+	{ID: "RLP-010.3", Text: "one token too few in a fixed window", Build: changePlugin(func(c map[string]any) {
+		if n, ok := limiterOf(c)["tokens"].(float64); ok && n > 1 && limiterOf(c)["algorithm"] == "fixed-window" {
+			limiterOf(c)["tokens"] = n - 1
 		}
 	})},
-	{ID: "RLP-011.1", Text: "a sliding window is built as a fixed one", Build: plugin(func(c map[string]any) {
-		if limiter(c)["algorithm"] == "sliding-window" {
-			limiter(c)["algorithm"] = "fixed-window"
+	{ID: "RLP-011.1", Text: "a sliding window is built as a fixed one", Build: changePlugin(func(c map[string]any) {
+		if limiterOf(c)["algorithm"] == "sliding-window" {
+			limiterOf(c)["algorithm"] = "fixed-window"
 		}
 	})},
-	{ID: "RLP-011.2", Text: "one token too many in a sliding window", Build: plugin(func(c map[string]any) {
-		if n, ok := limiter(c)["tokens"].(float64); ok && limiter(c)["algorithm"] == "sliding-window" {
-			limiter(c)["tokens"] = n + 1
+	{ID: "RLP-011.2", Text: "one token too many in a sliding window", Build: changePlugin(func(c map[string]any) {
+		if n, ok := limiterOf(c)["tokens"].(float64); ok && limiterOf(c)["algorithm"] == "sliding-window" {
+			limiterOf(c)["tokens"] = n + 1
 		}
 	})},
-	{ID: "RLP-011.3", Text: "a sliding window never frees its tokens", Build: plugin(func(c map[string]any) {
-		if limiter(c)["algorithm"] == "sliding-window" && strings.HasSuffix(text(limiter(c)["window"]), "ms") {
-			limiter(c)["window"] = "1h"
+	{ID: "RLP-011.3", Text: "a sliding window never frees its tokens", Build: changePlugin(func(c map[string]any) {
+		if limiterOf(c)["algorithm"] == "sliding-window" && strings.HasSuffix(textOf(limiterOf(c)["window"]), "ms") {
+			limiterOf(c)["window"] = "1h"
 		}
 	})},
-	{ID: "RLP-012.1", Text: "a bucket is refilled to the brim", Build: plugin(func(c map[string]any) {
-		if limiter(c)["algorithm"] == "token-bucket" {
-			limiter(c)["refillRate"] = limiter(c)["tokens"]
+	{ID: "RLP-012.1", Text: "a bucket is refilled to the brim", Build: changePlugin(func(c map[string]any) {
+		if limiterOf(c)["algorithm"] == "token-bucket" {
+			limiterOf(c)["refillRate"] = limiterOf(c)["tokens"]
 		}
 	})},
-	{ID: "RLP-012.2", Text: "a bucket is never refilled", Build: plugin(func(c map[string]any) {
-		if limiter(c)["algorithm"] == "token-bucket" && strings.HasSuffix(text(limiter(c)["window"]), "ms") {
-			limiter(c)["window"] = "1h"
+	{ID: "RLP-012.2", Text: "a bucket is never refilled", Build: changePlugin(func(c map[string]any) {
+		if limiterOf(c)["algorithm"] == "token-bucket" && strings.HasSuffix(textOf(limiterOf(c)["window"]), "ms") {
+			limiterOf(c)["window"] = "1h"
 		}
 	})},
-	{ID: "RLP-012.3", Text: "one token too many in a bucket", Build: plugin(func(c map[string]any) {
-		if n, ok := limiter(c)["tokens"].(float64); ok && limiter(c)["algorithm"] == "token-bucket" {
-			limiter(c)["tokens"] = n + 1
+	{ID: "RLP-012.3", Text: "one token too many in a bucket", Build: changePlugin(func(c map[string]any) {
+		if n, ok := limiterOf(c)["tokens"].(float64); ok && limiterOf(c)["algorithm"] == "token-bucket" {
+			limiterOf(c)["tokens"] = n + 1
 		}
 	})},
 	{ID: "RLP-013.1", Text: "a denied request reaches the application all the same", Build: func(hit func()) Parts {
 		return Parts{App: func(limited, app http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				a := call(limited, r.Clone(r.Context()))
+				a := serverAnswer(limited, r.Clone(r.Context()))
 				if a.status >= 300 {
 					hit()
-					call(app, r.Clone(r.Context()))
+					serverAnswer(app, r.Clone(r.Context()))
 				}
 				a.write(w)
 			})
 		}}
 	}},
-	{ID: "RLP-014.1", Text: "the plugin calls its storage without the token", Build: storage(func(r *http.Request) { r.Header.Del("Authorization") })},
-	{ID: "RLP-014.2", Text: "the plugin calls its storage with another token", Build: storage(func(r *http.Request) { r.Header.Set("Authorization", r.Header.Get("Authorization")+"x") })},
-	{ID: "RLP-014.3", Text: "the plugin signs in by HTTP Basic", Build: storage(func(r *http.Request) { r.Header.Set("Authorization", "Basic eDp5") })},
+	{ID: "RLP-014.1", Text: "the plugin calls its storage without the token", Build: changeStorage(func(r *http.Request) { r.Header.Del("Authorization") })},
+	{ID: "RLP-014.2", Text: "the plugin calls its storage with another token", Build: changeStorage(func(r *http.Request) { r.Header.Set("Authorization", r.Header.Get("Authorization")+"x") })},
+	{ID: "RLP-014.3", Text: "the plugin signs in by HTTP Basic", Build: changeStorage(func(r *http.Request) { r.Header.Set("Authorization", "Basic eDp5") })},
 }
 
-func text(v any) string {
+func textOf(v any) string {
 	t, _ := v.(string)
 	return t
 }
@@ -237,8 +237,8 @@ func text(v any) string {
 // prefixOfKey is the beginning of the key of a counter, before the method.
 var prefixOfKey = regexp.MustCompile(`[A-Za-z0-9]+:((?:GET|POST|PUT|PATCH|DELETE):)`)
 
-// user changes who a client is.
-func user(change func(name string) string) func(func()) Parts {
+// changeUser changes who a client is.
+func changeUser(change func(name string) string) func(func()) Parts {
 	return func(hit func()) Parts {
 		return Parts{Host: func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

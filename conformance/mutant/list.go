@@ -24,34 +24,34 @@ func itemsOf(v map[string]any, list string) []map[string]any {
 	return out
 }
 
-// entries changes every entry of the dead letter queue.
-func entries(change func(e map[string]any)) func(func()) Parts {
-	return each(listingDLQ, "messages", change)
+// changeEntries changes every entry of the dead letter queue.
+func changeEntries(change func(e map[string]any)) func(func()) Parts {
+	return changeItems(listingDLQ, "messages", change)
 }
 
 func keptEntries(fits func(e map[string]any) bool) func(func()) Parts {
-	return filter(listingDLQ, "messages", fits)
+	return filterItems(listingDLQ, "messages", fits)
 }
 
 // inOutcome changes the outcome of failure callbacks.
 func inOutcome(change func(info map[string]any)) func(func()) Parts {
-	return entries(func(e map[string]any) {
+	return changeEntries(func(e map[string]any) {
 		if info, ok := e["failureCallbackInfo"].(map[string]any); ok {
 			change(info)
 		}
 	})
 }
 
-// restarted reports whether an item is of a run that a restart made: the suite
+// restartedRun reports whether an item is of a run that a restart made: the suite
 // did not choose its id.
-func restarted(e map[string]any) bool {
-	return !strings.HasPrefix(text(e["workflowRunId"]), "wfr_cf")
+func restartedRun(e map[string]any) bool {
+	return !strings.HasPrefix(textOf(e["workflowRunId"]), "wfr_cf")
 }
 
 // ofRestarted changes the entries of restarted runs.
 func ofRestarted(change func(e map[string]any)) func(func()) Parts {
-	return entries(func(e map[string]any) {
-		if restarted(e) {
+	return changeEntries(func(e map[string]any) {
+		if restartedRun(e) {
 			change(e)
 		}
 	})
@@ -59,49 +59,49 @@ func ofRestarted(change func(e map[string]any)) func(func()) Parts {
 
 // emptyIs puts a value in the place of an empty list.
 func emptyIs(m matching, list string, value any) func(func()) Parts {
-	return reply(m, func(_ *http.Request, v map[string]any) {
+	return changeReply(m, func(_ *http.Request, v map[string]any) {
 		if items, ok := v[list].([]any); ok && len(items) == 0 {
 			v[list] = value
 		}
 	})
 }
 
-// forgetful drops everything but the page from a query with a cursor.
-func forgetful(m matching) func(func()) Parts {
-	return request(m, func(r *http.Request) {
+// forgetQuery drops everything but the page from a query with a cursor.
+func forgetQuery(m matching) func(func()) Parts {
+	return changeRequest(m, func(r *http.Request) {
 		if r.URL.Query().Has("cursor") {
 			dropQuery(r, func(name string) bool { return name != "cursor" && name != "count" })
 		}
 	})
 }
 
-// unfiltered ignores a filter.
-func unfiltered(m matching, filter string) func(func()) Parts {
-	return request(m, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == filter }) })
+// ignoreFilter ignores a filter.
+func ignoreFilter(m matching, filter string) func(func()) Parts {
+	return changeRequest(m, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == filter }) })
 }
 
 // withoutValue ignores a filter that asks for a value.
 func withoutValue(m matching, filter, value string) func(func()) Parts {
-	return request(m, func(r *http.Request) {
+	return changeRequest(m, func(r *http.Request) {
 		if r.URL.Query().Get(filter) == value {
 			dropQuery(r, func(name string) bool { return name == filter })
 		}
 	})
 }
 
-// narrowed takes a filter away and keeps the items that fit its value in another
+// narrowFilter takes a filter away and keeps the items that fit its value in another
 // way.
-func narrowed(m matching, list, filter string, fits func(item map[string]any, value string) bool) func(func()) Parts {
+func narrowFilter(m matching, list, filter string, fits func(item map[string]any, value string) bool) func(func()) Parts {
 	return func(hit func()) Parts {
-		return wrap(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			value := r.URL.Query().Get(filter)
 			if value == "" {
 				next.ServeHTTP(w, r)
 				return
 			}
 			dropQuery(r, func(name string) bool { return name == filter })
-			a := call(next, r)
-			if v, ok := decoded(a.body).(map[string]any); ok && a.status < 300 {
+			a := serverAnswer(next, r)
+			if v, ok := decodeJSON(a.body).(map[string]any); ok && a.status < 300 {
 				kept := []any{}
 				for _, item := range itemsOf(v, list) {
 					if fits(item, value) {
@@ -109,7 +109,7 @@ func narrowed(m matching, list, filter string, fits func(item map[string]any, va
 					}
 				}
 				v[list] = kept
-				a.body = encoded(v)
+				a.body = encodeJSON(v)
 			}
 			a.write(w)
 		})
@@ -117,26 +117,26 @@ func narrowed(m matching, list, filter string, fits func(item map[string]any, va
 }
 
 func filteredByPrefix(m matching, list, filter, field string) func(func()) Parts {
-	return narrowed(m, list, filter, func(item map[string]any, value string) bool { return strings.HasPrefix(text(item[field]), value) })
+	return narrowFilter(m, list, filter, func(item map[string]any, value string) bool { return strings.HasPrefix(textOf(item[field]), value) })
 }
 
-var statusClass = narrowed(listingDLQ, "messages", "responseStatus", func(item map[string]any, value string) bool {
-	return strings.HasPrefix(strconv.FormatInt(whole(item, "responseStatus"), 10), value[:1])
+var statusClass = narrowFilter(listingDLQ, "messages", "responseStatus", func(item map[string]any, value string) bool {
+	return strings.HasPrefix(strconv.FormatInt(integerOf(item, "responseStatus"), 10), value[:1])
 })
 
 // unfilteredWhenEmpty asks again without filters that nothing fits.
 func unfilteredWhenEmpty(m matching, list string, filters ...string) func(func()) Parts {
 	return func(hit func()) Parts {
-		return wrap(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			plain := r.Clone(r.Context())
-			a := call(next, r)
-			v, _ := decoded(a.body).(map[string]any)
+			a := serverAnswer(next, r)
+			v, _ := decodeJSON(a.body).(map[string]any)
 			if items, ok := v[list].([]any); ok && len(items) == 0 {
 				for _, name := range filters {
 					dropQuery(plain, func(given string) bool { return given == name })
 				}
 				if plain.URL.RawQuery != r.URL.RawQuery {
-					a = call(next, plain)
+					a = serverAnswer(next, plain)
 				}
 			}
 			a.write(w)
@@ -148,7 +148,7 @@ func unfilteredWhenEmpty(m matching, list string, filters ...string) func(func()
 func highestStatus(hit func()) Parts {
 	var mu sync.Mutex
 	highest := map[string]int{}
-	watch := delivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	watch := changeDelivery(true, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
 		if run := r.Header.Get(header.WorkflowRunID); err == nil && run != "" {
 			mu.Lock()
@@ -157,11 +157,11 @@ func highestStatus(hit func()) Parts {
 		}
 		return response, err
 	})
-	return both(watch, entries(func(e map[string]any) {
+	return joinChanges(watch, changeEntries(func(e map[string]any) {
 		mu.Lock()
 		defer mu.Unlock()
-		if n := highest[text(e["workflowRunId"])]; n > 0 {
-			e["responseStatus"] = number(int64(n))
+		if n := highest[textOf(e["workflowRunId"])]; n > 0 {
+			e["responseStatus"] = jsonNumber(int64(n))
 		}
 	}))(hit)
 }
@@ -170,12 +170,12 @@ func highestStatus(hit func()) Parts {
 func changingID(hit func()) Parts {
 	var mu sync.Mutex
 	n := 0
-	return both(entries(func(e map[string]any) {
+	return joinChanges(changeEntries(func(e map[string]any) {
 		mu.Lock()
 		defer mu.Unlock()
 		n++
 		e["dlqId"] = fmt.Sprintf("%v~%d", e["dlqId"], n)
-	}), request(restarting, func(r *http.Request) {
+	}), changeRequest(restartingRun, func(r *http.Request) {
 		r.URL.Path, _, _ = strings.Cut(r.URL.Path, "~")
 		r.URL.RawPath = ""
 	}))(hit)
@@ -183,26 +183,28 @@ func changingID(hit func()) Parts {
 
 // savedRun lists a run that failed once and then succeeded.
 func savedRun(hit func()) Parts {
-	return wrap(listingDLQ, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	return wrapMatching(listingDLQ, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		run := r.URL.Query().Get("workflowRunId")
 		look := r.Clone(r.Context())
 		look.URL.Path, look.URL.RawQuery = route.ListWorkflowMessageLogs.Path(), "workflowRunId="+run
-		a := call(next, r)
-		v, _ := decoded(a.body).(map[string]any)
-		log, _ := decoded(call(next, look).body).(map[string]any)
-		if items, _ := v["messages"].([]any); run != "" && len(items) == 0 && count(log, "RUN_SUCCESS") > 0 && troubled(log) {
+		a := serverAnswer(next, r)
+		v, _ := decodeJSON(a.body).(map[string]any)
+		log, _ := decodeJSON(serverAnswer(next, look).body).(map[string]any)
+		if items, _ := v["messages"].([]any); run != "" && len(items) == 0 && countEvents(log, "RUN_SUCCESS") > 0 && hasFailedAttempt(log) {
 			v["messages"] = []any{map[string]any{"dlqId": "1-1", "workflowRunId": run, "messageId": "msg_1", "url": "http://x.test", "method": "POST"}}
-			a.body = encoded(v)
+			a.body = encodeJSON(v)
 		}
 		a.write(w)
 	})
 }
 
-// troubled reports whether an attempt of a run failed.
-func troubled(log map[string]any) bool { return count(log, "ERROR")+count(log, "RETRY") > 0 }
+// hasFailedAttempt reports whether an attempt of a run failed.
+func hasFailedAttempt(log map[string]any) bool {
+	return countEvents(log, "ERROR")+countEvents(log, "RETRY") > 0
+}
 
-// count is how many events have a state.
-func count(log map[string]any, state string) (n int) {
+// countEvents is how many events have a state.
+func countEvents(log map[string]any, state string) (n int) {
 	for _, e := range itemsOf(log, "events") {
 		if e["state"] == state {
 			n++
@@ -230,7 +232,7 @@ func withoutOf(log map[string]any, drop, where string) {
 
 // startedAtEnd leaves out RUN_STARTED of runs that have not ended.
 func startedAtEnd(_ *http.Request, log map[string]any) {
-	if count(log, "RUN_SUCCESS")+count(log, "RUN_FAILED")+count(log, "RUN_CANCELED") == 0 {
+	if countEvents(log, "RUN_SUCCESS")+countEvents(log, "RUN_FAILED")+countEvents(log, "RUN_CANCELED") == 0 {
 		withoutOf(log, "RUN_STARTED", "RUN_STARTED")
 	}
 }
@@ -254,7 +256,7 @@ func repeatAs(log map[string]any, state, as string) {
 
 // failedThoughSaved adds RUN_FAILED to runs that a retry saved.
 func failedThoughSaved(_ *http.Request, log map[string]any) {
-	if troubled(log) {
+	if hasFailedAttempt(log) {
 		repeatAs(log, "RUN_SUCCESS", "RUN_FAILED")
 	}
 }
@@ -275,7 +277,7 @@ func movedToInvoked(log map[string]any) {
 func firstAddress(hit func()) Parts {
 	var mu sync.Mutex
 	var first any
-	return events(func(e map[string]any) {
+	return changeEvents(func(e map[string]any) {
 		mu.Lock()
 		defer mu.Unlock()
 		if first == nil {
@@ -290,8 +292,8 @@ func firstAnswer(m matching) func(func()) Parts {
 	return func(hit func()) Parts {
 		var mu sync.Mutex
 		var first *answer
-		return wrap(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			a := call(next, r)
+		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			a := serverAnswer(next, r)
 			mu.Lock()
 			if first == nil && a.status < 300 {
 				first = &a

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// events changes every event of the logs.
-func events(change func(e map[string]any)) func(func()) Parts {
-	return each(listingLog, "events", change)
+// changeEvents changes every event of the logs.
+func changeEvents(change func(e map[string]any)) func(func()) Parts {
+	return changeItems(listingLog, "events", change)
 }
 
-// kept keeps the events that fit.
-func kept(fits func(e map[string]any) bool) func(func()) Parts {
-	return filter(listingLog, "events", fits)
+// keepEvents keeps the events that fit.
+func keepEvents(fits func(e map[string]any) bool) func(func()) Parts {
+	return filterItems(listingLog, "events", fits)
 }
 
 func stepType(e map[string]any) string {
@@ -25,37 +25,37 @@ func stepType(e map[string]any) string {
 
 // inStep changes the step information of events that have one.
 func inStep(change func(e, info map[string]any)) func(func()) Parts {
-	return events(func(e map[string]any) {
+	return changeEvents(func(e map[string]any) {
 		if info, ok := e["stepInfo"].(map[string]any); ok {
 			change(e, info)
 		}
 	})
 }
 
-// log breaks the logs of workflows. Sorted by id.
-var log = []Mutant{
-	{ID: "LOG-001.1", Text: "the list stands under logs", Build: renamed(listingLog, "events", "logs")},
+// logMutants break the logs of workflows. Sorted by id.
+var logMutants = []Mutant{
+	{ID: "LOG-001.1", Text: "the list stands under logs", Build: renameField(listingLog, "events", "logs")},
 	{ID: "LOG-001.2", Text: "a list without events is null", Build: emptyIs(listingLog, "events", nil)},
-	{ID: "LOG-001.3", Text: "the cursor is a number", Build: reply(listingLog, func(_ *http.Request, v map[string]any) {
+	{ID: "LOG-001.3", Text: "the cursor is a number", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) {
 		if v["cursor"] != nil {
-			v["cursor"] = number(1)
+			v["cursor"] = jsonNumber(1)
 		}
 	})},
-	{ID: "LOG-001.4", Text: "the logs answer 206", Build: status(listingLog, http.StatusPartialContent)},
-	{ID: "LOG-002.1", Text: "a page holds 1001 events", Build: reply(listingLog, func(r *http.Request, v map[string]any) {
+	{ID: "LOG-001.4", Text: "the logs answer 206", Build: changeStatus(listingLog, http.StatusPartialContent)},
+	{ID: "LOG-002.1", Text: "a page holds 1001 events", Build: changeReply(listingLog, func(r *http.Request, v map[string]any) {
 		if items, _ := v["events"].([]any); len(items) == 1000 && r.URL.Query().Get("count") == "" {
 			v["events"] = append(items, items[0])
 		}
 	})},
-	{ID: "LOG-002.2", Text: "a larger page is given to who asks", Build: unbounded(listingLog, "events", 1000)},
+	{ID: "LOG-002.2", Text: "a larger page is given to who asks", Build: joinPages(listingLog, "events", 1000)},
 	{ID: "LOG-002.3", Text: "a page holds 100 events by default", Build: smallPage(listingLog, "100")},
-	{ID: "LOG-003.1", Text: "the cursor never ends", Build: endless(listingLog)},
-	{ID: "LOG-003.2", Text: "pages overlap by one event", Build: overlapping(listingLog, "events")},
+	{ID: "LOG-003.1", Text: "the cursor never ends", Build: endlessCursor(listingLog)},
+	{ID: "LOG-003.2", Text: "pages overlap by one event", Build: overlapPages(listingLog, "events")},
 	{ID: "LOG-003.3", Text: "an event that comes while pages are read moves the others", Build: byOffset(listingLog, "events")},
-	{ID: "LOG-003.4", Text: "the second page forgets the filters", Build: forgetful(listingLog)},
-	{ID: "LOG-004.1", Text: "time is a text", Build: events(func(e map[string]any) { e["time"] = strconv.FormatInt(whole(e, "time"), 10) })},
+	{ID: "LOG-003.4", Text: "the second page forgets the filters", Build: forgetQuery(listingLog)},
+	{ID: "LOG-004.1", Text: "time is a text", Build: changeEvents(func(e map[string]any) { e["time"] = strconv.FormatInt(integerOf(e, "time"), 10) })},
 	{ID: "LOG-004.2", Text: "messageId is missing in stepInfo", Build: inStep(func(_, info map[string]any) { delete(info, "messageId") })},
-	{ID: "LOG-004.3", Text: "workflowUrl is missing on RUN_FAILED", Build: events(func(e map[string]any) {
+	{ID: "LOG-004.3", Text: "workflowUrl is missing on RUN_FAILED", Build: changeEvents(func(e map[string]any) {
 		if e["state"] == "RUN_FAILED" {
 			delete(e, "workflowUrl")
 		}
@@ -66,79 +66,79 @@ var log = []Mutant{
 		}
 	})},
 	{ID: "LOG-004.5", Text: "createdAt of a step is a text", Build: inStep(func(_, info map[string]any) { info["createdAt"] = fmt.Sprint(info["createdAt"]) })},
-	{ID: "LOG-004.6", Text: "workflowCreatedAt is missing on WAITER_ADDED", Build: events(func(e map[string]any) {
+	{ID: "LOG-004.6", Text: "workflowCreatedAt is missing on WAITER_ADDED", Build: changeEvents(func(e map[string]any) {
 		if e["state"] == "WAITER_ADDED" {
 			delete(e, "workflowCreatedAt")
 		}
 	})},
-	{ID: "LOG-005.1", Text: "stepInfo stands on run-level events", Build: events(func(e map[string]any) {
+	{ID: "LOG-005.1", Text: "stepInfo stands on run-level events", Build: changeEvents(func(e map[string]any) {
 		if e["stepInfo"] == nil {
-			e["stepInfo"] = map[string]any{"stepName": "init", "stepType": "Initial", "callType": "step", "messageId": "msg_1", "concurrent": number(1), "createdAt": e["time"]}
+			e["stepInfo"] = map[string]any{"stepName": "init", "stepType": "Initial", "callType": "step", "messageId": "msg_1", "concurrent": jsonNumber(1), "createdAt": e["time"]}
 		}
 	})},
-	{ID: "LOG-005.2", Text: "stepInfo is missing on message-level events", Build: events(func(e map[string]any) {
+	{ID: "LOG-005.2", Text: "stepInfo is missing on message-level events", Build: changeEvents(func(e map[string]any) {
 		if e["state"] == "DELIVERED" {
 			delete(e, "stepInfo")
 		}
 	})},
-	{ID: "LOG-005.3", Text: "stepInfo is an empty object on run-level events", Build: events(func(e map[string]any) { given(e, "stepInfo", map[string]any{}) })},
-	{ID: "LOG-005.4", Text: "stepInfo is missing on ERROR", Build: events(func(e map[string]any) {
+	{ID: "LOG-005.3", Text: "stepInfo is an empty object on run-level events", Build: changeEvents(func(e map[string]any) { setDefault(e, "stepInfo", map[string]any{}) })},
+	{ID: "LOG-005.4", Text: "stepInfo is missing on ERROR", Build: changeEvents(func(e map[string]any) {
 		if e["state"] == "ERROR" {
 			delete(e, "stepInfo")
 		}
 	})},
-	{ID: "LOG-006.1", Text: "nextDeliveryTime is missing", Build: events(func(e map[string]any) { delete(e, "nextDeliveryTime") })},
-	{ID: "LOG-006.2", Text: "nextDeliveryTime is in seconds", Build: events(func(e map[string]any) {
+	{ID: "LOG-006.1", Text: "nextDeliveryTime is missing", Build: changeEvents(func(e map[string]any) { delete(e, "nextDeliveryTime") })},
+	{ID: "LOG-006.2", Text: "nextDeliveryTime is in seconds", Build: changeEvents(func(e map[string]any) {
 		if e["nextDeliveryTime"] != nil {
-			e["nextDeliveryTime"] = number(whole(e, "nextDeliveryTime") / 1000)
+			e["nextDeliveryTime"] = jsonNumber(integerOf(e, "nextDeliveryTime") / 1000)
 		}
 	})},
-	{ID: "LOG-006.3", Text: "nextDeliveryTime stands on the first message only", Build: events(func(e map[string]any) {
+	{ID: "LOG-006.3", Text: "nextDeliveryTime stands on the first message only", Build: changeEvents(func(e map[string]any) {
 		if stepType(e) != "Initial" {
 			delete(e, "nextDeliveryTime")
 		}
 	})},
-	{ID: "LOG-006.4", Text: "nextDeliveryTime is missing for a delayed message", Build: events(func(e map[string]any) {
+	{ID: "LOG-006.4", Text: "nextDeliveryTime is missing for a delayed message", Build: changeEvents(func(e map[string]any) {
 		if stepType(e) == "SleepFor" {
 			delete(e, "nextDeliveryTime")
 		}
 	})},
-	{ID: "LOG-007.1", Text: "there is no CREATED for the first step", Build: kept(func(e map[string]any) bool { return e["state"] != "CREATED" || stepType(e) != "Initial" })},
-	{ID: "LOG-007.2", Text: "RUN_STARTED is never written", Build: kept(func(e map[string]any) bool { return e["state"] != "RUN_STARTED" })},
-	{ID: "LOG-007.3", Text: "RUN_STARTED is written when the run has ended", Build: reply(listingLog, startedAtEnd)},
-	{ID: "LOG-007.4", Text: "RUN_STARTED is missing for a run that fails", Build: reply(listingLog, func(_ *http.Request, v map[string]any) { withoutOf(v, "RUN_STARTED", "RUN_FAILED") })},
-	{ID: "LOG-008.1", Text: "RUN_SUCCESS is never written", Build: kept(func(e map[string]any) bool { return e["state"] != "RUN_SUCCESS" })},
-	{ID: "LOG-008.2", Text: "DELIVERED is never written", Build: kept(func(e map[string]any) bool { return e["state"] != "DELIVERED" })},
-	{ID: "LOG-008.3", Text: "RUN_SUCCESS is written for a run that failed as well", Build: reply(listingLog, func(_ *http.Request, v map[string]any) { repeatAs(v, "RUN_FAILED", "RUN_SUCCESS") })},
-	{ID: "LOG-008.4", Text: "DELIVERED is written for the first message only", Build: kept(func(e map[string]any) bool { return e["state"] != "DELIVERED" || stepType(e) == "Initial" })},
-	{ID: "LOG-008.5", Text: "RUN_SUCCESS is written when the run begins", Build: reply(listingLog, func(_ *http.Request, v map[string]any) { repeatAs(v, "RUN_STARTED", "RUN_SUCCESS") })},
-	{ID: "LOG-009.1", Text: "RUN_FAILED stands in the log at the first failure", Build: reply(listingLog, failedAtOnce)},
-	{ID: "LOG-009.2", Text: "RUN_FAILED is never written", Build: kept(func(e map[string]any) bool { return e["state"] != "RUN_FAILED" })},
-	{ID: "LOG-009.3", Text: "RUN_FAILED is written for a run that a retry saved", Build: reply(listingLog, failedThoughSaved)},
-	{ID: "LOG-009.4", Text: "RUN_FAILED is missing when there were retries", Build: reply(listingLog, func(_ *http.Request, v map[string]any) {
-		if count(v, "ERROR") > 1 || count(v, "RETRY") > 0 {
+	{ID: "LOG-007.1", Text: "there is no CREATED for the first step", Build: keepEvents(func(e map[string]any) bool { return e["state"] != "CREATED" || stepType(e) != "Initial" })},
+	{ID: "LOG-007.2", Text: "RUN_STARTED is never written", Build: keepEvents(func(e map[string]any) bool { return e["state"] != "RUN_STARTED" })},
+	{ID: "LOG-007.3", Text: "RUN_STARTED is written when the run has ended", Build: changeReply(listingLog, startedAtEnd)},
+	{ID: "LOG-007.4", Text: "RUN_STARTED is missing for a run that fails", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) { withoutOf(v, "RUN_STARTED", "RUN_FAILED") })},
+	{ID: "LOG-008.1", Text: "RUN_SUCCESS is never written", Build: keepEvents(func(e map[string]any) bool { return e["state"] != "RUN_SUCCESS" })},
+	{ID: "LOG-008.2", Text: "DELIVERED is never written", Build: keepEvents(func(e map[string]any) bool { return e["state"] != "DELIVERED" })},
+	{ID: "LOG-008.3", Text: "RUN_SUCCESS is written for a run that failed as well", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) { repeatAs(v, "RUN_FAILED", "RUN_SUCCESS") })},
+	{ID: "LOG-008.4", Text: "DELIVERED is written for the first message only", Build: keepEvents(func(e map[string]any) bool { return e["state"] != "DELIVERED" || stepType(e) == "Initial" })},
+	{ID: "LOG-008.5", Text: "RUN_SUCCESS is written when the run begins", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) { repeatAs(v, "RUN_STARTED", "RUN_SUCCESS") })},
+	{ID: "LOG-009.1", Text: "RUN_FAILED stands in the log at the first failure", Build: changeReply(listingLog, failedAtOnce)},
+	{ID: "LOG-009.2", Text: "RUN_FAILED is never written", Build: keepEvents(func(e map[string]any) bool { return e["state"] != "RUN_FAILED" })},
+	{ID: "LOG-009.3", Text: "RUN_FAILED is written for a run that a retry saved", Build: changeReply(listingLog, failedThoughSaved)},
+	{ID: "LOG-009.4", Text: "RUN_FAILED is missing when there were retries", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) {
+		if countEvents(v, "ERROR") > 1 || countEvents(v, "RETRY") > 0 {
 			withoutOf(v, "RUN_FAILED", "RUN_FAILED")
 		}
 	})},
-	{ID: "LOG-010.1", Text: "ERROR is never written", Build: kept(func(e map[string]any) bool { return e["state"] != "ERROR" })},
-	{ID: "LOG-010.2", Text: "ERROR is missing for an answer of 4xx", Build: kept(func(e map[string]any) bool { return e["state"] != "ERROR" || whole(e, "responseStatus")/100 != 4 })},
-	{ID: "LOG-010.3", Text: "ERROR is written as FAILED", Build: events(func(e map[string]any) {
+	{ID: "LOG-010.1", Text: "ERROR is never written", Build: keepEvents(func(e map[string]any) bool { return e["state"] != "ERROR" })},
+	{ID: "LOG-010.2", Text: "ERROR is missing for an answer of 4xx", Build: keepEvents(func(e map[string]any) bool { return e["state"] != "ERROR" || integerOf(e, "responseStatus")/100 != 4 })},
+	{ID: "LOG-010.3", Text: "ERROR is written as FAILED", Build: changeEvents(func(e map[string]any) {
 		if e["state"] == "ERROR" {
 			e["state"] = "FAILED"
 		}
 	})},
 	{ID: "LOG-011.1", Text: "the state filter works for message states only", Build: func(hit func()) Parts {
-		return wrap(listingLog, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		return wrapMatching(listingLog, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if strings.HasPrefix(r.URL.Query().Get("state"), "RUN_") {
 				dropQuery(r, func(name string) bool { return name == "state" })
 			}
 			next.ServeHTTP(w, r)
 		})
 	}},
-	{ID: "LOG-011.2", Text: "the filter by run is ignored", Build: request(listingLog, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "workflowRunId" }) })},
-	{ID: "LOG-011.3", Text: "the filter by address is ignored", Build: request(listingLog, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "workflowUrl" }) })},
-	{ID: "LOG-011.4", Text: "the filter by message is ignored", Build: request(listingLog, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "messageId" }) })},
-	{ID: "LOG-011.5", Text: "the filter by creation is ignored", Build: unfiltered(listingLog, "workflowCreatedAt")},
+	{ID: "LOG-011.2", Text: "the filter by run is ignored", Build: changeRequest(listingLog, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "workflowRunId" }) })},
+	{ID: "LOG-011.3", Text: "the filter by address is ignored", Build: changeRequest(listingLog, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "workflowUrl" }) })},
+	{ID: "LOG-011.4", Text: "the filter by message is ignored", Build: changeRequest(listingLog, func(r *http.Request) { dropQuery(r, func(name string) bool { return name == "messageId" }) })},
+	{ID: "LOG-011.5", Text: "the filter by creation is ignored", Build: ignoreFilter(listingLog, "workflowCreatedAt")},
 	{ID: "LOG-011.6", Text: "the filter by run takes what begins with it", Build: filteredByPrefix(listingLog, "events", "workflowRunId", "workflowRunId")},
 	{ID: "LOG-011.7", Text: "the filter by address takes what begins with it", Build: filteredByPrefix(listingLog, "events", "workflowUrl", "workflowUrl")},
 	{ID: "LOG-011.8", Text: "a filter that nothing fits is dropped", Build: unfilteredWhenEmpty(listingLog, "events", "workflowRunId", "workflowUrl", "messageId", "workflowCreatedAt", "state")},
@@ -147,9 +147,9 @@ var log = []Mutant{
 	{ID: "LOG-011.11", Text: "of two filters the one by run is dropped", Build: oneFilterOf(listingLog, "workflowRunId", "state")},
 	{ID: "LOG-012.1", Text: "the start date is exclusive", Build: shiftDate(listingLog, "fromDate", 1)},
 	{ID: "LOG-012.2", Text: "the end date is exclusive", Build: shiftDate(listingLog, "toDate", -1)},
-	{ID: "LOG-012.3", Text: "the end date is ignored", Build: unfiltered(listingLog, "toDate")},
-	{ID: "LOG-012.4", Text: "the start date is ignored", Build: unfiltered(listingLog, "fromDate")},
-	{ID: "LOG-012.5", Text: "the end date holds for all of its second", Build: request(listingLog, func(r *http.Request) {
+	{ID: "LOG-012.3", Text: "the end date is ignored", Build: ignoreFilter(listingLog, "toDate")},
+	{ID: "LOG-012.4", Text: "the start date is ignored", Build: ignoreFilter(listingLog, "fromDate")},
+	{ID: "LOG-012.5", Text: "the end date holds for all of its second", Build: changeRequest(listingLog, func(r *http.Request) {
 		if n, err := strconv.ParseInt(r.URL.Query().Get("toDate"), 10, 64); err == nil {
 			setQuery(r, func(q map[string][]string) { q["toDate"] = []string{strconv.FormatInt(n/1000*1000+999, 10)} })
 		}
@@ -189,9 +189,9 @@ var log = []Mutant{
 			info["stepName"] = "step"
 		}
 	})},
-	{ID: "LOG-015.2", Text: "the name of a step is written in lower case", Build: inStep(func(_, info map[string]any) { info["stepName"] = strings.ToLower(text(info["stepName"])) })},
-	{ID: "LOG-015.3", Text: "the name of a step ends at its first space", Build: inStep(func(_, info map[string]any) { info["stepName"], _, _ = strings.Cut(text(info["stepName"]), " ") })},
-	{ID: "LOG-016.1", Text: "a run that ended has two ends", Build: reply(listingLog, func(_ *http.Request, v map[string]any) {
+	{ID: "LOG-015.2", Text: "the name of a step is written in lower case", Build: inStep(func(_, info map[string]any) { info["stepName"] = strings.ToLower(textOf(info["stepName"])) })},
+	{ID: "LOG-015.3", Text: "the name of a step ends at its first space", Build: inStep(func(_, info map[string]any) { info["stepName"], _, _ = strings.Cut(textOf(info["stepName"]), " ") })},
+	{ID: "LOG-016.1", Text: "a run that ended has two ends", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) {
 		items, _ := v["events"].([]any)
 		for _, item := range items {
 			e, _ := item.(map[string]any)
@@ -201,72 +201,72 @@ var log = []Mutant{
 			}
 		}
 	})},
-	{ID: "LOG-016.2", Text: "a run has two starts", Build: reply(listingLog, func(_ *http.Request, v map[string]any) { repeatAs(v, "RUN_STARTED", "RUN_STARTED") })},
-	{ID: "LOG-017.1", Text: "events of one run have different creation times", Build: events(func(e map[string]any) {
+	{ID: "LOG-016.2", Text: "a run has two starts", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) { repeatAs(v, "RUN_STARTED", "RUN_STARTED") })},
+	{ID: "LOG-017.1", Text: "events of one run have different creation times", Build: changeEvents(func(e map[string]any) {
 		if e["state"] == "DELIVERED" {
-			e["workflowCreatedAt"] = number(whole(e, "workflowCreatedAt") + 1)
+			e["workflowCreatedAt"] = jsonNumber(integerOf(e, "workflowCreatedAt") + 1)
 		}
 	})},
-	{ID: "LOG-017.2", Text: "the address of a run is another on its end", Build: events(func(e map[string]any) {
+	{ID: "LOG-017.2", Text: "the address of a run is another on its end", Build: changeEvents(func(e map[string]any) {
 		if e["state"] == "RUN_SUCCESS" {
-			e["workflowUrl"] = text(e["workflowUrl"]) + "/"
+			e["workflowUrl"] = textOf(e["workflowUrl"]) + "/"
 		}
 	})},
 	{ID: "LOG-018.1", Text: "all steps have the id 1", Build: inStep(func(_, info map[string]any) {
 		if info["stepId"] != nil {
-			info["stepId"] = number(1)
+			info["stepId"] = jsonNumber(1)
 		}
 	})},
-	{ID: "LOG-019.1", Text: "WAITER_ADDED is never written", Build: kept(func(e map[string]any) bool { return e["state"] != "WAITER_ADDED" })},
-	{ID: "LOG-019.2", Text: "WAITER_ADDED is written once the wait is over", Build: reply(listingLog, func(_ *http.Request, v map[string]any) {
-		if count(v, "RUN_SUCCESS") == 0 {
+	{ID: "LOG-019.1", Text: "WAITER_ADDED is never written", Build: keepEvents(func(e map[string]any) bool { return e["state"] != "WAITER_ADDED" })},
+	{ID: "LOG-019.2", Text: "WAITER_ADDED is written once the wait is over", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) {
+		if countEvents(v, "RUN_SUCCESS") == 0 {
 			withoutOf(v, "WAITER_ADDED", "WAITER_ADDED")
 		}
 	})},
-	{ID: "LOG-019.3", Text: "WAITER_ADDED is written for every run", Build: reply(listingLog, func(_ *http.Request, v map[string]any) { repeatAs(v, "RUN_STARTED", "WAITER_ADDED") })},
-	{ID: "LOG-020.1", Text: "INVOKED is never written", Build: kept(func(e map[string]any) bool { return e["state"] != "INVOKED" })},
-	{ID: "LOG-020.2", Text: "INVOKED is written for the run that was invoked", Build: reply(listingLog, func(_ *http.Request, v map[string]any) { movedToInvoked(v) })},
-	{ID: "LOG-020.3", Text: "INVOKED is written for every run", Build: reply(listingLog, func(_ *http.Request, v map[string]any) { repeatAs(v, "RUN_STARTED", "INVOKED") })},
-	{ID: "LOG-021.1", Text: "RUN_CANCELED is never written", Build: kept(func(e map[string]any) bool { return e["state"] != "RUN_CANCELED" })},
-	{ID: "LOG-021.2", Text: "a run that is cancelled is RUN_FAILED", Build: events(func(e map[string]any) {
+	{ID: "LOG-019.3", Text: "WAITER_ADDED is written for every run", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) { repeatAs(v, "RUN_STARTED", "WAITER_ADDED") })},
+	{ID: "LOG-020.1", Text: "INVOKED is never written", Build: keepEvents(func(e map[string]any) bool { return e["state"] != "INVOKED" })},
+	{ID: "LOG-020.2", Text: "INVOKED is written for the run that was invoked", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) { movedToInvoked(v) })},
+	{ID: "LOG-020.3", Text: "INVOKED is written for every run", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) { repeatAs(v, "RUN_STARTED", "INVOKED") })},
+	{ID: "LOG-021.1", Text: "RUN_CANCELED is never written", Build: keepEvents(func(e map[string]any) bool { return e["state"] != "RUN_CANCELED" })},
+	{ID: "LOG-021.2", Text: "a run that is cancelled is RUN_FAILED", Build: changeEvents(func(e map[string]any) {
 		if e["state"] == "RUN_CANCELED" {
 			e["state"] = "RUN_FAILED"
 		}
 	})},
-	{ID: "LOG-021.3", Text: "a run that is cancelled is RUN_SUCCESS as well", Build: reply(listingLog, func(_ *http.Request, v map[string]any) { repeatAs(v, "RUN_CANCELED", "RUN_SUCCESS") })},
-	{ID: "LOG-022.1", Text: "times are in seconds", Build: events(func(e map[string]any) { e["time"] = number(whole(e, "time") / 1000) })},
-	{ID: "LOG-022.2", Text: "createdAt of a step is in seconds", Build: inStep(func(_, info map[string]any) { info["createdAt"] = number(whole(info, "createdAt") / 1000) })},
-	{ID: "LOG-022.3", Text: "workflowCreatedAt is in microseconds", Build: events(func(e map[string]any) { e["workflowCreatedAt"] = number(whole(e, "workflowCreatedAt") * 1000) })},
-	{ID: "LOG-023.1", Text: "workflowUrl is the address of the service", Build: events(func(e map[string]any) { e["workflowUrl"] = "https://service.test/" })},
+	{ID: "LOG-021.3", Text: "a run that is cancelled is RUN_SUCCESS as well", Build: changeReply(listingLog, func(_ *http.Request, v map[string]any) { repeatAs(v, "RUN_CANCELED", "RUN_SUCCESS") })},
+	{ID: "LOG-022.1", Text: "times are in seconds", Build: changeEvents(func(e map[string]any) { e["time"] = jsonNumber(integerOf(e, "time") / 1000) })},
+	{ID: "LOG-022.2", Text: "createdAt of a step is in seconds", Build: inStep(func(_, info map[string]any) { info["createdAt"] = jsonNumber(integerOf(info, "createdAt") / 1000) })},
+	{ID: "LOG-022.3", Text: "workflowCreatedAt is in microseconds", Build: changeEvents(func(e map[string]any) { e["workflowCreatedAt"] = jsonNumber(integerOf(e, "workflowCreatedAt") * 1000) })},
+	{ID: "LOG-023.1", Text: "workflowUrl is the address of the service", Build: changeEvents(func(e map[string]any) { e["workflowUrl"] = "https://service.test/" })},
 	{ID: "LOG-023.2", Text: "all runs have the address of the first one", Build: firstAddress},
-	{ID: "LOG-023.3", Text: "the last segment of the address is cut off", Build: events(func(e map[string]any) {
-		url := text(e["workflowUrl"])
+	{ID: "LOG-023.3", Text: "the last segment of the address is cut off", Build: changeEvents(func(e map[string]any) {
+		url := textOf(e["workflowUrl"])
 		e["workflowUrl"] = url[:max(0, strings.LastIndex(url, "/"))]
 	})},
-	{ID: "LOG-024.1", Text: "a run that failed is RUN_ERRORED", Build: events(func(e map[string]any) {
+	{ID: "LOG-024.1", Text: "a run that failed is RUN_ERRORED", Build: changeEvents(func(e map[string]any) {
 		if e["state"] == "RUN_FAILED" {
 			e["state"] = "RUN_ERRORED"
 		}
 	})},
-	{ID: "LOG-025.1", Text: "the response of the workflow is not recorded", Build: events(func(e map[string]any) { delete(e, "workflowRunResponse") })},
-	{ID: "LOG-025.2", Text: "the response stands on every event", Build: events(func(e map[string]any) { given(e, "workflowRunResponse", "") })},
-	{ID: "LOG-026.1", Text: "error details stand on every event", Build: events(func(e map[string]any) {
+	{ID: "LOG-025.1", Text: "the response of the workflow is not recorded", Build: changeEvents(func(e map[string]any) { delete(e, "workflowRunResponse") })},
+	{ID: "LOG-025.2", Text: "the response stands on every event", Build: changeEvents(func(e map[string]any) { setDefault(e, "workflowRunResponse", "") })},
+	{ID: "LOG-026.1", Text: "error details stand on every event", Build: changeEvents(func(e map[string]any) {
 		if e["error"] == nil {
 			e["error"] = ""
 		}
 	})},
-	{ID: "LOG-026.2", Text: "the body of the answer is missing on ERROR", Build: events(func(e map[string]any) { delete(e, "responseBody") })},
-	{ID: "LOG-027.1", Text: "the invoker stands on every RUN_STARTED", Build: events(func(e map[string]any) {
+	{ID: "LOG-026.2", Text: "the body of the answer is missing on ERROR", Build: changeEvents(func(e map[string]any) { delete(e, "responseBody") })},
+	{ID: "LOG-027.1", Text: "the invoker stands on every RUN_STARTED", Build: changeEvents(func(e map[string]any) {
 		if e["state"] == "RUN_STARTED" && e["invokerWorkflowRunId"] == nil {
 			e["invokerWorkflowRunId"] = ""
 		}
 	})},
-	{ID: "LOG-028.1", Text: "concurrent is always 0", Build: inStep(func(_, info map[string]any) { info["concurrent"] = number(0) })},
-	{ID: "LOG-028.2", Text: "concurrent is always 1", Build: inStep(func(_, info map[string]any) { info["concurrent"] = number(1) })},
-	{ID: "LOG-028.3", Text: "concurrent is always 2", Build: inStep(func(_, info map[string]any) { info["concurrent"] = number(2) })},
+	{ID: "LOG-028.1", Text: "concurrent is always 0", Build: inStep(func(_, info map[string]any) { info["concurrent"] = jsonNumber(0) })},
+	{ID: "LOG-028.2", Text: "concurrent is always 1", Build: inStep(func(_, info map[string]any) { info["concurrent"] = jsonNumber(1) })},
+	{ID: "LOG-028.3", Text: "concurrent is always 2", Build: inStep(func(_, info map[string]any) { info["concurrent"] = jsonNumber(2) })},
 	{ID: "LOG-029.1", Text: "a sleep is recorded in seconds", Build: inStep(func(_, info map[string]any) {
 		if info["sleepFor"] != nil {
-			info["sleepFor"] = number(whole(info, "sleepFor") / 1000)
+			info["sleepFor"] = jsonNumber(integerOf(info, "sleepFor") / 1000)
 		}
 	})},
 	{ID: "LOG-030.1", Text: "every wait has timed out", Build: inStep(func(_, info map[string]any) {
@@ -306,7 +306,7 @@ func failedAtOnce(_ *http.Request, v map[string]any) {
 // byOffset pages by position, so that what is new shifts what is old.
 func byOffset(m matching, list string) func(func()) Parts {
 	return func(hit func()) Parts {
-		return wrap(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			q := r.URL.Query()
 			count, _ := strconv.Atoi(q.Get("count"))
 			if count == 0 {
@@ -315,8 +315,8 @@ func byOffset(m matching, list string) func(func()) Parts {
 			}
 			offset, _ := strconv.Atoi(q.Get("cursor"))
 			setQuery(r, func(q map[string][]string) { delete(q, "count"); delete(q, "cursor") })
-			a := call(next, r)
-			v, _ := decoded(a.body).(map[string]any)
+			a := serverAnswer(next, r)
+			v, _ := decodeJSON(a.body).(map[string]any)
 			items, _ := v[list].([]any)
 			if a.status != http.StatusOK {
 				a.write(w)
@@ -328,7 +328,7 @@ func byOffset(m matching, list string) func(func()) Parts {
 			if end < len(items) {
 				v["cursor"] = strconv.Itoa(end)
 			}
-			a.body = encoded(v)
+			a.body = encodeJSON(v)
 			a.write(w)
 		})
 	}

@@ -60,61 +60,61 @@ type Parts struct {
 // All is the catalogue of mutants, by area.
 func All() []Mutant {
 	var all []Mutant
-	for _, area := range [][]Mutant{publish, retry, auth, group, dlq, restart, log, flow, stats, search, vector, limit} {
+	for _, area := range [][]Mutant{publishMutants, retryMutants, authMutants, groupMutants, dlqMutants, restartMutants, logMutants, flowMutants, statsMutants, searchMutants, vectorMutants, limitMutants} {
 		all = append(all, area...)
 	}
 	return all
 }
 
-// hosting is the control API and the machinery of tests, which nothing changes.
-func hosting(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/_understudy") }
+// hostingPath is the control API and the machinery of tests, which nothing changes.
+func hostingPath(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/_understudy") }
 
 // matching says which requests a change is about.
 type matching func(*http.Request) bool
 
-// on matches a method ("" for all) and a path.
-func on(method, path string) matching {
+// matchPath matches a method ("" for all) and a path.
+func matchPath(method, path string) matching {
 	expression := regexp.MustCompile("^" + path + "$")
 	return func(r *http.Request) bool {
-		return !hosting(r) && (method == "" || r.Method == method) && expression.MatchString(r.URL.EscapedPath())
+		return !hostingPath(r) && (method == "" || r.Method == method) && expression.MatchString(r.URL.EscapedPath())
 	}
 }
 
-// calling matches one operation.
-func calling(r route.Route) matching { return on(r.Method(), r.Pattern()) }
+// matchOperation matches one operation.
+func matchOperation(r route.Route) matching { return matchPath(r.Method(), r.Pattern()) }
 
 // The operations that mutants are about.
 var (
-	publishing = on("", route.PublishMessage.Pattern())
-	patching   = calling(route.UpdateURLGroup)
-	listingDLQ = calling(route.ListWorkflowDLQ)
-	restarting = calling(route.RestartWorkflowRun)
-	listingLog = calling(route.ListWorkflowMessageLogs)
-	resuming   = calling(route.ResumeFlowControlKey)
-	statistics = calling(route.GetUsageStatistics)
-	deleting   = calling(route.DeleteSearchIndex)
-	informing  = on("", "/info")
+	publishingMessage = matchPath("", route.PublishMessage.Pattern())
+	updatingGroup     = matchOperation(route.UpdateURLGroup)
+	listingDLQ        = matchOperation(route.ListWorkflowDLQ)
+	restartingRun     = matchOperation(route.RestartWorkflowRun)
+	listingLog        = matchOperation(route.ListWorkflowMessageLogs)
+	resumingKey       = matchOperation(route.ResumeFlowControlKey)
+	readingStats      = matchOperation(route.GetUsageStatistics)
+	deletingIndex     = matchOperation(route.DeleteSearchIndex)
+	readingInfo       = matchPath("", "/info")
 )
 
-// wrap is middleware for matching requests. It calls hit when the server was
+// wrapMatching is middleware for matching requests. It calls hit when the server was
 // asked another thing than the client asked, not exactly once, or when the client
 // gets another answer than the server gave.
-func wrap(m matching, hit func(), f func(w http.ResponseWriter, r *http.Request, next http.Handler)) Parts {
-	return Parts{API: func(next http.Handler) http.Handler { return compared(m, hit, next, f) }}
+func wrapMatching(m matching, hit func(), f func(w http.ResponseWriter, r *http.Request, next http.Handler)) Parts {
+	return Parts{API: func(next http.Handler) http.Handler { return compareExchange(m, hit, next, f) }}
 }
 
-func compared(m matching, hit func(), next http.Handler, f func(w http.ResponseWriter, r *http.Request, next http.Handler)) http.Handler {
+func compareExchange(m matching, hit func(), next http.Handler, f func(w http.ResponseWriter, r *http.Request, next http.Handler)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !m(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
-		asked := wire(r)
+		asked := wireText(r)
 		var seen []string
 		var given []answer
 		watched := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			seen = append(seen, wire(r))
-			a := call(next, r)
+			seen = append(seen, wireText(r))
+			a := serverAnswer(next, r)
 			given = append(given, a)
 			a.write(w)
 		})
@@ -127,20 +127,20 @@ func compared(m matching, hit func(), next http.Handler, f func(w http.ResponseW
 	})
 }
 
-// wire is a request as it goes over the wire.
-func wire(r *http.Request) string {
+// wireText is a request as it goes over the wire.
+func wireText(r *http.Request) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s%s\n", r.Method, r.URL.Host, r.URL.RequestURI())
 	_ = r.Header.Write(&b) // a builder takes everything
 	b.WriteByte('\n')
-	b.Write(body(r))
+	b.Write(readBody(r))
 	return b.String()
 }
 
-// request changes matching requests before the server sees them.
-func request(m matching, change func(r *http.Request)) func(func()) Parts {
+// changeRequest changes matching requests before the server sees them.
+func changeRequest(m matching, change func(r *http.Request)) func(func()) Parts {
 	return func(hit func()) Parts {
-		return wrap(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			change(r)
 			next.ServeHTTP(w, r)
 		})
@@ -154,8 +154,8 @@ type answer struct {
 	body   []byte
 }
 
-// call asks the server and keeps its answer.
-func call(next http.Handler, r *http.Request) answer {
+// serverAnswer asks the server and keeps its answer.
+func serverAnswer(next http.Handler, r *http.Request) answer {
 	rec := recorder.Serve(next, r)
 	return answer{rec.Status, rec.Header(), rec.Body.Bytes()}
 }
@@ -168,8 +168,8 @@ func (a answer) equals(b answer) bool {
 	if bytes.Equal(a.body, b.body) {
 		return true
 	}
-	x, y := decoded(a.body), decoded(b.body)
-	return x != nil && y != nil && bytes.Equal(encoded(x), encoded(y))
+	x, y := decodeJSON(a.body), decodeJSON(b.body)
+	return x != nil && y != nil && bytes.Equal(encodeJSON(x), encodeJSON(y))
 }
 
 func (a answer) write(w http.ResponseWriter) {
@@ -179,8 +179,8 @@ func (a answer) write(w http.ResponseWriter) {
 	_, _ = w.Write(a.body) // the client may be gone
 }
 
-// decoded is a body as JSON, nil when it is none.
-func decoded(body []byte) any {
+// decodeJSON is a body as JSON, nil when it is none.
+func decodeJSON(body []byte) any {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	var v any
@@ -190,7 +190,7 @@ func decoded(body []byte) any {
 	return v
 }
 
-func encoded(v any) []byte {
+func encodeJSON(v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // it was JSON
@@ -198,8 +198,8 @@ func encoded(v any) []byte {
 	return text
 }
 
-// reply changes the JSON of matching answers of success.
-func reply(m matching, change func(r *http.Request, v map[string]any)) func(func()) Parts {
+// changeReply changes the JSON of matching answers of success.
+func changeReply(m matching, change func(r *http.Request, v map[string]any)) func(func()) Parts {
 	return replyAny(m, func(r *http.Request, v any) any {
 		if object, ok := v.(map[string]any); ok {
 			change(r, object)
@@ -210,30 +210,30 @@ func reply(m matching, change func(r *http.Request, v map[string]any)) func(func
 
 func replyAny(m matching, change func(r *http.Request, v any) any) func(func()) Parts {
 	return func(hit func()) Parts {
-		return wrap(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			a := call(next, r)
-			if v := decoded(a.body); a.status < 300 && v != nil {
-				a.body = encoded(change(r, v))
+		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			a := serverAnswer(next, r)
+			if v := decodeJSON(a.body); a.status < 300 && v != nil {
+				a.body = encodeJSON(change(r, v))
 			}
 			a.write(w)
 		})
 	}
 }
 
-// respond changes matching answers, whatever they are.
-func respond(m matching, change func(r *http.Request, a *answer)) func(func()) Parts {
+// changeResponse changes matching answers, whatever they are.
+func changeResponse(m matching, change func(r *http.Request, a *answer)) func(func()) Parts {
 	return func(hit func()) Parts {
-		return wrap(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			a := call(next, r)
+		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			a := serverAnswer(next, r)
 			change(r, &a)
 			a.write(w)
 		})
 	}
 }
 
-// each changes every object of a list in matching answers.
-func each(m matching, list string, change func(item map[string]any)) func(func()) Parts {
-	return reply(m, func(_ *http.Request, v map[string]any) {
+// changeItems changes every object of a list in matching answers.
+func changeItems(m matching, list string, change func(item map[string]any)) func(func()) Parts {
+	return changeReply(m, func(_ *http.Request, v map[string]any) {
 		items, _ := v[list].([]any)
 		for _, item := range items {
 			if object, ok := item.(map[string]any); ok {
@@ -243,9 +243,9 @@ func each(m matching, list string, change func(item map[string]any)) func(func()
 	})
 }
 
-// filter keeps the objects of a list that fit.
-func filter(m matching, list string, fits func(item map[string]any) bool) func(func()) Parts {
-	return reply(m, func(_ *http.Request, v map[string]any) {
+// filterItems keeps the objects of a list that fit.
+func filterItems(m matching, list string, fits func(item map[string]any) bool) func(func()) Parts {
+	return changeReply(m, func(_ *http.Request, v map[string]any) {
 		items, _ := v[list].([]any)
 		kept := []any{}
 		for _, item := range items {
@@ -261,9 +261,9 @@ type tripper func(*http.Request) (*http.Response, error)
 
 func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// delivery changes what goes to destinations. Calls of workflow endpoints are
+// changeDelivery changes what goes to destinations. Calls of workflow endpoints are
 // left alone unless all is true: they are a protocol of their own.
-func delivery(all bool, change func(r *http.Request, next http.RoundTripper) (*http.Response, error)) func(func()) Parts {
+func changeDelivery(all bool, change func(r *http.Request, next http.RoundTripper) (*http.Response, error)) func(func()) Parts {
 	return func(hit func()) Parts {
 		return Parts{Delivery: func(next http.RoundTripper) http.RoundTripper {
 			return tripper(func(r *http.Request) (*http.Response, error) {
@@ -276,13 +276,13 @@ func delivery(all bool, change func(r *http.Request, next http.RoundTripper) (*h
 	}
 }
 
-// comparedTrip is compared for what the server itself sends.
+// comparedTrip is compareExchange for what the server itself sends.
 func comparedTrip(r *http.Request, next http.RoundTripper, hit func(), change func(r *http.Request, next http.RoundTripper) (*http.Response, error)) (*http.Response, error) {
-	asked := wire(r)
+	asked := wireText(r)
 	trips, status, same := 0, 0, true
 	response, err := change(r, tripper(func(r *http.Request) (*http.Response, error) {
 		trips++
-		same = same && wire(r) == asked
+		same = same && wireText(r) == asked
 		response, err := next.RoundTrip(r)
 		if err == nil {
 			status = response.StatusCode
@@ -295,8 +295,8 @@ func comparedTrip(r *http.Request, next http.RoundTripper, hit func(), change fu
 	return response, err
 }
 
-// body takes the body of a request, which can be put back.
-func body(r *http.Request) []byte {
+// readBody takes the body of a request, which can be put back.
+func readBody(r *http.Request) []byte {
 	if r.Body == nil {
 		return nil
 	}
@@ -312,8 +312,8 @@ func setBody(r *http.Request, text []byte) {
 	}
 }
 
-// both joins two changes of different parts.
-func both(a, b func(func()) Parts) func(func()) Parts {
+// joinChanges joins two changes of different parts.
+func joinChanges(a, b func(func()) Parts) func(func()) Parts {
 	return func(hit func()) Parts {
 		x, y := a(hit), b(hit)
 		if x.API == nil {
@@ -336,11 +336,11 @@ func setQuery(r *http.Request, change func(q map[string][]string)) {
 	r.URL.RawQuery = q.Encode()
 }
 
-// whole is a number of an item, 0 when it has none.
-func whole(item map[string]any, field string) int64 {
+// integerOf is a number of an item, 0 when it has none.
+func integerOf(item map[string]any, field string) int64 {
 	n, _ := item[field].(json.Number)
 	i, _ := n.Int64()
 	return i
 }
 
-func number(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
+func jsonNumber(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }

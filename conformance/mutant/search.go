@@ -8,18 +8,18 @@ import (
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-// search breaks the deletion of search indexes. Sorted by id.
-var search = []Mutant{
-	{ID: "SRC-001.1", Text: "a delete answers 204 without a body", Build: respond(deleting, func(_ *http.Request, a *answer) { a.status, a.body = http.StatusNoContent, nil })},
-	{ID: "SRC-001.2", Text: "a delete answers an object", Build: respond(deleting, func(_ *http.Request, a *answer) { a.body = []byte(`{"deleted":true}`) })},
-	{ID: "SRC-001.3", Text: "a delete answers null", Build: respond(deleting, func(_ *http.Request, a *answer) {
+// searchMutants break the deletion of search indexes. Sorted by id.
+var searchMutants = []Mutant{
+	{ID: "SRC-001.1", Text: "a delete answers 204 without a body", Build: changeResponse(deletingIndex, func(_ *http.Request, a *answer) { a.status, a.body = http.StatusNoContent, nil })},
+	{ID: "SRC-001.2", Text: "a delete answers an object", Build: changeResponse(deletingIndex, func(_ *http.Request, a *answer) { a.body = []byte(`{"deleted":true}`) })},
+	{ID: "SRC-001.3", Text: "a delete answers null", Build: changeResponse(deletingIndex, func(_ *http.Request, a *answer) {
 		if a.status < 300 {
 			a.body = []byte("null")
 		}
 	})},
-	{ID: "SRC-001.4", Text: "a delete answers 202", Build: status(deleting, http.StatusAccepted)},
+	{ID: "SRC-001.4", Text: "a delete answers 202", Build: changeStatus(deletingIndex, http.StatusAccepted)},
 	{ID: "SRC-002.1", Text: "a delete answers 200, the index is still there", Build: func(hit func()) Parts {
-		return wrap(deleting, hit, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		return wrapMatching(deletingIndex, hit, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`"OK"`))
 		})
@@ -28,7 +28,7 @@ var search = []Mutant{
 	{ID: "SRC-002.3", Text: "only a second delete deletes", Build: func(hit func()) Parts {
 		var mu sync.Mutex
 		seen := map[string]bool{}
-		return wrap(deleting, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		return wrapMatching(deletingIndex, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			mu.Lock()
 			again := seen[r.URL.Path]
 			seen[r.URL.Path] = true
@@ -42,16 +42,16 @@ var search = []Mutant{
 		})
 	}},
 	{ID: "SRC-003.1", Text: "a delete removes all indexes", Build: func(hit func()) Parts {
-		return wrap(deleting, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		return wrapMatching(deletingIndex, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			list := r.Clone(r.Context())
 			list.Method, list.URL.Path = http.MethodGet, route.ListSearchIndexes.Path()
-			all, _ := decoded(call(next, list).body).([]any)
+			all, _ := decodeJSON(serverAnswer(next, list).body).([]any)
 			for _, item := range all {
 				e, _ := item.(map[string]any)
 				if id, _ := e["id"].(string); id != "" && !strings.HasSuffix(r.URL.Path, id) {
 					other := r.Clone(r.Context())
 					other.URL.Path = route.GetSearchIndex.Path() + id
-					call(next, other)
+					serverAnswer(next, other)
 				}
 			}
 			next.ServeHTTP(w, r)
@@ -63,11 +63,11 @@ var search = []Mutant{
 func hiddenOnce(hit func()) Parts {
 	var mu sync.Mutex
 	hidden := map[string]bool{}
-	return wrap(on("", route.GetSearchIndex.Pattern()), hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	return wrapMatching(matchPath("", route.GetSearchIndex.Pattern()), hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
-		case deleting(r):
+		case deletingIndex(r):
 			hidden[r.URL.Path] = true
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`"OK"`))

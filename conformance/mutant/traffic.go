@@ -15,7 +15,7 @@ import (
 
 // onGroups matches a publish whose destination is the name of a URL group.
 func onGroups(r *http.Request) bool {
-	return publishing(r) && !strings.Contains(r.URL.Path, "://")
+	return publishingMessage(r) && !strings.Contains(r.URL.Path, "://")
 }
 
 // ofWorkflow reports whether a publish belongs to a run.
@@ -27,9 +27,9 @@ func forwardsByQuery(r *http.Request) bool {
 	return r.URL.Query().Get(header.Query(header.HeaderForward)) == "true"
 }
 
-// ordinary reports whether a header is one of an application without the prefix
+// ordinaryHeader reports whether a header is one of an application without the prefix
 // X-.
-func ordinary(name string) bool {
+func ordinaryHeader(name string) bool {
 	for _, prefix := range []string{"X-", header.Prefix, "Content-", "Accept", "Authorization", "User-Agent"} {
 		if strings.HasPrefix(name, prefix) {
 			return false
@@ -77,8 +77,8 @@ func firstValues(prefix string) func(r *http.Request) {
 	}
 }
 
-// prefixed gives the headers of the application other names.
-func prefixed(h http.Header) {
+// prefixHeaders gives the headers of the application other names.
+func prefixHeaders(h http.Header) {
 	for name, values := range maps.Clone(h) {
 		if strings.HasPrefix(name, "X-") {
 			delete(h, name)
@@ -92,9 +92,9 @@ func prefixed(h http.Header) {
 func droppedSoonAfter(fits func(r *http.Request) bool) func(func()) Parts {
 	return func(hit func()) Parts {
 		last := &recent{within: 500 * time.Millisecond}
-		return delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		return changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			if fits(r) && last.follows(r.URL.Path, r.Header.Get(header.MessageID)) {
-				return delivered(), nil
+				return fakeDelivery(), nil
 			}
 			return next.RoundTrip(r)
 		})(hit)
@@ -105,8 +105,8 @@ func droppedSoonAfter(fits func(r *http.Request) bool) func(func()) Parts {
 func droppedTwin(hit func()) Parts {
 	var mu sync.Mutex
 	first := map[string]string{} // destination and body -> message
-	return delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		key, id := r.URL.String()+"\n"+string(body(r)), r.Header.Get(header.MessageID)
+	return changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		key, id := r.URL.String()+"\n"+string(readBody(r)), r.Header.Get(header.MessageID)
 		mu.Lock()
 		if first[key] == "" {
 			first[key] = id
@@ -114,23 +114,23 @@ func droppedTwin(hit func()) Parts {
 		twin := first[key] != id
 		mu.Unlock()
 		if twin {
-			return delivered(), nil
+			return fakeDelivery(), nil
 		}
 		return next.RoundTrip(r)
 	})(hit)
 }
 
-// crossed keeps the body of a request where the next request puts its own.
-func crossed(m matching) func(func()) Parts {
+// crossBodies keeps the body of a request where the next request puts its own.
+func crossBodies(m matching) func(func()) Parts {
 	return func(hit func()) Parts {
 		var mu sync.Mutex
 		var latest []byte
-		return wrap(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if !ofWorkflow(r) {
 				mu.Lock()
-				latest = body(r)
+				latest = readBody(r)
 				mu.Unlock()
-				pause(r.Context(), 30*time.Millisecond)
+				waitFor(r.Context(), 30*time.Millisecond)
 				mu.Lock()
 				setBody(r, latest)
 				mu.Unlock()
@@ -145,8 +145,8 @@ func crossedAnswers(m matching) func(func()) Parts {
 	return func(hit func()) Parts {
 		var mu sync.Mutex
 		var latest answer
-		return wrap(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			a := call(next, r)
+		return wrapMatching(m, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			a := serverAnswer(next, r)
 			if a.status >= 300 {
 				a.write(w)
 				return
@@ -154,7 +154,7 @@ func crossedAnswers(m matching) func(func()) Parts {
 			mu.Lock()
 			latest = a
 			mu.Unlock()
-			pause(r.Context(), 30*time.Millisecond)
+			waitFor(r.Context(), 30*time.Millisecond)
 			mu.Lock()
 			a = latest
 			mu.Unlock()
@@ -185,21 +185,21 @@ func (t *topics) of(r *http.Request) (name string, all []string) {
 	return name, slices.Clone(t.names[by])
 }
 
-var aboutGroups = on("", "("+route.GetURLGroup.Path()+".*|"+route.PublishMessage.Path()+"[^:]*)")
+var aboutGroups = matchPath("", "("+route.GetURLGroup.Path()+".*|"+route.PublishMessage.Path()+"[^:]*)")
 
 // updateOfAll applies an update to every group of the account.
 func updateOfAll(hit func()) Parts {
 	var known topics
-	return wrap(aboutGroups, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	return wrapMatching(aboutGroups, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		name, all := known.of(r)
-		if patching(r) {
-			text := body(r)
+		if updatingGroup(r) {
+			text := readBody(r)
 			for _, other := range all {
 				if other != name {
 					c := r.Clone(r.Context())
 					c.URL.Path = route.GetURLGroup.Path() + other
 					setBody(c, text)
-					call(next, c)
+					serverAnswer(next, c)
 				}
 			}
 		}
@@ -210,10 +210,10 @@ func updateOfAll(hit func()) Parts {
 // shorterName publishes to the group whose name begins the wanted one.
 func shorterName(hit func()) Parts {
 	var known topics
-	return wrap(aboutGroups, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	return wrapMatching(aboutGroups, hit, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		name, all := known.of(r)
 		for _, other := range all {
-			if publishing(r) && other != name && strings.HasPrefix(name, other) {
+			if publishingMessage(r) && other != name && strings.HasPrefix(name, other) {
 				r.URL.Path, r.URL.RawPath = route.PublishMessage.Path()+other, ""
 			}
 		}
@@ -225,8 +225,8 @@ func shorterName(hit func()) Parts {
 func firstUpdate(hit func()) Parts {
 	var mu sync.Mutex
 	seen := map[string]bool{}
-	return request(patching, func(r *http.Request) {
-		v, _ := decoded(body(r)).(map[string]any)
+	return changeRequest(updatingGroup, func(r *http.Request) {
+		v, _ := decodeJSON(readBody(r)).(map[string]any)
 		headers, _ := v["headers"].(map[string]any)
 		mu.Lock()
 		defer mu.Unlock()
@@ -237,17 +237,17 @@ func firstUpdate(hit func()) Parts {
 			}
 			seen[key] = true
 		}
-		setBody(r, encoded(v))
+		setBody(r, encodeJSON(v))
 	})(hit)
 }
 
 // defaultsUnless leaves default headers out of messages that fit.
 func defaultsUnless(fits func(r *http.Request) bool) func(func()) Parts {
-	return both(request(onGroups, func(r *http.Request) {
+	return joinChanges(changeRequest(onGroups, func(r *http.Request) {
 		if fits(r) {
 			r.Header.Set(header.ForwardPrefix+"X-Bare", "1")
 		}
-	}), delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	}), changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if r.Header.Get("X-Bare") != "" {
 			r.Header.Del("X-Bare")
 			r.Header.Del("X-Team")
@@ -261,13 +261,13 @@ func defaultsUnless(fits func(r *http.Request) bool) func(func()) Parts {
 func neighboursSilenced(hit func()) Parts {
 	var mu sync.Mutex
 	bad := map[string]string{} // group -> the endpoint that failed
-	return delivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	return changeDelivery(false, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		name := r.Header.Get(header.TopicName)
 		mu.Lock()
 		failing := bad[name]
 		mu.Unlock()
 		if name != "" && failing != "" && failing != r.URL.Path {
-			return delivered(), nil
+			return fakeDelivery(), nil
 		}
 		response, err := next.RoundTrip(r)
 		if name != "" && err == nil && response.StatusCode >= 500 {

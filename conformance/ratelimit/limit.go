@@ -26,7 +26,7 @@ type Scenario struct {
 // New is a scenario of which no step has been made.
 func New(s *harness.Scenario) *Scenario { return &Scenario{Scenario: s} }
 
-// limitStep is a row of the table.
+// step is a row of the table.
 type step harness.Step
 
 // Steps are the steps about the plugin.
@@ -38,7 +38,7 @@ func Steps() []harness.Step {
 	return list
 }
 
-// limiting is the host application of a scenario.
+// hostState is the host application of a scenario.
 type hostState struct {
 	config  map[string]any
 	url     string

@@ -40,7 +40,7 @@ func (s *Scenario) example(op string) (harness.Request, error) {
 	}
 	switch op {
 	case "publishMessage":
-		q.Vars = map[string]string{"destination": s.Endpoint(to).URL}
+		q.Vars = map[string]string{"destination": s.Endpoint(theDestination).URL}
 		q.Body, q.Method = []byte("credentials"), s.PublishMethod()
 	case "updateURLGroup":
 		if err := s.ownGroup(); err != nil {
@@ -141,10 +141,12 @@ func (s *Scenario) sameWith(what string) error {
 	return s.again("", "wrong"+s.Key)
 }
 
-func (s *Scenario) publishWithout() error { return s.publishTo(s.Endpoint(to).URL, "none", "") }
+func (s *Scenario) publishWithout() error {
+	return s.publishTo(s.Endpoint(theDestination).URL, "none", "")
+}
 
 func (s *Scenario) publishWrongQuery() error {
-	return s.publishTo(s.Endpoint(to).URL, "query", "wrong"+s.Key)
+	return s.publishTo(s.Endpoint(theDestination).URL, "query", "wrong"+s.Key)
 }
 
 func (s *Scenario) accountWithColon() error {

@@ -234,7 +234,7 @@ func (s *Scenario) deadAfter(n int) error {
 		return err
 	}
 	s.Runs.entry = entry
-	if got := s.Runs.peer.Executions(only); got != n {
+	if got := s.Runs.peer.Executions(onlyStep); got != n {
 		return s.Failure("tries of the step before the run was dead-lettered", strconv.Itoa(n), strconv.Itoa(got))
 	}
 	return nil

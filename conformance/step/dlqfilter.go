@@ -83,7 +83,7 @@ func (s *Scenario) times(entry any) ([]int64, error) {
 		return nil, err
 	}
 	for _, e := range events {
-		if t, ok := check.Integer(e, "/time"); ok && state(e) == "RUN_FAILED" {
+		if t, ok := check.Integer(e, "/time"); ok && eventState(e) == "RUN_FAILED" {
 			all = append(all, t)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/harness"
 )
 
-func state(e any) string {
+func eventState(e any) string {
 	t, _ := check.Text(e, "/state")
 	return t
 }
@@ -23,13 +23,13 @@ var runLevel = []string{"INVOKED", "RUN_CANCELED", "RUN_FAILED", "RUN_STARTED", 
 // messageLevel are the states of messages that the document names.
 var messageLevel = []string{"CREATED", "DELIVERED", "ERROR"}
 
-// ends are the states in which a run is over.
-var ends = []string{"RUN_CANCELED", "RUN_FAILED", "RUN_SUCCESS"}
+// endStates are the states in which a run is over.
+var endStates = []string{"RUN_CANCELED", "RUN_FAILED", "RUN_SUCCESS"}
 
-func states(events []any) string {
+func eventStates(events []any) string {
 	var list []string
 	for _, e := range events {
-		list = append(list, state(e))
+		list = append(list, eventState(e))
 	}
 	slices.Reverse(list)
 	return strings.Join(list, " ")
@@ -46,19 +46,19 @@ func (s *Scenario) eventuallyEvent(what string, fits func(any) bool) error {
 		if slices.ContainsFunc(events, fits) {
 			return nil
 		}
-		return s.Failure("the log of the run lacks "+what, what, states(events))
+		return s.Failure("the log of the run lacks "+what, what, eventStates(events))
 	})
 }
 
 // RunRecorded waits for a state in the log of the run, wherever it stands there.
 func (s *Scenario) RunRecorded(want string) error {
-	return s.eventuallyEvent("the event "+want, func(e any) bool { return state(e) == want })
+	return s.eventuallyEvent("the event "+want, func(e any) bool { return eventState(e) == want })
 }
 
 func (s *Scenario) messageRecorded(want string) error {
 	return s.eventuallyEvent("a message-level event "+want, func(e any) bool {
 		_, has := check.At(e, "/stepInfo")
-		return state(e) == want && has
+		return eventState(e) == want && has
 	})
 }
 
@@ -70,11 +70,11 @@ func (s *Scenario) ended(want string) error {
 			return err
 		}
 		for _, e := range events {
-			if st := state(e); st == want {
+			if st := eventState(e); st == want {
 				return nil
 			}
 		}
-		return s.Failure("the run did not end as expected", want, states(events))
+		return s.Failure("the run did not end as expected", want, eventStates(events))
 	})
 }
 
@@ -96,11 +96,11 @@ func (s *Scenario) check(judge func(events []any) error) error {
 func (s *Scenario) count(fits func(string) bool) (n int, seen string, err error) {
 	err = s.check(func(events []any) error {
 		for _, e := range events {
-			if fits(state(e)) {
+			if fits(eventState(e)) {
 				n++
 			}
 		}
-		seen = states(events)
+		seen = eventStates(events)
 		return nil
 	})
 	return n, seen, err
@@ -115,7 +115,7 @@ func (s *Scenario) holdsExactly(want int, name string) error {
 }
 
 func (s *Scenario) oneEnd() error {
-	n, seen, err := s.count(func(st string) bool { return slices.Contains(ends, st) })
+	n, seen, err := s.count(func(st string) bool { return slices.Contains(endStates, st) })
 	if err == nil && n != 1 {
 		err = s.Failure("ends of the run", "1", fmt.Sprintf("%d: %s", n, seen))
 	}
@@ -126,14 +126,14 @@ func (s *Scenario) createdBeforeDelivered() error {
 	return s.check(func(events []any) error {
 		created := map[string]int64{}
 		for _, e := range events {
-			if id, _ := check.Text(e, "/stepInfo/messageId"); state(e) == "CREATED" {
+			if id, _ := check.Text(e, "/stepInfo/messageId"); eventState(e) == "CREATED" {
 				created[id], _ = check.Integer(e, "/time")
 			}
 		}
 		for _, e := range events {
 			id, _ := check.Text(e, "/stepInfo/messageId")
 			t, _ := check.Integer(e, "/time")
-			if before, ok := created[id]; state(e) == "DELIVERED" && (!ok || before > t) {
+			if before, ok := created[id]; eventState(e) == "DELIVERED" && (!ok || before > t) {
 				return s.Failure("a message was delivered without having been created before", "CREATED before DELIVERED", harness.Shown(e))
 			}
 		}
@@ -150,9 +150,9 @@ func (s *Scenario) responseOnSuccess() error {
 		for _, e := range events {
 			v, has := harness.Given(e, "/"+field)
 			switch {
-			case state(e) != "RUN_SUCCESS" && has && v != "":
+			case eventState(e) != "RUN_SUCCESS" && has && v != "":
 				return s.Failure("the response stands on another event", "only on RUN_SUCCESS", harness.Shown(e))
-			case state(e) == "RUN_SUCCESS" && fmt.Sprint(v) != s.Runs.peer.Result:
+			case eventState(e) == "RUN_SUCCESS" && fmt.Sprint(v) != s.Runs.peer.Result:
 				return s.Failure("the response of the workflow", s.Runs.peer.Result, harness.Shown(v))
 			}
 		}
@@ -161,14 +161,14 @@ func (s *Scenario) responseOnSuccess() error {
 }
 
 func (s *Scenario) triedBeforeFailed(n int) error {
-	if got := s.Runs.peer.Executions(only); got != n {
+	if got := s.Runs.peer.Executions(onlyStep); got != n {
 		return s.Failure("tries of the step", strconv.Itoa(n), strconv.Itoa(got))
 	}
 	all := s.Runs.peer.Endpoint.Look()
 	return s.check(func(events []any) error {
 		for _, e := range events {
 			failed, _ := check.Integer(e, "/time")
-			if state(e) == "RUN_FAILED" && !s.Clock.Virtual() && failed < all[len(all)-1].At.Add(s.Clock.Offset-s.Skew()).UnixMilli() {
+			if eventState(e) == "RUN_FAILED" && !s.Clock.Virtual() && failed < all[len(all)-1].At.Add(s.Clock.Offset-s.Skew()).UnixMilli() {
 				return s.Failure("the run failed before its last try", "RUN_FAILED after it", harness.Shown(e))
 			}
 		}
@@ -191,10 +191,10 @@ func (s *Scenario) errorDetails() error {
 					continue
 				}
 				_, has := harness.Given(e, "/"+field)
-				if has && state(e) != "ERROR" {
-					return s.Failure(field+" stands on an event "+state(e), "only on ERROR", harness.Shown(e))
+				if has && eventState(e) != "ERROR" {
+					return s.Failure(field+" stands on an event "+eventState(e), "only on ERROR", harness.Shown(e))
 				}
-				if !has && state(e) == "ERROR" && (name == "error" || name == "response_status") {
+				if !has && eventState(e) == "ERROR" && (name == "error" || name == "response_status") {
 					return s.Failure("an event ERROR lacks "+field, field, harness.Shown(e))
 				}
 			}
@@ -214,7 +214,7 @@ func (s *Scenario) errorResponse(status int) error {
 	}
 	return s.check(func(events []any) error {
 		for _, e := range events {
-			if state(e) != "ERROR" {
+			if eventState(e) != "ERROR" {
 				continue
 			}
 			got, _ := check.Integer(e, "/"+statusField)
@@ -258,15 +258,15 @@ func (s *Scenario) namesInvoker() error {
 	}
 	for _, e := range events {
 		got, has := check.Text(e, "/"+field)
-		if has && state(e) != "RUN_STARTED" {
-			return s.Failure(field+" stands on an event "+state(e), "only on RUN_STARTED", harness.Shown(e))
+		if has && eventState(e) != "RUN_STARTED" {
+			return s.Failure(field+" stands on an event "+eventState(e), "only on RUN_STARTED", harness.Shown(e))
 		}
-		if state(e) == "RUN_STARTED" && got != s.Runs.Id {
+		if eventState(e) == "RUN_STARTED" && got != s.Runs.Id {
 			return s.Failure("the invoker of the run", s.Runs.Id, got)
 		}
 	}
-	if !strings.Contains(states(events), "RUN_STARTED") {
-		return s.Failure("the log of the invoked run lacks its start", "RUN_STARTED", states(events))
+	if !strings.Contains(eventStates(events), "RUN_STARTED") {
+		return s.Failure("the log of the invoked run lacks its start", "RUN_STARTED", eventStates(events))
 	}
 	return nil
 }
@@ -292,14 +292,14 @@ func (s *Scenario) documentedTypes() error {
 	})
 }
 
-// oldest is the first message-level event of the run.
+// firstType judges the first message-level event of the run.
 func (s *Scenario) firstType(want string) error {
 	return s.check(func(events []any) error {
 		var first any
 		var when int64
 		for _, e := range events {
 			created, has := check.Integer(e, "/stepInfo/createdAt")
-			if has && state(e) == "CREATED" && (first == nil || created < when) {
+			if has && eventState(e) == "CREATED" && (first == nil || created < when) {
 				first, when = e, created
 			}
 		}
@@ -374,7 +374,7 @@ func (s *Scenario) concurrentSteps() error {
 			seen[n-alone] = true
 		}
 		if len(seen) != 1 {
-			return s.Failure("concurrent of a step alone and of 3 steps side by side", "1 and 3, or 0 and 2", states(events))
+			return s.Failure("concurrent of a step alone and of 3 steps side by side", "1 and 3, or 0 and 2", eventStates(events))
 		}
 		return nil
 	})
@@ -389,11 +389,11 @@ func (s *Scenario) described(value string) (name string, want func(any) bool) {
 	equals := func(t string) func(any) bool { return func(v any) bool { return v == t } }
 	switch value {
 	case "output":
-		return "out", func(v any) bool { t, ok := v.(string); return ok && strings.Contains(t, "result of "+only) }
+		return "out", func(v any) bool { t, ok := v.(string); return ok && strings.Contains(t, "result of "+onlyStep) }
 	case "sleep duration in ms":
-		return "sleep_for", number(func(n int64) bool { return n == sleeping*1000 })
+		return "sleep_for", number(func(n int64) bool { return n == sleepSeconds*1000 })
 	case "sleep end in Unix ms":
-		end := s.Runs.triggered.Add(sleeping * time.Second)
+		end := s.Runs.triggered.Add(sleepSeconds * time.Second)
 		return "sleep_until", number(func(n int64) bool {
 			return n >= end.Add(-s.Skew()).UnixMilli() && n <= end.Add(s.Skew()+30*time.Second).UnixMilli()
 		})
@@ -467,8 +467,8 @@ func (s *Scenario) waitSays(what string) error {
 			}
 		}
 		if !found {
-			return s.Failure("the step of the wait is not recorded", "a step of the type Wait", states(events))
+			return s.Failure("the step of the wait is not recorded", "a step of the type Wait", eventStates(events))
 		}
-		return s.Failure("the step of the wait", "one that "+what, states(events))
+		return s.Failure("the step of the wait", "one that "+what, eventStates(events))
 	})
 }

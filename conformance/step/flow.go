@@ -91,7 +91,7 @@ func (s *Scenario) pausedKey(n int) error { return s.pausedKeyOf("letters and di
 func (s *Scenario) pausedKeyOf(kind string, n int) error {
 	s.flow.key, s.flow.held = s.Name("key"), n
 	s.flow.key += map[string]string{"a slash": "/x", "a space": " x", "a percent sign": "%41x", "a question mark": "?x"}[kind]
-	return s.hold(s.flow.key, to, n)
+	return s.hold(s.flow.key, theDestination, n)
 }
 
 func (s *Scenario) resumedBefore() error {
@@ -153,7 +153,7 @@ func (s *Scenario) publishKeyInQuery() error {
 
 func (s *Scenario) noneArrived() error {
 	return s.Absent(func() error {
-		if n := len(s.Endpoint(to).Look()); n > 0 {
+		if n := len(s.Endpoint(theDestination).Look()); n > 0 {
 			return harness.Inconclusive(report.PrerequisiteFailed, "%d messages of a paused key were delivered", n)
 		}
 		return nil
@@ -177,7 +177,7 @@ func (s *Scenario) resumeUnknown() error {
 }
 
 func (s *Scenario) allArrive() error {
-	e := s.Endpoint(to)
+	e := s.Endpoint(theDestination)
 	return s.Within(func() error {
 		if n := len(e.Look()); n < s.flow.held {
 			return s.Failure("held messages that arrived", strconv.Itoa(s.flow.held), strconv.Itoa(n))
@@ -189,7 +189,7 @@ func (s *Scenario) allArrive() error {
 func (s *Scenario) ownBodies() error {
 	return s.Within(func() error { // a repeat of one may come before another
 		var bodies []string
-		for _, got := range s.Endpoint(to).Look() {
+		for _, got := range s.Endpoint(theDestination).Look() {
 			bodies = append(bodies, string(got.Body))
 		}
 		for i := range s.flow.held {

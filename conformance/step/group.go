@@ -44,8 +44,8 @@ var groupSteps = []step{
 	{"Then", `the endpoints? (".+") receive nothing before the delay has passed`, (*Scenario).nothingBeforeDelay},
 }
 
-// quoted are the texts in quotes.
-func quoted(list string) []string {
+// quotedNames are the texts in quotes.
+func quotedNames(list string) []string {
 	var out []string
 	for i, part := range strings.Split(list, `"`) {
 		if i%2 == 1 {
@@ -64,7 +64,7 @@ func (s *Scenario) newGroup(name, endpoints string) error {
 		URL string `json:"url"`
 	}
 	var members []member
-	for _, nick := range quoted(endpoints) {
+	for _, nick := range quotedNames(endpoints) {
 		members = append(members, member{s.Endpoint(nick).URL})
 	}
 	list, err := json.Marshal(members)
@@ -208,7 +208,7 @@ func (s *Scenario) publishTwice() error {
 
 // each waits until every endpoint has n deliveries, and then looks at them.
 func (s *Scenario) each(endpoints string, n int, look func(name string, got *receiver.Received) error) error {
-	for _, name := range quoted(endpoints) {
+	for _, name := range quotedNames(endpoints) {
 		e := s.Endpoint(name)
 		err := s.Within(func() error {
 			if got := len(s.Tries(e)); got < n {
@@ -299,5 +299,5 @@ func (s *Scenario) valueReachesNone(value, endpoints string) error {
 }
 
 func (s *Scenario) nothingBeforeDelay(endpoints string) error {
-	return s.delayedAt(quoted(endpoints)...)
+	return s.delayedAt(quotedNames(endpoints)...)
 }

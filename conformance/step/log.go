@@ -213,8 +213,8 @@ func (s *Scenario) eventsAgree() error {
 func (s *Scenario) stepInfoStands() error {
 	return s.all(func(e any) error {
 		_, has := check.At(e, "/stepInfo")
-		run := slices.Contains(runLevel, state(e))
-		if !run && !slices.Contains(messageLevel, state(e)) {
+		run := slices.Contains(runLevel, eventState(e))
+		if !run && !slices.Contains(messageLevel, eventState(e)) {
 			return nil // further states are legal
 		}
 		if run == has {
@@ -222,7 +222,7 @@ func (s *Scenario) stepInfoStands() error {
 			if run {
 				want = "no step information"
 			}
-			return &report.Failure{Message: "the event " + state(e), Pointer: "/stepInfo", Want: want, Got: harness.Shown(e), Exchange: s.Last()}
+			return &report.Failure{Message: "the event " + eventState(e), Pointer: "/stepInfo", Want: want, Got: harness.Shown(e), Exchange: s.Last()}
 		}
 		return nil
 	})
@@ -230,7 +230,7 @@ func (s *Scenario) stepInfoStands() error {
 
 func (s *Scenario) createdHas(field, kind string) error {
 	return s.all(func(e any) error {
-		if state(e) != "CREATED" {
+		if eventState(e) != "CREATED" {
 			return nil
 		}
 		return s.CheckField(e, "/"+field, kind)
@@ -240,7 +240,7 @@ func (s *Scenario) createdHas(field, kind string) error {
 func (s *Scenario) nextDelivery(seconds int) error {
 	found := false
 	err := s.all(func(e any) error {
-		if kind, _ := check.Text(e, "/stepInfo/stepType"); kind != "SleepFor" || state(e) != "CREATED" {
+		if kind, _ := check.Text(e, "/stepInfo/stepType"); kind != "SleepFor" || eventState(e) != "CREATED" {
 			return nil
 		}
 		found = true
@@ -260,7 +260,7 @@ func (s *Scenario) nextDelivery(seconds int) error {
 func (s *Scenario) documentedStates() error {
 	return s.check(func(events []any) error {
 		for _, e := range events {
-			if st := state(e); strings.HasPrefix(st, "RUN_") && !slices.Contains(runLevel, st) {
+			if st := eventState(e); strings.HasPrefix(st, "RUN_") && !slices.Contains(runLevel, st) {
 				return s.Failure("a run-level state that the document does not list", strings.Join(runLevel, ", "), st)
 			}
 		}
@@ -332,7 +332,7 @@ func (s *Scenario) filterLogs(filter string) error {
 	}
 	fits := equal("/workflowRunId", run)
 	wantState := ""
-	if list := quoted(filter); len(list) > 0 {
+	if list := quotedNames(filter); len(list) > 0 {
 		wantState = list[0]
 	}
 	switch {
@@ -343,7 +343,7 @@ func (s *Scenario) filterLogs(filter string) error {
 		fits = func(any) bool { return false }
 	case strings.HasPrefix(filter, "run id and"):
 		filters["run_id"], filters["state"] = run, wantState
-		fits = func(e any) bool { return equal("/workflowRunId", run)(e) && state(e) == wantState }
+		fits = func(e any) bool { return equal("/workflowRunId", run)(e) && eventState(e) == wantState }
 	case filter == "workflow url":
 		filters["url"], _ = check.Text(sample, "/workflowUrl")
 		fits = equal("/workflowUrl", filters["url"])

@@ -127,7 +127,7 @@ func (s *Scenario) everyMessageDelivered() error {
 			var created, delivered []string
 			for _, e := range events {
 				id, _ := check.Text(e, "/stepInfo/messageId")
-				switch state(e) {
+				switch eventState(e) {
 				case "CREATED":
 					created = append(created, id)
 				case "DELIVERED":
@@ -136,7 +136,7 @@ func (s *Scenario) everyMessageDelivered() error {
 			}
 			for _, id := range created {
 				if !slices.Contains(delivered, id) {
-					return s.Failure("the message "+id+" of a run that succeeded", "CREATED and DELIVERED", states(events))
+					return s.Failure("the message "+id+" of a run that succeeded", "CREATED and DELIVERED", eventStates(events))
 				}
 			}
 			return nil
@@ -176,8 +176,8 @@ func (s *Scenario) responseNowhereElse() error {
 	}
 	return s.check(func(events []any) error {
 		for _, e := range events {
-			if v, has := harness.Given(e, "/"+field); has && state(e) != "RUN_SUCCESS" {
-				return &report.Failure{Message: "the response is set on an event " + state(e), Pointer: "/" + field, Want: "on RUN_SUCCESS only", Got: harness.Shown(v), Exchange: s.Last()}
+			if v, has := harness.Given(e, "/"+field); has && eventState(e) != "RUN_SUCCESS" {
+				return &report.Failure{Message: "the response is set on an event " + eventState(e), Pointer: "/" + field, Want: "on RUN_SUCCESS only", Got: harness.Shown(v), Exchange: s.Last()}
 			}
 		}
 		return nil

@@ -56,7 +56,7 @@ var extensionSteps = []step{
 }
 
 func (s *Scenario) speakingDestination() error {
-	s.Endpoint(to).Answer(&receiver.Reply{Status: http.StatusCreated, Body: "made", Header: http.Header{"X-Made": {"yes"}}})
+	s.Endpoint(theDestination).Answer(&receiver.Reply{Status: http.StatusCreated, Body: "made", Header: http.Header{"X-Made": {"yes"}}})
 	return nil
 }
 
@@ -141,7 +141,7 @@ func (s *Scenario) namesFirst() error {
 func (s *Scenario) enqueue(n int) error {
 	for i := range n {
 		a, err := s.Do(harness.Request{
-			Operation: "enqueueMessage", Vars: map[string]string{"queue": s.Name("queue"), "destination": s.Endpoint(to).URL},
+			Operation: "enqueueMessage", Vars: map[string]string{"queue": s.Name("queue"), "destination": s.Endpoint(theDestination).URL},
 			Header: s.publish.header, Body: fmt.Appendf(nil, "message %d", i),
 		})
 		if err != nil {
@@ -164,7 +164,7 @@ func (s *Scenario) inOrder(twice string) error {
 	if twice != "" {
 		want = append([]string{want[0]}, want...)
 	}
-	e := s.Endpoint(to)
+	e := s.Endpoint(theDestination)
 	return s.AfterRetries(func() error {
 		var got []string
 		for _, d := range e.Look() {
@@ -197,7 +197,7 @@ func (s *Scenario) callbackCarries() error {
 	if err != nil {
 		return err
 	}
-	s.Endpoint(to).Look()
+	s.Endpoint(theDestination).Look()
 	status, _ := check.Integer(body, "/status")
 	text, _ := check.Text(body, "/body")
 	if status != http.StatusCreated || text != base64.StdEncoding.EncodeToString([]byte("made")) {
@@ -211,7 +211,7 @@ func (s *Scenario) failureCallbackOnce() error {
 	if err != nil {
 		return err
 	}
-	s.Endpoint(to).Look()
+	s.Endpoint(theDestination).Look()
 	if err := s.AwaitQuiet(nil); err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (s *Scenario) aSchedule(paused string) error {
 	if !s.Clock.Virtual() {
 		return harness.Inconclusive(report.DriverMissing, "a schedule takes minutes; a clock driver moves them")
 	}
-	a, err := s.Do(harness.Request{Operation: "createSchedule", Vars: map[string]string{"destinationOrId": s.Endpoint(to).URL}, Header: http.Header{header.Cron: {"* * * * *"}}, Body: []byte("tick")})
+	a, err := s.Do(harness.Request{Operation: "createSchedule", Vars: map[string]string{"destinationOrId": s.Endpoint(theDestination).URL}, Header: http.Header{header.Cron: {"* * * * *"}}, Body: []byte("tick")})
 	if err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func (s *Scenario) minutesPass(n int) error {
 }
 
 func (s *Scenario) deliveriesBetween(low, high int) error {
-	if n := len(s.Endpoint(to).Look()); n < low || n > high {
+	if n := len(s.Endpoint(theDestination).Look()); n < low || n > high {
 		return s.Failure("deliveries of the schedule", fmt.Sprintf("%d to %d", low, high), strconv.Itoa(n))
 	}
 	return nil
@@ -283,8 +283,8 @@ func (s *Scenario) messageReadable() error {
 	}
 	address, _ := check.Text(a.JSON, "/url")
 	body, _ := check.Text(a.JSON, "/body")
-	if address != s.Endpoint(to).URL || body != string(s.publish.body) {
-		return a.Fails("/url", "the message", s.Endpoint(to).URL+" and its body", harness.Shown(a.JSON))
+	if address != s.Endpoint(theDestination).URL || body != string(s.publish.body) {
+		return a.Fails("/url", "the message", s.Endpoint(theDestination).URL+" and its body", harness.Shown(a.JSON))
 	}
 	return nil
 }
@@ -327,12 +327,12 @@ func (s *Scenario) deadMessage() (entry any, err error) {
 }
 
 func (s *Scenario) messageDead(status int) error {
-	s.Endpoint(to).Look()
+	s.Endpoint(theDestination).Look()
 	entry, err := s.deadMessage()
 	if err != nil {
 		return err
 	}
-	s.Endpoint(to).Look()
+	s.Endpoint(theDestination).Look()
 	if got, _ := check.Integer(entry, "/responseStatus"); got != int64(status) {
 		return s.Failure("the status of the entry", strconv.Itoa(status), strconv.FormatInt(got, 10))
 	}
@@ -374,8 +374,8 @@ func (s *Scenario) messageStates(want string) error {
 		}
 		list, _ := check.At(a.JSON, "/logs")
 		events, _ := list.([]any)
-		s.Endpoint(to).Look()
-		if got := states(events); got != want {
+		s.Endpoint(theDestination).Look()
+		if got := eventStates(events); got != want {
 			return a.Fails("/logs", "the states of the message", want, got)
 		}
 		return nil
@@ -383,7 +383,7 @@ func (s *Scenario) messageStates(want string) error {
 }
 
 func (s *Scenario) signed() error {
-	got, err := s.FirstDelivery(to)
+	got, err := s.FirstDelivery(theDestination)
 	if err != nil {
 		return err
 	}
@@ -404,7 +404,7 @@ func (s *Scenario) signed() error {
 	s.Hidden = append(s.Hidden, key)
 	claims := jwt.MapClaims{}
 	_, err = jwt.ParseWithClaims(got.Header.Get(header.Signature), claims, func(*jwt.Token) (any, error) { return []byte(key), nil },
-		jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(s.Suite.Dialect.Issuer), jwt.WithSubject(s.Endpoint(to).URL), jwt.WithLeeway(s.Skew()))
+		jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(s.Suite.Dialect.Issuer), jwt.WithSubject(s.Endpoint(theDestination).URL), jwt.WithLeeway(s.Skew()))
 	if err != nil {
 		return s.Failure("the signature of the delivery", "a JWT that the current key verifies", err.Error())
 	}

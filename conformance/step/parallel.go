@@ -56,7 +56,7 @@ func (s *Scenario) publishToEachAtOnce() error {
 }
 
 func (s *Scenario) publishManyAtOnce(n int) error {
-	url := s.Endpoint(to).URL
+	url := s.Endpoint(theDestination).URL
 	return atOnce(n, func(i int) error { return s.publishBody(url, messageOf("the destination", i)) })
 }
 
@@ -95,14 +95,16 @@ func (s *Scenario) receivesAll(name, place string, n int) error {
 	})
 }
 
-func (s *Scenario) receivesEachMessage(n int) error { return s.receivesAll(to, "the destination", n) }
+func (s *Scenario) receivesEachMessage(n int) error {
+	return s.receivesAll(theDestination, "the destination", n)
+}
 
 func (s *Scenario) eachReceivesMessages(endpoints string, n int, other string) error {
 	group := s.Group.Name
 	if other != "" {
 		group = s.Group.other
 	}
-	for _, name := range quoted(endpoints) {
+	for _, name := range quotedNames(endpoints) {
 		if err := s.receivesAll(name, group, n); err != nil {
 			return err
 		}

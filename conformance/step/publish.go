@@ -62,20 +62,20 @@ var publishSteps = []step{
 	{"Then", `nothing arrives at the destination`, (*Scenario).nothingArrives},
 }
 
-// seed is that of what the suite makes up; it is the same for every run, so that
+// fixtureSeed is that of what the suite makes up; it is the same for every run, so that
 // runs can be compared.
-const seed = 8675309
+const fixtureSeed = 8675309
 
-// to is the endpoint that most scenarios have one of.
-const to = "the destination"
+// theDestination is the endpoint that most scenarios have one of.
+const theDestination = "the destination"
 
 func (s *Scenario) destination() error {
-	s.Endpoint(to)
+	s.Endpoint(theDestination)
 	return nil
 }
 
 func (s *Scenario) failingDestination(status int) error {
-	s.Endpoint(to).Answer(&receiver.Reply{Status: status})
+	s.Endpoint(theDestination).Answer(&receiver.Reply{Status: status})
 	return nil
 }
 
@@ -84,12 +84,12 @@ func (s *Scenario) recoveringDestination(status int, times string) error {
 	if times == "twice" {
 		script = append(script, receiver.Reply{Status: status})
 	}
-	s.Endpoint(to).Answer(nil, script...)
+	s.Endpoint(theDestination).Answer(nil, script...)
 	return nil
 }
 
 func (s *Scenario) breakingDestination() error {
-	s.Endpoint(to).Answer(nil, receiver.Reply{Reset: true})
+	s.Endpoint(theDestination).Answer(nil, receiver.Reply{Reset: true})
 	return nil
 }
 
@@ -208,7 +208,7 @@ func (s *Scenario) publishAddress(what string) error {
 	return s.forwardAll("query parameter")
 }
 
-// send publishes what was prepared.
+// publishTo publishes what was prepared.
 func (s *Scenario) publishTo(destination, auth, token string) error {
 	if s.publish.body == nil {
 		s.publish.body = []byte("message of " + s.Key)
@@ -235,9 +235,11 @@ func (s *Scenario) published(destination, auth string) error {
 	return s.Asked.Accepted()
 }
 
-func (s *Scenario) publishIt() error { return s.published(s.Endpoint(to).URL, "") }
+func (s *Scenario) publishIt() error { return s.published(s.Endpoint(theDestination).URL, "") }
 
-func (s *Scenario) publishToPath(path string) error { return s.published(s.Endpoint(to).URL+path, "") }
+func (s *Scenario) publishToPath(path string) error {
+	return s.published(s.Endpoint(theDestination).URL+path, "")
+}
 
 func (s *Scenario) publishToEach() error {
 	for _, e := range s.Endpoints {
@@ -254,25 +256,25 @@ func (s *Scenario) publishWithToken(where string) error {
 	if where == "query" {
 		auth = "query"
 	}
-	return s.published(s.Endpoint(to).URL, auth)
+	return s.published(s.Endpoint(theDestination).URL, auth)
 }
 
 func (s *Scenario) senderCalls(sender string) error {
-	call, ok := fixtures.New(seed).WebhookFrom(strings.TrimPrefix(strings.TrimPrefix(sender, "an "), "a "))
+	call, ok := fixtures.New(fixtureSeed).WebhookFrom(strings.TrimPrefix(strings.TrimPrefix(sender, "an "), "a "))
 	if !ok {
 		return harness.Fault("", "no sender is called %q", sender)
 	}
 	s.publish.call, s.publish.body, s.publish.header = call, call.Body, call.Header.Clone()
-	return s.published(s.Endpoint(to).URL, "query")
+	return s.published(s.Endpoint(theDestination).URL, "query")
 }
 
 func (s *Scenario) arrives() error {
-	_, err := s.FirstDelivery(to)
+	_, err := s.FirstDelivery(theDestination)
 	return err
 }
 
 func (s *Scenario) arrivesAt(path string) error {
-	got, err := s.FirstDelivery(to)
+	got, err := s.FirstDelivery(theDestination)
 	if err == nil && got.Path != path {
 		err = s.Failure("the message arrived elsewhere", path, got.Path)
 	}
@@ -296,7 +298,7 @@ func (s *Scenario) eachReceivesItsOwn() error {
 }
 
 func (s *Scenario) bodyArrives() error {
-	got, err := s.FirstDelivery(to)
+	got, err := s.FirstDelivery(theDestination)
 	if err == nil && !bytes.Equal(got.Body, s.publish.body) {
 		err = s.Failure("the body changed on its way", fmt.Sprintf("%d bytes: %q", len(s.publish.body), harness.Clip(string(s.publish.body))), fmt.Sprintf("%d bytes: %q", len(got.Body), harness.Clip(string(got.Body))))
 	}
@@ -304,7 +306,7 @@ func (s *Scenario) bodyArrives() error {
 }
 
 func (s *Scenario) senderHeadersArrive() error {
-	got, err := s.FirstDelivery(to)
+	got, err := s.FirstDelivery(theDestination)
 	if err != nil {
 		return err
 	}
@@ -319,10 +321,10 @@ func (s *Scenario) senderHeadersArrive() error {
 	return nil
 }
 
-// tolerance is what clocks and networks may take off a lower bound.
-const tolerance = 50 * time.Millisecond
+// boundTolerance is what clocks and networks may take off a lower bound.
+const boundTolerance = 50 * time.Millisecond
 
-func (s *Scenario) notBeforeDelay() error { return s.delayedAt(to) }
+func (s *Scenario) notBeforeDelay() error { return s.delayedAt(theDestination) }
 
 // delayedAt demands that endpoints receive something, and not before the delay
 // has passed.
@@ -330,7 +332,7 @@ func (s *Scenario) delayedAt(names ...string) error {
 	early := func() error {
 		for _, name := range names {
 			for _, got := range s.Endpoint(name).Look() {
-				if since := got.At.Sub(s.publish.started); s.Clock.Virtual() || since < s.publish.delay-tolerance {
+				if since := got.At.Sub(s.publish.started); s.Clock.Virtual() || since < s.publish.delay-boundTolerance {
 					return s.Failure("the message was delivered early", "not before "+s.publish.delay.String(), since.Round(time.Millisecond).String())
 				}
 			}
@@ -357,7 +359,7 @@ func (s *Scenario) delayedAt(names ...string) error {
 }
 
 func (s *Scenario) receivesHeader(name, value string) error {
-	got, err := s.FirstDelivery(to)
+	got, err := s.FirstDelivery(theDestination)
 	if err == nil && !slices.Contains(got.Header.Values(name), value) {
 		err = s.Failure("the header "+name+" did not arrive", value, strings.Join(got.Header.Values(name), ", "))
 	}
@@ -365,7 +367,7 @@ func (s *Scenario) receivesHeader(name, value string) error {
 }
 
 func (s *Scenario) valuesReach(a, b, name string) error {
-	got, err := s.FirstDelivery(to)
+	got, err := s.FirstDelivery(theDestination)
 	if err == nil && !slices.Equal(harness.ValuesOf(got, name), []string{a, b}) {
 		err = s.Failure("the values of the header "+name, a+", "+b, strings.Join(harness.ValuesOf(got, name), ", "))
 	}
@@ -373,7 +375,7 @@ func (s *Scenario) valuesReach(a, b, name string) error {
 }
 
 func (s *Scenario) credentialStaysBehind() error {
-	got, err := s.FirstDelivery(to)
+	got, err := s.FirstDelivery(theDestination)
 	if err != nil {
 		return err
 	}
@@ -386,7 +388,7 @@ func (s *Scenario) credentialStaysBehind() error {
 // receivesBoth waits for two deliveries; that both have one body says nothing
 // about whether they are one message.
 func (s *Scenario) receivesBoth() error {
-	e := s.Endpoint(to)
+	e := s.Endpoint(theDestination)
 	return s.Within(func() error {
 		if n := len(e.Look()); n < 2 {
 			return s.Failure("deliveries of two messages with one body", "at least 2", fmt.Sprint(n))
@@ -396,7 +398,7 @@ func (s *Scenario) receivesBoth() error {
 }
 
 func (s *Scenario) valueReaches(value string) error {
-	got, err := s.FirstDelivery(to)
+	got, err := s.FirstDelivery(theDestination)
 	if err == nil && harness.Carrying(got, value) == "" {
 		err = s.Failure("no header of the delivery holds the value", value, harness.Shown(got.Header))
 	}
@@ -404,7 +406,7 @@ func (s *Scenario) valueReaches(value string) error {
 }
 
 func (s *Scenario) valueStaysBehind(value string) error {
-	got, err := s.FirstDelivery(to)
+	got, err := s.FirstDelivery(theDestination)
 	if err == nil && harness.Carrying(got, value) != "" {
 		err = s.Failure("a header was forwarded without being asked for", "no header with "+value, harness.Carrying(got, value)+": "+value)
 	}
@@ -412,7 +414,7 @@ func (s *Scenario) valueStaysBehind(value string) error {
 }
 
 func (s *Scenario) nothingArrives() error {
-	e := s.Endpoint(to)
+	e := s.Endpoint(theDestination)
 	return s.Absent(func() error {
 		if n := len(e.Look()); n > 0 {
 			return s.Failure("something arrived", "nothing", fmt.Sprintf("%d deliveries", n))

@@ -65,7 +65,7 @@ type compiledStep struct {
 // find their scenario in the context, so that they are compiled once.
 func Register(sc *godog.ScenarioContext) {
 	for _, st := range stepTable() {
-		f := bound(st.Do)
+		f := contextFirst(st.Do)
 		switch st.Keyword {
 		case "Given":
 			sc.Given(st.expression, f)
@@ -85,9 +85,9 @@ func (s *Scenario) receiver(t reflect.Type) reflect.Value {
 	return reflect.ValueOf(s)
 }
 
-// bound makes a function that godog calls out of a method: the context takes the
+// contextFirst makes a function that godog calls out of a method: the context takes the
 // place of the receiver.
-func bound(method any) any {
+func contextFirst(method any) any {
 	m := reflect.ValueOf(method)
 	t := m.Type()
 	in := []reflect.Type{reflect.TypeFor[context.Context]()}

@@ -99,7 +99,7 @@ func (s *Scenario) deadWithFlow(value string) error {
 	return err
 }
 
-// again sends the documented POST.
+// restart sends the documented POST.
 func (s *Scenario) restart(entry any, header http.Header) error {
 	r := &s.Runs.restarted
 	r.calls, r.done = len(s.Runs.peer.Endpoint.Look()), map[string]int{}
@@ -279,7 +279,7 @@ func (s *Scenario) newRunLogged() error {
 			return err
 		}
 		for _, e := range events {
-			if at, _ := check.Integer(e, "/workflowCreatedAt"); state(e) == "RUN_STARTED" && at == created {
+			if at, _ := check.Integer(e, "/workflowCreatedAt"); eventState(e) == "RUN_STARTED" && at == created {
 				return nil
 			}
 		}

@@ -11,7 +11,7 @@ var retrySteps = []step{
 	{"Then", `every attempt carries the body and the header "([^"]+)" with the value "([^"]+)"`, (*Scenario).everyAttemptCarries},
 }
 
-func (s *Scenario) exactlyAttempts(n int) error { return s.attempts(to, n) }
+func (s *Scenario) exactlyAttempts(n int) error { return s.attempts(theDestination, n) }
 
 // attempts waits for n calls to an endpoint, each within the budget of one retry,
 // and then makes sure that no further one comes.
@@ -38,7 +38,7 @@ func (s *Scenario) attempts(name string, n int) error {
 }
 
 func (s *Scenario) lastAnswered(status int) error {
-	all := s.Tries(s.Endpoint(to))
+	all := s.Tries(s.Endpoint(theDestination))
 	if len(all) == 0 || int(all[len(all)-1].Status.Load()) != status {
 		return s.Failure("the last attempt", fmt.Sprintf("answered %d", status), fmt.Sprintf("%d attempts", len(all)))
 	}
@@ -46,7 +46,7 @@ func (s *Scenario) lastAnswered(status int) error {
 }
 
 func (s *Scenario) everyAttemptCarries(name, value string) error {
-	for i, got := range s.Endpoint(to).Look() {
+	for i, got := range s.Endpoint(theDestination).Look() {
 		if !bytes.Equal(got.Body, s.publish.body) {
 			return s.Failure(fmt.Sprintf("attempt %d has another body", i+1), string(s.publish.body), string(got.Body))
 		}

@@ -81,16 +81,16 @@ var runSteps = []step{
 	{"Then", `the step of the wait says that it (timed out|did not time out)`, (*Scenario).waitSays},
 }
 
-// only is the name of the step of a workflow that has but one.
-const only = "work"
+// onlyStep is the name of the step of a workflow that has but one.
+const onlyStep = "work"
 
-// sleeping is how long steps sleep, in seconds, and waiting how long they wait:
+// sleepSeconds is how long steps sleep, in seconds, waitSeconds how long they wait:
 // long enough to be seen in progress.
-const sleeping = 60
+const sleepSeconds = 60
 
 func (s *Scenario) waitSeconds() int {
 	if s.Clock.Virtual() {
-		return sleeping
+		return sleepSeconds
 	}
 	if rps := s.Suite.Target.Limits.RPS; rps > 0 { // requests before the notification wait for their turn
 		return 8 + int(20*float64(s.Suite.Concurrency)/rps)
@@ -113,7 +113,7 @@ func (s *Scenario) NewWorkflow(steps ...workflow.Step) error {
 // Workflow is one with plain steps, whose quoted names are in the text.
 func (s *Scenario) Workflow(names string) error {
 	var steps []workflow.Step
-	for _, name := range quoted(names) {
+	for _, name := range quotedNames(names) {
 		steps = append(steps, workflow.Step{Name: name, Kind: "Run"})
 	}
 	return s.NewWorkflow(steps...)
@@ -123,7 +123,7 @@ func (s *Scenario) workflowOfType(kind string) error { return s.workflowBefore(k
 
 // workflowBefore has a step of a type, and then perhaps a plain one.
 func (s *Scenario) workflowBefore(kind, next string) error {
-	st := workflow.Step{Name: only, Kind: kind, Seconds: sleeping, Event: s.Name("event")}
+	st := workflow.Step{Name: onlyStep, Kind: kind, Seconds: sleepSeconds, Event: s.Name("event")}
 	switch kind {
 	case "Wait":
 		st.Seconds = s.waitSeconds()
@@ -146,15 +146,15 @@ func (s *Scenario) workflowBefore(kind, next string) error {
 }
 
 func (s *Scenario) workflowFails(status int) error {
-	return s.NewWorkflow(workflow.Step{Name: only, Kind: "Run", Fails: -1, Status: status, Body: "out of order", Header: http.Header{"X-Fault": {"permanent"}}})
+	return s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: status, Body: "out of order", Header: http.Header{"X-Fault": {"permanent"}}})
 }
 
 func (s *Scenario) workflowFailsOnce(status int) error {
-	return s.NewWorkflow(workflow.Step{Name: only, Kind: "Run", Fails: 1, Status: status})
+	return s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: 1, Status: status})
 }
 
 func (s *Scenario) workflowFailsTwice(first, second int) error {
-	if err := s.NewWorkflow(workflow.Step{Name: only, Kind: "Run"}); err != nil {
+	if err := s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run"}); err != nil {
 		return err
 	}
 	p := s.Runs.peer
@@ -178,12 +178,12 @@ func (s *Scenario) workflowFailsTwice(first, second int) error {
 // WorkflowFailsBinary fails with a body that is no UTF-8, which a DLQ entry can hold
 // in base64 only.
 func (s *Scenario) WorkflowFailsBinary() error {
-	return s.NewWorkflow(workflow.Step{Name: only, Kind: "Run", Fails: -1, Status: http.StatusServiceUnavailable, Body: "\xff\xfe\x00\x80"})
+	return s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: -1, Status: http.StatusServiceUnavailable, Body: "\xff\xfe\x00\x80"})
 }
 
 func (s *Scenario) workflowParallel(names, before string) error {
 	steps := []workflow.Step{{Name: before, Kind: "Run"}}
-	for _, name := range quoted(names) {
+	for _, name := range quotedNames(names) {
 		steps = append(steps, workflow.Step{Name: name, Kind: "Run", Group: 1})
 	}
 	return s.NewWorkflow(steps...)
@@ -386,7 +386,7 @@ func (s *Scenario) longRun() error {
 
 // notEnded demands that a run is in progress while its step waits.
 func (s *Scenario) notEnded() error {
-	n, seen, err := s.count(func(st string) bool { return slices.Contains(ends, st) })
+	n, seen, err := s.count(func(st string) bool { return slices.Contains(endStates, st) })
 	if err != nil || n == 0 {
 		return err
 	}

@@ -47,9 +47,9 @@ var statsSteps = []step{
 
 // The two families of arrays: those of the month, and those of the period.
 var (
-	monthly   = []string{"daily_requests", "daily_billings", "daily_bandwidths"}
-	perPeriod = []string{"daily_used", "daily_used_workflow", "daily_bandwidth_used"}
-	withID    = []string{"daily_svc_messages", "daily_workflow_messages"}
+	monthlyArrays = []string{"daily_requests", "daily_billings", "daily_bandwidths"}
+	perPeriod     = []string{"daily_used", "daily_used_workflow", "daily_bandwidth_used"}
+	withID        = []string{"daily_svc_messages", "daily_workflow_messages"}
 )
 
 // GetStats reads the statistics, and remembers when: their newest point is judged by
@@ -93,12 +93,12 @@ func (s *Scenario) readStatsFor(period string) error {
 // readStatsMoved reads until something differs from before, or the budget for
 // statistics is spent; what, is for the next step to say. Time is not moved.
 func (s *Scenario) readStatsMoved() error {
-	was := figures(s.stats.before)
+	was := statsTotals(s.stats.before)
 	moved := func() error {
 		if err := s.readStats(); err != nil {
 			return err
 		}
-		if maps.Equal(was, figures(s.stats.now.JSON)) {
+		if maps.Equal(was, statsTotals(s.stats.now.JSON)) {
 			return s.Failure("the statistics have not moved", "other figures", "the same")
 		}
 		return nil
@@ -116,8 +116,8 @@ func (s *Scenario) readStatsMoved() error {
 	return s.readStats()
 }
 
-// figures are the totals of all that the statistics count.
-func figures(v any) map[string]float64 {
+// statsTotals are the totals of all that the statistics count.
+func statsTotals(v any) map[string]float64 {
 	out := map[string]float64{}
 	sum := func(name string, points any) {
 		list, _ := points.([]any)
@@ -130,7 +130,7 @@ func figures(v any) map[string]float64 {
 			}
 		}
 	}
-	for _, name := range slices.Concat(monthly, perPeriod) {
+	for _, name := range slices.Concat(monthlyArrays, perPeriod) {
 		points, _ := check.At(v, "/"+name)
 		sum(name, points)
 	}
@@ -217,7 +217,7 @@ func (s *Scenario) points(judge func(where string, p any) error) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range monthly {
+	for _, name := range monthlyArrays {
 		list, _ := check.At(s.stats.now.JSON, "/"+name)
 		all[name], _ = list.([]any)
 	}
@@ -374,14 +374,14 @@ func (s *Scenario) arraysLineUp() error {
 		return err
 	}
 	t := s.stats.at.UTC()
-	for _, name := range monthly {
+	for _, name := range monthlyArrays {
 		list, _ := check.At(s.stats.now.JSON, "/"+name)
 		items, _ := list.([]any)
 		if len(items) < t.Day() || len(items) > n { // that there are items of the future is said of days alone
 			return s.stats.now.Fails("/"+name, "the items of "+name, fmt.Sprintf("one for each day so far, %d to %d", t.Day(), n), strconv.Itoa(len(items)))
 		}
 		for i, item := range items {
-			day, ok := when(item)
+			day, ok := pointTime(item)
 			if !ok || day.Day() != i+1 || day.Month() != t.Month() {
 				return s.stats.now.Fails(fmt.Sprintf("/%s/%d/x", name, i), "the day of the item", fmt.Sprintf("day %d of the month", i+1), harness.Shown(item))
 			}
@@ -395,7 +395,7 @@ func (s *Scenario) arraysComplete() error {
 	if err != nil {
 		return err
 	}
-	for _, name := range monthly {
+	for _, name := range monthlyArrays {
 		list, _ := check.At(s.stats.now.JSON, "/"+name)
 		if items, _ := list.([]any); len(items) != n {
 			return s.stats.now.Fails("/"+name, "the items of "+name, strconv.Itoa(n), strconv.Itoa(len(items)))
@@ -407,9 +407,9 @@ func (s *Scenario) arraysComplete() error {
 // risen demands that a figure is above what it was. Others may have moved before
 // it, so in real time it is read again while the budget lasts.
 func (s *Scenario) risen(names ...string) error {
-	was := figures(s.stats.before)
+	was := statsTotals(s.stats.before)
 	judge := func() error {
-		is := figures(s.stats.now.JSON)
+		is := statsTotals(s.stats.now.JSON)
 		for _, name := range names {
 			if is[name] <= was[name] {
 				return s.stats.now.Fails("/"+strings.Fields(name)[0], "the total of "+name, fmt.Sprintf("more than %v", was[name]), fmt.Sprint(is[name]))
@@ -456,8 +456,8 @@ func (s *Scenario) hasBeenCancelled() error {
 	return harness.Prerequisite(s.RunRecorded("RUN_CANCELED"))
 }
 
-// when reads the time of a point.
-func when(p any) (time.Time, bool) {
+// pointTime reads the time of a point.
+func pointTime(p any) (time.Time, bool) {
 	t, _, ok := check.StatsTime(p)
 	return t, ok
 }

@@ -37,7 +37,7 @@ func (s *Scenario) today(v any, field string) (float64, error) {
 	list, _ := check.At(v, "/daily_requests")
 	days, _ := list.([]any)
 	for _, day := range days {
-		if t, ok := when(day); ok && t.Format("2006-01-02") == s.stats.at.UTC().Format("2006-01-02") {
+		if t, ok := pointTime(day); ok && t.Format("2006-01-02") == s.stats.at.UTC().Format("2006-01-02") {
 			n, _ := check.At(day, "/"+field)
 			return strconv.ParseFloat(harness.Plain(n), 64)
 		}

@@ -74,7 +74,7 @@ func (s *Scenario) SomeVectors(names string) error {
 		Vector []float64 `json:"vector"`
 	}
 	var list []vector
-	for i, name := range quoted(names) {
+	for i, name := range quotedNames(names) {
 		v := vector{s.Key + name, make([]float64, dimension)}
 		v.Vector[i%int(dimension)], v.Vector[0] = 1, 0.5
 		list = append(list, v)

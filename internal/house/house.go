@@ -41,6 +41,7 @@ var allRules = []rule{
 	roleRule,
 	roomRule,
 	sizeRule,
+	staleRule,
 	statusRule,
 
 	surfaceRule,

@@ -59,7 +59,7 @@ func account(t testing.TB, u *mockserver.TestServer) string {
 	return o.Account
 }
 
-// views are all addresses that the page has, with an account that is busy.
+// addresses are all that the page has, with an account that is busy.
 func addresses(t testing.TB, u *mockserver.TestServer) map[string]string {
 	t.Helper()
 	var list struct {

@@ -95,7 +95,7 @@ func texts(list []reading) (out []string) {
 	return out
 }
 
-// ask reads a document of the control API, or of the interface.
+// fetch reads a document of the control API, or of the interface.
 func fetch[T any](t testing.TB, u *mockserver.TestServer, path string) (to T) {
 	t.Helper()
 	text := request(t, u, http.MethodGet, path, "")
