@@ -1,0 +1,3 @@
+import understudy from "./index.js";
+
+export const { startUnderstudy } = understudy;
