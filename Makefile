@@ -100,7 +100,7 @@ vet: ## go vet
 check: ## Fail if a generated file is stale
 	@echo '== generated files'
 	@mkdir -p $(TMP)
-	@grep -rl --include='*.go' --include='*.py' --exclude-dir=node_modules --exclude-dir=.tmp '^\(//\|#\) Code generated .* DO NOT EDIT' . | cat - <(ls spec/openapi.json spec/control.json README.md docs/operations.md docs/steps.md) | sort -u | xargs sha256sum > $(TMP)/generated.sum
+	@grep -rl --include='*.go' --include='*.py' --include='*.d.ts' --exclude-dir=node_modules --exclude-dir=.tmp '^\(//\|#\) Code generated .* DO NOT EDIT' . | cat - <(ls spec/openapi.json spec/control.json README.md docs/operations.md docs/steps.md) | sort -u | xargs sha256sum > $(TMP)/generated.sum
 	$(GO) generate ./...
 	@sha256sum --check --quiet $(TMP)/generated.sum || { echo 'these were stale; they are fresh now: commit them'; exit 1; }
 

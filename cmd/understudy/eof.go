@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -16,12 +17,33 @@ func (e *env) untilEOF(log *slog.Logger) error {
 	if err != nil || nowhere == nil && os.SameFile(given, empty) { // what Go opens in place of a closed one
 		return usage("--until-eof: standard input is closed or %s: must be a pipe that the parent process keeps open", os.DevNull)
 	}
+	e.endWith(os.Stdin, func() { log.Info("standard input ended: stopping (--until-eof)") })
+	return nil
+}
+
+// untilEOFOf does so with another file descriptor: standard input stays that of
+// the command of `run`, which may need the terminal.
+func (e *env) untilEOFOf(fd int, log *slog.Logger) error {
+	held := os.NewFile(uintptr(fd), fmt.Sprintf("file descriptor %d", fd))
+	if held == nil || fd <= 2 {
+		return usage("--until-eof-of %d: must be a file descriptor from 3 up", fd)
+	}
+	given, err := held.Stat()
+	if err != nil || given.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
+		return usage("--until-eof-of %d: must be a pipe that the parent process keeps open", fd)
+	}
+	keepFromChildren(fd)
+	e.endWith(held, func() { log.Info("file descriptor ended: stopping (--until-eof-of)", "fd", fd) })
+	return nil
+}
+
+// endWith ends the command when a file does.
+func (e *env) endWith(held io.Reader, say func()) {
 	ctx, end := context.WithCancel(e.ctx)
 	e.ctx = ctx
-	go func() { // ends with standard input or with the process: a read of a file cannot be cut off
+	go func() { // ends with the file or with the process: a read of a file cannot be cut off
 		defer end()
-		_, _ = io.Copy(io.Discard, os.Stdin) // an error is an end as well
-		log.Info("standard input ended: stopping (--until-eof)")
+		_, _ = io.Copy(io.Discard, held) // an error is an end as well
+		say()
 	}()
-	return nil
 }

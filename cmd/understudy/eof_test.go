@@ -125,3 +125,39 @@ func TestUntilEOFStopsCleanly(t *testing.T) {
 		t.Errorf("the state is not saved: %v", err)
 	}
 }
+
+// The end of another file descriptor stops the command and the server, and
+// standard input stays that of the command.
+func TestUntilEOFOfAnotherDescriptor(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("processes inherit only the three streams")
+	}
+	read, held, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	run := exec.CommandContext(ctx, "understudy", "run", "--until-eof-of", "3", "--", "sh", "-c", `read line; test -e /dev/fd/3 && line=inherited; trap 'exit 5' TERM; echo "$line"; while :; do :; done`)
+	run.Stdin, run.ExtraFiles = strings.NewReader("text\n"), []*os.File{read}
+	out, err := run.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = read.Close() // the process has it
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || line != "text\n" {
+		t.Errorf("the command read %q: %v", line, err)
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_ = run.Wait() // with the exit code of the command
+	if code := run.ProcessState.ExitCode(); code != 5 {
+		t.Errorf("exit code %d, want that of the command, 5", code)
+	}
+}

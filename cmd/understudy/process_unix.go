@@ -17,3 +17,6 @@ func exitCode(ended *os.ProcessState) int {
 	}
 	return ended.ExitCode()
 }
+
+// keepFromChildren closes a file descriptor in the processes that this one starts.
+func keepFromChildren(fd int) { syscall.CloseOnExec(fd) }

@@ -7,3 +7,6 @@ func askToEnd(p *os.Process) error { return p.Kill() }
 
 // exitCode is that of a command.
 func exitCode(ended *os.ProcessState) int { return ended.ExitCode() }
+
+// keepFromChildren has nothing to do: handles are not inherited.
+func keepFromChildren(int) {}

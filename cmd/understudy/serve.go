@@ -53,6 +53,7 @@ type ServeCmd struct {
 	Fixture           []string          `placeholder:"FILE" help:"Load a fixture file when beginning without a snapshot; repeatable."`
 	SnapshotEvery     time.Duration     `placeholder:"DURATION" help:"Save it so often as well."`
 	UntilEOF          bool              `name:"until-eof" help:"Stop, as by SIGTERM, when standard input ends: a server whose parent process is killed ends as well."`
+	UntilEOFOf        int               `name:"until-eof-of" env:"-" placeholder:"FD" help:"As --until-eof, but of the file descriptor FD: standard input stays that of the command of run."`
 	Quiet             bool              `help:"Log only errors of the stand-in itself, as with --log-level error."`
 	LogLevel          string            `default:"${loglevel}" help:"debug, info (attempts that are retried), warn (failed messages and runs, refused requests), error."`
 	LogFormat         string            `default:"text" enum:"text,json" help:"text or json."`
@@ -85,6 +86,11 @@ func (c *ServeCmd) start(e *env, command string) (s *mockserver.Server, cfg mock
 	}
 	if c.UntilEOF {
 		if err := e.untilEOF(cfg.Log); err != nil {
+			return nil, cfg, err
+		}
+	}
+	if c.UntilEOFOf != 0 {
+		if err := e.untilEOFOf(c.UntilEOFOf, cfg.Log); err != nil {
 			return nil, cfg, err
 		}
 	}

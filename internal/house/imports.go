@@ -57,6 +57,8 @@ var importRules = []importRule{
 	{"mockserver/stub", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/ui", []string{"engine", "spec", "mockserver", "mockserver/kv", "conformance", "features", "fixtures"}},
 	{"mockserver/wire", []string{"net/http", "spec", "mockserver", "conformance", "features", "fixtures"}},
+	{"packaging/npm", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"packaging/npm/types", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"packaging/pypi/types", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"spec", []string{"spec/api", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"spec/api", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},

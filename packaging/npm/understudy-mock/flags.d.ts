@@ -8,6 +8,8 @@ export interface ServeFlags {
   accounts?: "fixed" | "any";
   /** Where to listen; port 0 takes a free one. */
   addr?: string;
+  /** How clients reach this server, such as http://understudy:8080: what the banner, the ready file, env and the page print. Default: the address it listens at. */
+  advertise?: string;
   /** real (default), manual (moves by ctl advance), auto (skips to the next timer). */
   clock?: string;
   /** Token of the control API; without one it is open on loopback only. */
@@ -60,6 +62,10 @@ export interface ServeFlags {
   stub?: string[];
   /** Ready-made stubs: echo-hosts. */
   stubPreset?: ("echo-hosts")[];
+  /** Stop, as by SIGTERM, when standard input ends: a server whose parent process is killed ends as well. */
+  untilEof?: boolean;
+  /** As --until-eof, but of the file descriptor FD: standard input stays that of the command of run. */
+  untilEofOf?: number;
   /** Hold our own answers to the document. */
   validateResponses?: boolean;
   /** A vector index, such as docs=DENSE:1536:COSINE; repeatable. Default: one whose first vector decides. */

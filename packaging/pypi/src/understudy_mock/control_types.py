@@ -96,7 +96,7 @@ class Delivery(_Delivery, total=False):
     stubbed: bool
 
 
-class _Request(TypedDict):
+class _Exchange(TypedDict):
     account: str
     # Unix ms, on the clock of the account
     at: int
@@ -107,7 +107,7 @@ class _Request(TypedDict):
     response: Content
 
 
-class Request(_Request, total=False):
+class Exchange(_Exchange, total=False):
     """One request to the interface, and its response."""
 
     operationId: str
@@ -139,7 +139,7 @@ class Event(_Event, total=False):
 
 class Awaited(TypedDict):
     count: int
-    entries: List[Union[Delivery, Request, Event]]
+    entries: List[Union[Delivery, Exchange, Event]]
     now: int
 
 
@@ -403,7 +403,7 @@ class Relation(TypedDict):
 class Requests(TypedDict):
     # older entries that were dropped
     dropped: int
-    entries: List[Request]
+    entries: List[Exchange]
     # most entries that are kept
     limit: int
 
