@@ -9,9 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
-	"gopkg.in/yaml.v3"
-
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
@@ -42,40 +39,6 @@ func TestDocumentedTargetFileLoads(t *testing.T) {
 	}
 	if loaded.Target.Name != "acme-queue" || loaded.Drivers["run"].Trigger == nil {
 		t.Errorf("read: %+v", loaded)
-	}
-}
-
-// The recipes of docs/ci.md are YAML, and their commands are ones that the
-// command line takes.
-func TestDocumentedRecipes(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("../../docs/ci.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	commands := 0
-	for _, m := range fencedYAML.FindAllSubmatch(text, -1) {
-		var recipe map[string]any
-		if err := yaml.Unmarshal(m[1], &recipe); err != nil {
-			t.Errorf("%v:\n%s", err, m[1])
-		}
-		for line := range strings.SplitSeq(string(m[1]), "\n") {
-			_, command, ok := strings.Cut(line, "understudy ")
-			if !ok || strings.Contains(line, "go install") {
-				continue
-			}
-			commands++
-			parser, err := kong.New(&cli{}, kong.Exit(func(int) {}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := parser.Parse(strings.Fields(command)); err != nil {
-				t.Errorf("%q: %v", command, err)
-			}
-		}
-	}
-	if commands < 3 {
-		t.Errorf("%d commands were tried", commands)
 	}
 }
 

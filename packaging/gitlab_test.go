@@ -1,0 +1,91 @@
+package packaging
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+// gitlabJob is a job of a GitLab template.
+type gitlabJob struct {
+	Variables    map[string]string
+	BeforeScript []string `yaml:"before_script"`
+	Script       []string
+	AfterScript  []string `yaml:"after_script"`
+}
+
+// gitlab is a job of the template, and the variables that it sees.
+func gitlab(t *testing.T, name string, variables map[string]string) (job gitlabJob, env []string, project string) {
+	t.Helper()
+	var file map[string]yaml.Node
+	read(t, "gitlab/understudy.yml", &file)
+	node := file[name]
+	if err := node.Decode(&job); err != nil {
+		t.Fatal(err)
+	}
+	var common map[string]string
+	node = file["variables"]
+	if err := node.Decode(&common); err != nil {
+		t.Fatal(err)
+	}
+	project = t.TempDir()
+	env = append(env, "CI_PROJECT_DIR="+project)
+	for _, set := range []map[string]string{common, job.Variables, variables} { // the last wins
+		for name, value := range set {
+			env = append(env, name+"="+value)
+		}
+	}
+	return job, env, project
+}
+
+// lines are the commands of a job in the one shell that runs them.
+func lines(parts ...[]string) string {
+	var all []string
+	for _, part := range parts {
+		all = append(all, part...)
+	}
+	return strings.Join(all, "\n")
+}
+
+func TestPackagingGitLab(t *testing.T) {
+	t.Parallel()
+	job, env, project := gitlab(t, ".understudy", map[string]string{
+		"UNDERSTUDY_VERSION": "none", "UNDERSTUDY_SERVE": "--addr 127.0.0.1:0 --clock manual",
+	})
+	script := []string{`understudy ctl --url "$UNDERSTUDY_URL" clock`, `echo "token: $UNDERSTUDY_TOKEN"`}
+	main := step{dir: project, env: env, script: lines(job.BeforeScript, script)}
+	out, err := main.bash(t)
+	after := step{dir: project, env: env, script: lines(job.AfterScript)}
+	log, stopped := after.bash(t)
+	if err != nil || stopped != nil {
+		t.Fatalf("%v, %v\n%s\n%s", err, stopped, out, log)
+	}
+	t.Run("the script has the environment of the clients", func(t *testing.T) {
+		if !strings.Contains(out, "manual") || !strings.Contains(out, "token: ey") {
+			t.Errorf("printed:\n%s", out)
+		}
+	})
+	t.Run("the log is printed at the end", func(t *testing.T) {
+		if !strings.Contains(log, "is running at http://127.0.0.1:") {
+			t.Errorf("printed:\n%s", log)
+		}
+	})
+}
+
+func TestPackagingGitLabConforms(t *testing.T) {
+	t.Parallel()
+	job, env, project := gitlab(t, ".understudy-conform", map[string]string{
+		"UNDERSTUDY_VERSION": "none", "UNDERSTUDY_CONFORM": "--area auth --accept-partial",
+	})
+	target := "apiVersion: conformance/v1\ntarget:\n  name: none\n  urls: {base: http://127.0.0.1:1}\n"
+	if err := os.WriteFile(filepath.Join(project, "conformance.yaml"), []byte(target), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	main := step{dir: project, env: env, script: lines(job.BeforeScript, job.Script)}
+	if out, err := main.bash(t); err == nil || !strings.Contains(err.Error(), "exit status 3") {
+		t.Errorf("a target that cannot be reached: %v, want exit status 3\n%s", err, out)
+	}
+}

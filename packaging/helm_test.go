@@ -1,0 +1,168 @@
+package packaging
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"text/template"
+
+	"github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v3"
+)
+
+// update writes the manifests anew: `go test ./packaging -run Kubernetes -update`.
+var update = flag.Bool("update", false, "write packaging/kubernetes/understudy.yaml anew")
+
+const (
+	chart = "helm/understudy"
+	// kubernetesVersion is one whose schemas kubernetes-validate has.
+	kubernetesVersion = "1.33"
+)
+
+// values are the settings of a chart.
+type values = map[string]any
+
+// charts are settings that are rendered and held to the schemas of Kubernetes.
+var charts = []struct {
+	name   string
+	values values
+	want   []string // in the manifests
+}{
+	{"defaults", nil, []string{"--advertise=http://understudy.default.svc:8080", "--snapshot=/data/state.json", "volumeClaimTemplates"}},
+	{"a control token", values{"controlToken": "t"}, []string{"kind: Secret", `control-token: "t"`, "UNDERSTUDY_CONTROL_TOKEN"}},
+	{"a secret that exists", values{"existingSecret": "mine"}, []string{"name: mine"}},
+	{"without storage", values{"storage": values{"enabled": false, "size": "1Gi", "flags": []any{}}}, []string{"emptyDir"}},
+	{"another flag for the state", values{"storage": values{"enabled": true, "size": "5Gi", "className": "fast", "flags": []any{"--data=/data"}}}, []string{`"--data=/data"`, "storageClassName: fast"}},
+	{"everything else", values{
+		"advertise": "https://understudy.example", "flags": []any{"--clock=manual"}, "nodeSelector": values{"disk": "ssd"},
+		"tolerations": []any{values{"key": "ci", "operator": "Exists"}}, "service": values{"type": "NodePort", "port": 80},
+	}, []string{"--advertise=https://understudy.example", "--clock=manual", "disk: ssd", "key: ci", "type: NodePort"}},
+}
+
+func TestPackagingKubernetes(t *testing.T) {
+	t.Parallel()
+	for _, c := range charts {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			text := rendered(t, c.values)
+			for _, want := range c.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("%q is not in\n%s", want, text)
+				}
+			}
+			if out, err := python(t, "kubernetes_validate", "--strict", "-k", kubernetesVersion, write(t, "manifests.yaml", text)); err != nil {
+				t.Errorf("%v\n%s\n%s", err, out, text)
+			}
+		})
+	}
+	t.Run("a mistake is found", func(t *testing.T) {
+		t.Parallel()
+		text := strings.Replace(rendered(t, nil), "readOnlyRootFilesystem", "readOnlyRoot", 1)
+		if out, err := python(t, "kubernetes_validate", "--strict", "-k", kubernetesVersion, write(t, "manifests.yaml", text)); err == nil {
+			t.Errorf("nothing was found\n%s", out)
+		}
+	})
+	t.Run("the manifests are those of the chart", func(t *testing.T) {
+		t.Parallel()
+		const path = "kubernetes/understudy.yaml"
+		want := "# The chart in packaging/helm with its defaults: kubectl apply -f packaging/kubernetes/understudy.yaml\n" + rendered(t, nil)
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		have, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, string(have)); diff != "" {
+			t.Errorf("stale: run `go test ./packaging -run Kubernetes -update` (want -, is +):\n%s", diff)
+		}
+	})
+}
+
+// rendered is the chart with settings over its defaults, as `helm template
+// understudy` prints it. Helm itself takes three minutes to build, so that the
+// few functions which the templates use are here; `make helm` compares.
+func rendered(t *testing.T, more values) string {
+	t.Helper()
+	settings := values{}
+	read(t, filepath.Join(chart, "values.yaml"), &settings)
+	for key, value := range more {
+		if _, ok := settings[key]; !ok {
+			t.Fatalf("the chart has no value %q", key)
+		}
+		settings[key] = value
+	}
+	var about struct {
+		Name       string
+		AppVersion string `yaml:"appVersion"`
+	}
+	read(t, filepath.Join(chart, "Chart.yaml"), &about)
+	text, err := yaml.Marshal(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := validate(t, filepath.Join(chart, "values.schema.json"), write(t, "values.yaml", string(text))); err != nil {
+		t.Errorf("the schema of the values refuses these: %v\n%s", err, out)
+	}
+	templates := template.New("chart").Option("missingkey=error")
+	templates.Funcs(helmFunctions(templates))
+	if _, err := templates.ParseGlob(filepath.Join(chart, "templates/*.*")); err != nil {
+		t.Fatal(err)
+	}
+	data := values{
+		"Values": settings, "Chart": about,
+		"Release": values{"Name": "understudy", "Namespace": "default", "Service": "Helm"},
+	}
+	var all strings.Builder
+	for _, name := range []string{"secret.yaml", "service.yaml", "statefulset.yaml"} {
+		var one strings.Builder
+		if err := templates.ExecuteTemplate(&one, name, data); err != nil {
+			t.Fatal(err)
+		}
+		if text := strings.Trim(one.String(), "\n"); text != "" {
+			fmt.Fprintf(&all, "---\n# Source: understudy/templates/%s\n%s\n", name, text)
+		}
+	}
+	if err := templates.ExecuteTemplate(&strings.Builder{}, "NOTES.txt", data); err != nil {
+		t.Error(err)
+	}
+	return all.String()
+}
+
+// helmFunctions are those of Helm that the templates use.
+func helmFunctions(templates *template.Template) template.FuncMap {
+	return template.FuncMap{
+		"contains": func(part, text string) bool { return strings.Contains(text, part) },
+		"default": func(otherwise, value any) any {
+			if truth, _ := template.IsTrue(value); truth {
+				return value
+			}
+			return otherwise
+		},
+		"include": func(name string, data any) (string, error) {
+			var b strings.Builder
+			err := templates.ExecuteTemplate(&b, name, data)
+			return b.String(), err
+		},
+		"nindent": func(n int, text string) string {
+			indent := "\n" + strings.Repeat(" ", n)
+			return indent + strings.ReplaceAll(text, "\n", indent)
+		},
+		"quote": func(value any) string { return fmt.Sprintf("%q", fmt.Sprint(value)) },
+		"toYaml": func(value any) (string, error) {
+			var b bytes.Buffer
+			e := yaml.NewEncoder(&b)
+			e.SetIndent(2)
+			err := e.Encode(value)
+			return strings.TrimSuffix(b.String(), "\n"), err
+		},
+		"trimSuffix": func(suffix, text string) string { return strings.TrimSuffix(text, suffix) },
+		"trunc":      func(n int, text string) string { return text[:min(n, len(text))] },
+	}
+}

@@ -1,0 +1,111 @@
+package packaging
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// released serves a release that has one archive for this machine, with the
+// given checksum or the right one, and counts nothing else.
+func released(t *testing.T, sum string) string {
+	t.Helper()
+	binary, err := os.ReadFile(filepath.Join(binaries(t), "understudy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var archive bytes.Buffer
+	packed, _ := gzip.NewWriterLevel(&archive, gzip.BestSpeed) // the level is valid
+	files := tar.NewWriter(packed)
+	for name, content := range map[string][]byte{"understudy": binary, "completions/understudy": []byte("not the binary")} {
+		mode := map[bool]int64{true: 0o755, false: 0o644}[name == "understudy"]
+		if err := files.WriteHeader(&tar.Header{Name: "understudy_9.9.9/" + name, Mode: mode, Size: int64(len(content))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := files.Write(content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := files.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := packed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if sum == "" {
+		sum = fmt.Sprintf("%x", sha256.Sum256(archive.Bytes()))
+	}
+	name := fmt.Sprintf("understudy_9.9.9_%s_%s.tar.gz", runtime.GOOS, runtime.GOARCH)
+	sums := fmt.Sprintf("%s  understudy_9.9.9_plan9_mips.tar.gz\n%s  %s\n", strings.Repeat("0", 64), sum, name)
+	mux := http.NewServeMux()
+	for _, from := range []string{"/latest/download/", "/download/v9.9.9/"} {
+		mux.HandleFunc(from+"SHA256SUMS", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, sums) })
+		mux.HandleFunc(from+name, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(archive.Bytes()) })
+	}
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestPackagingInstall(t *testing.T) {
+	t.Parallel()
+	right, wrong := released(t, ""), released(t, strings.Repeat("f", 64))
+	for _, c := range []struct{ name, releases, version, want string }{
+		{"the latest release", right, "latest", ""},
+		{"a version", right, "9.9.9", ""},
+		{"a tag", right, "v9.9.9", ""},
+		{"a version that does not exist", right, "1.1.1", "cannot download " + right + "/download/v1.1.1/SHA256SUMS"},
+		{"another checksum", wrong, "latest", "the checksum differs"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			folder := filepath.Join(t.TempDir(), "bin")
+			script, err := filepath.Abs("install.sh")
+			if err != nil {
+				t.Fatal(err)
+			}
+			install := step{dir: t.TempDir(), script: "sh '" + script + "'", env: []string{"VERSION=" + c.version, "INSTALL_DIR=" + folder, "UNDERSTUDY_RELEASES=" + c.releases}}
+			out, err := install.bash(t)
+			if c.want == "" {
+				if err != nil || !strings.HasPrefix(out, "understudy ") {
+					t.Errorf("%v\n%s", err, out)
+				}
+				return
+			}
+			if _, there := os.Stat(filepath.Join(folder, "understudy")); err == nil || there == nil || !strings.Contains(out, c.want) {
+				t.Errorf("%v, %v: want %q in\n%s", err, there, c.want, out)
+			}
+		})
+	}
+	t.Run("the action installs with it and puts the folder on the PATH", func(t *testing.T) {
+		t.Parallel()
+		r := newRunner(t)
+		r.env["UNDERSTUDY_RELEASES"] = right
+		if err := r.use(t, map[string]string{"port": "0"}); err != nil {
+			t.Fatal(err)
+		}
+		if want := filepath.Join(r.temp, "understudy/bin"); r.path != want {
+			t.Errorf("PATH %q, want %q", r.path, want)
+		}
+		if err := r.use(t, map[string]string{"command": "stop"}); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("the development container feature has the same script", func(t *testing.T) {
+		t.Parallel()
+		one, err1 := os.ReadFile("install.sh")
+		other, err2 := os.ReadFile("devcontainer/understudy/install.sh")
+		if err1 != nil || err2 != nil || !bytes.Equal(one, other) {
+			t.Errorf("packaging/install.sh and its copy differ (%v, %v): copy it", err1, err2)
+		}
+	})
+}

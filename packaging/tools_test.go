@@ -1,0 +1,208 @@
+// Package packaging holds what CI services, Compose, Kubernetes and development
+// containers read to the schemas of those, and runs what is in it with the real
+// binary.
+package packaging
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// limit is the time that anything here may take on a busy machine.
+const limit = 5 * time.Minute
+
+// skipLoud skips what a missing tool makes impossible; in continuous
+// integration that is a failure.
+func skipLoud(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(why)
+	}
+	fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
+	t.Skip(why)
+}
+
+// binaries is the folder with the commands: that of a release in DIST, or built here.
+func binaries(t *testing.T) string {
+	t.Helper()
+	folder, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+var built = sync.OnceValues(func() (string, error) {
+	if dist := os.Getenv("DIST"); dist != "" {
+		return filepath.Join(dist, runtime.GOOS+"-"+runtime.GOARCH), nil
+	}
+	folder, err := filepath.Abs("../.tmp/packaging-bin")
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	if out, err := exec.Command("go", "build", "-o", folder+"/", "../cmd/...").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return folder, nil
+})
+
+// modules is the folder with the Python packages of requirements.txt.
+func modules(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("python3"); err != nil {
+		skipLoud(t, "python3 is not installed: the files are NOT held to their schemas")
+	}
+	folder, err := installed()
+	if err != nil {
+		skipLoud(t, err.Error()+": the files are NOT held to their schemas")
+	}
+	return folder
+}
+
+var installed = sync.OnceValues(func() (string, error) {
+	wanted, err := os.ReadFile("requirements.txt")
+	if err != nil {
+		return "", err
+	}
+	folder, err := filepath.Abs("../.tmp/packaging")
+	if err != nil {
+		return "", err
+	}
+	stamp := filepath.Join(folder, ".installed")
+	if have, err := os.ReadFile(stamp); err == nil && bytes.Equal(have, wanted) {
+		return folder, nil
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		return "", err
+	}
+	pip := exec.Command("python3", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", folder, "--requirement", "requirements.txt")
+	if out, err := pip.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("pip install: %w: %s", err, out)
+	}
+	return folder, os.WriteFile(stamp, wanted, 0o600)
+})
+
+// python runs a module and returns what it prints.
+func python(t *testing.T, module string, args ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	run := exec.CommandContext(ctx, "python3", append([]string{"-m", module}, args...)...)
+	run.Env = append(os.Environ(), "PYTHONPATH="+modules(t), "PYTHONDONTWRITEBYTECODE=1")
+	out, err := run.CombinedOutput()
+	return string(out), err
+}
+
+// step is one step of a job or an action that a shell runs.
+type step struct {
+	dir, script string
+	env         []string // beside PATH
+}
+
+// bash runs it in the shell that CI services use, with the binaries on the PATH.
+func (s *step) bash(t *testing.T) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	run := exec.CommandContext(ctx, "bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", s.script)
+	run.Dir, run.Env = s.dir, append([]string{"PATH=" + binaries(t) + ":" + os.Getenv("PATH"), "HOME=" + s.dir}, s.env...)
+	var out bytes.Buffer
+	run.Stdout, run.Stderr = &out, &out
+	run.WaitDelay = time.Second // a server that a step leaves behind has files of its own, and no pipe
+	err := run.Run()
+	return out.String(), err
+}
+
+// read decodes a YAML file.
+func read(t *testing.T, path string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(text, into); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+// write puts a file into a folder of the test and returns its path.
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// variables are the NAME=VALUE lines of a file.
+func variables(t *testing.T, path string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		found[name] = value
+	}
+	return found
+}
+
+// call makes a request and decodes the answer.
+func call(t *testing.T, method, url, token, body string, into any) (status int) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if into != nil {
+		if err := json.NewDecoder(answer.Body).Decode(into); err != nil {
+			t.Fatalf("%s %s: %d: %v", method, url, answer.StatusCode, err)
+		}
+	}
+	return answer.StatusCode
+}
+
+// fenced are the code blocks of a page in a language.
+func fenced(t *testing.T, page, language string) []string {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks []string
+	for _, m := range regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
+		if m[1] == language {
+			blocks = append(blocks, m[2])
+		}
+	}
+	return blocks
+}
