@@ -20,6 +20,9 @@ GOLANGCI_LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 GOVULNCHECK_VERSION := v1.1.4
 GOVULNCHECK := $(BIN)/govulncheck-$(GOVULNCHECK_VERSION)
 VULN_DB ?= https://vuln.go.dev
+# And Helm, for its chart.
+HELM_VERSION := v3.18.4
+HELM := $(BIN)/helm-$(HELM_VERSION)
 BENCH ?= .
 CONTRACT ?=
 SOAK ?= 10m
@@ -49,9 +52,20 @@ image: ## Container images for amd64 and arm64 in dist/image, from the binaries 
 	cd packaging/oci && $(GO) run . --dist '$(DIST)' --version '$(VERSION:v%=%)' --out '$(DIST)/image'
 
 .PHONY: image-test
-image-test: ## The images: their layers, and their entrypoint in a container without an engine
+image-test: ## The images, and what CI services, Compose and Kubernetes read
 	@echo '== image'
-	cd packaging/oci && $(GO) vet . && $(GO) test -count=1 -v .
+	cd packaging/oci && $(GO) vet . && $(GO) test -count=1 .
+	@echo '== recipes'
+	$(GO) test -count=1 -run '^TestPackaging' ./packaging
+
+.PHONY: helm
+helm: $(HELM) ## The chart against Helm itself, which takes minutes to build
+	HELM='$(HELM)' $(GO) test -count=1 -v -run '^TestPackagingHelm$$' ./packaging
+
+$(HELM):
+	@mkdir -p $(BIN)
+	GOBIN=$(BIN) GOFLAGS= $(GO) install helm.sh/helm/v3/cmd/helm@$(HELM_VERSION)
+	@mv $(BIN)/helm $@
 
 .PHONY: run
 run: build ## Run the stand-in; ARGS='--clock manual' adds flags
@@ -116,12 +130,12 @@ house: ## The house rules: imports, locks, goroutines, clock, names, sizes
 .PHONY: unit
 unit: ## Go tests without the race detector and without the real clients
 	@echo '== go test'
-	$(GO) test -skip '^(TestHouse|TestClient|TestContract|TestMutants$$|TestLatitudes|TestIndependent$$|TestMemoryStays)' ./...
+	$(GO) test -skip '^(TestHouse|TestClient|TestContract|TestPackaging|TestMutants$$|TestLatitudes|TestIndependent$$|TestMemoryStays)' ./...
 
 .PHONY: race
 race: ## Go tests under the race detector, without the real clients
 	@echo '== go test -race'
-	$(GO) test -race -timeout 15m -skip '^(TestHouse|TestClient|TestContract|TestMutants$$|TestLatitudes|TestIndependent$$|TestConformProcess)' ./...
+	$(GO) test -race -timeout 15m -skip '^(TestHouse|TestClient|TestContract|TestPackaging|TestMutants$$|TestLatitudes|TestIndependent$$|TestConformProcess)' ./...
 
 .PHONY: soak
 soak: ## Random traffic under the race detector; SOAK=1h takes longer than 10m
@@ -182,7 +196,7 @@ bench: ## Benchmarks; BENCH=Publish picks some
 .PHONY: cover
 cover: ## Coverage of every package by all tests
 	@mkdir -p $(TMP)
-	$(GO) test -skip '^(TestHouse|TestClient|TestContract)' -coverpkg=./... -coverprofile=$(TMP)/cover.out ./...
+	$(GO) test -skip '^(TestHouse|TestClient|TestContract|TestPackaging)' -coverpkg=./... -coverprofile=$(TMP)/cover.out ./...
 	@$(GO) tool cover -func=$(TMP)/cover.out | tail -1
 
 # chromium is large, and wanted only once a test of the page asks for it.

@@ -76,7 +76,10 @@ func TestPackagingCompose(t *testing.T) {
 	banner := stand.start(t, filepath.Join(binaries(t), "understudy"), []string{"serve", "--addr", "127.0.0.1:0", "--log-level", "error"},
 		"UNDERSTUDY_SNAPSHOT="+filepath.Join(t.TempDir(), "state.json"))
 	at := found(t, banner, `It listens at (http://[\d.:]+), and these are the addresses of --advertise`)
-	app := found(t, shop.start(t, "node", []string{"../examples/compose/app/shop.mjs"}, "PORT=0", "QSTASH_URL="+at), `port (\d+)`)
+	for name, value := range shop.Environment {
+		shop.Environment[name] = strings.ReplaceAll(value, stand.Environment["UNDERSTUDY_ADVERTISE"], at)
+	}
+	app := found(t, shop.start(t, "node", []string{"../examples/compose/app/shop.mjs"}, "PORT=0"), `port (\d+)`)
 	if status := call(t, "PUT", at+"/_understudy/rewrites", stand.token(), `{"http://shop:3000": "http://127.0.0.1:`+app+`"}`, nil); status != 200 {
 		t.Fatalf("rewrites: %d", status)
 	}
@@ -84,7 +87,7 @@ func TestPackagingCompose(t *testing.T) {
 	if status := call(t, "POST", shopURL+"/orders", "", `{"item": "tea"}`, nil); status/100 != 2 {
 		t.Fatalf("order: %d", status)
 	}
-	if status := call(t, "POST", at+"/_understudy/await?account=*", stand.token(), `{"on": "deliveries", "count": 1, "status": 200, "timeout": "60s"}`, nil); status != 200 {
+	if status := call(t, "POST", at+"/_understudy/await", stand.token(), `{"on": "deliveries", "count": 1, "status": 200, "timeout": "60s"}`, nil); status != 200 {
 		t.Fatalf("await: %d", status)
 	}
 

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -69,7 +70,8 @@ func TestPackagingKubernetes(t *testing.T) {
 	t.Run("the manifests are those of the chart", func(t *testing.T) {
 		t.Parallel()
 		const path = "kubernetes/understudy.yaml"
-		want := "# The chart in packaging/helm with its defaults: kubectl apply -f packaging/kubernetes/understudy.yaml\n" + rendered(t, nil)
+		want := "# The chart in packaging/helm with its defaults: kubectl apply -f packaging/kubernetes/understudy.yaml\n" +
+			strings.ReplaceAll(rendered(t, nil), "managed-by: Helm", "managed-by: kubectl")
 		if *update {
 			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 				t.Fatal(err)
@@ -83,6 +85,35 @@ func TestPackagingKubernetes(t *testing.T) {
 			t.Errorf("stale: run `go test ./packaging -run Kubernetes -update` (want -, is +):\n%s", diff)
 		}
 	})
+}
+
+// TestPackagingHelm holds the chart to Helm itself, whose path is in HELM: `make helm`.
+func TestPackagingHelm(t *testing.T) {
+	t.Parallel()
+	helm := os.Getenv("HELM")
+	if helm == "" {
+		t.Skip("HELM is not set: make helm")
+	}
+	for _, c := range charts {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			text, err := yaml.Marshal(c.values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			settings := write(t, "values.yaml", string(text))
+			if out, err := exec.CommandContext(t.Context(), helm, "lint", "--strict", "--values", settings, chart).CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+			out, err := exec.CommandContext(t.Context(), helm, "template", "understudy", "--values", settings, chart).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(strings.Trim(string(out), "\n"), strings.Trim(rendered(t, c.values), "\n")); diff != "" {
+				t.Errorf("Helm -, here +:\n%s", diff)
+			}
+		})
+	}
 }
 
 // rendered is the chart with settings over its defaults, as `helm template

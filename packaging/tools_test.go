@@ -122,7 +122,7 @@ func (s *step) bash(t *testing.T) (string, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	run := exec.CommandContext(ctx, "bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", s.script)
-	run.Dir, run.Env = s.dir, append([]string{"PATH=" + binaries(t) + ":" + os.Getenv("PATH"), "HOME=" + s.dir}, s.env...)
+	run.Dir, run.Env = s.dir, append([]string{"PATH=" + binaries(t) + ":" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, s.env...)
 	var out bytes.Buffer
 	run.Stdout, run.Stderr = &out, &out
 	run.WaitDelay = time.Second // a server that a step leaves behind has files of its own, and no pipe

@@ -57,6 +57,7 @@ var importRules = []importRule{
 	{"mockserver/stub", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/ui", []string{"engine", "spec", "mockserver", "mockserver/kv", "conformance", "features", "fixtures"}},
 	{"mockserver/wire", []string{"net/http", "spec", "mockserver", "conformance", "features", "fixtures"}},
+	{"packaging", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"packaging/npm", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"packaging/npm/types", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"packaging/pypi/types", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
