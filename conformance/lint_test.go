@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -143,39 +142,5 @@ func (l *linter) steps(where string, steps []*messages.PickleStep) {
 	}
 	if whens != 1 {
 		l.t.Errorf("%s: %d When steps, want 1", where, whens)
-	}
-}
-
-func TestTagExpressions(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		text string
-		tags string
-		want string // true, false, or an error
-	}{
-		{"", "", "true"},
-		{"@a", "@a @b", "true"},
-		{"not @a", "@b", "true"},
-		{"@a and @b", "@a", "false"},
-		{"@a or @b and @c", "@a", "true"},
-		{"(@a or @b) and @c", "@a", "false"},
-		{"not not @a", "@a", "true"}, //nolint:dupword // tags, not words
-		{"not (@a or @b)", "@c", "true"},
-		{"@a &&", "", `"&" stands where`},
-		{"@a @b", "", `"@b" stands where`},
-		{"(@a", "", "not closed"},
-		{"not", "", "ends where"},
-		{"a", "", "a tag such as"},
-	} {
-		e, err := parseTags(c.text)
-		var got string
-		if err != nil {
-			got = err.Error()
-		} else {
-			got = fmt.Sprint(e(strings.Fields(c.tags)))
-		}
-		if !strings.Contains(got, c.want) {
-			t.Errorf("%q on %q: %s; want %s", c.text, c.tags, got, c.want)
-		}
 	}
 }

@@ -1,0 +1,178 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
+)
+
+// realClock waits in real time, and hears of no delivery.
+func realClock() *Clock {
+	c := &Clock{arrived: func() <-chan struct{} { return nil }}
+	c.timing.Scale = 1
+	c.timing.Poll.First, c.timing.Poll.Factor, c.timing.Poll.Max = time.Millisecond, 2, 4*time.Millisecond
+	return c
+}
+
+// movedClock is a clock of a target that lists what it was asked for.
+func movedClock(t *testing.T, status int, calls *[]string) *Clock {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body struct{ By, Timeout string }
+		_ = json.NewDecoder(r.Body).Decode(&body) // a GET has none
+		*calls = append(*calls, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+body.By))
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(`{"now": 86400000}`))
+	}))
+	t.Cleanup(server.Close)
+	return &Clock{control: server.URL + "/control", Account: "one", http: server.Client(), timing: target.Timing{}}
+}
+
+func TestEventually(t *testing.T) {
+	t.Parallel()
+	notYet := errors.New("not yet")
+	t.Run("a check that holds is asked once", func(t *testing.T) {
+		t.Parallel()
+		n := 0
+		if err := realClock().Eventually(t.Context(), time.Hour, func() error { n++; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if n != 1 {
+			t.Errorf("asked %d times, want 1", n)
+		}
+	})
+	t.Run("a check is asked until it holds", func(t *testing.T) {
+		t.Parallel()
+		n := 0
+		err := realClock().Eventually(t.Context(), time.Hour, func() error {
+			if n++; n < 5 {
+				return notYet
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("error %v, want none", err)
+		}
+	})
+	t.Run("its last error is given when the budget is spent", func(t *testing.T) {
+		t.Parallel()
+		if err := realClock().Eventually(t.Context(), time.Millisecond, func() error { return notYet }); !errors.Is(err, notYet) {
+			t.Errorf("error %v, want %v", err, notYet)
+		}
+	})
+	t.Run("waiting changes nothing about an operation that is missing", func(t *testing.T) {
+		t.Parallel()
+		n, missing := 0, &missingOperation{&report.Failure{Message: "the request was refused"}}
+		if err := realClock().Eventually(t.Context(), time.Hour, func() error { n++; return missing }); !errors.Is(err, missing) {
+			t.Errorf("error %v, want %v", err, missing)
+		}
+		if n != 1 {
+			t.Errorf("asked %d times, want 1", n)
+		}
+	})
+	t.Run("a prerequisite that fails may still come", func(t *testing.T) {
+		t.Parallel()
+		n := 0
+		err := realClock().Eventually(t.Context(), time.Hour, func() error {
+			if n++; n < 3 {
+				return Inconclusive(report.PrerequisiteFailed, "no run yet")
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("error %v, want none", err)
+		}
+	})
+	t.Run("a delivery ends the wait between two checks", func(t *testing.T) {
+		t.Parallel()
+		c, arrived, n := realClock(), make(chan struct{}), 0
+		c.timing.Poll.First = time.Hour
+		c.arrived = func() <-chan struct{} { return arrived }
+		err := c.Eventually(t.Context(), 2*time.Hour, func() error {
+			if n++; n == 1 {
+				close(arrived)
+				return notYet
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("error %v, want none", err)
+		}
+	})
+	t.Run("the end of the run ends the wait, and is named", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(&Exhausted{Limit: "limits.wall: 1m0s"})
+		c := realClock()
+		c.timing.Poll.First = time.Hour
+		err := c.Eventually(ctx, 2*time.Hour, func() error { return notYet })
+		if !errors.Is(err, notYet) {
+			t.Errorf("error %v, want %v", err, notYet)
+		}
+		if limit := (*Exhausted)(nil); !errors.As(err, &limit) {
+			t.Errorf("error %v, want it to name the limit", err)
+		}
+	})
+}
+
+func TestMovedClock(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		fact string
+		use  func(*Clock) error
+		want []string
+	}{
+		{"time passes by moving the clock of the account", func(c *Clock) error { return c.Pass(t.Context(), time.Minute) }, []string{"POST /control/clock/advance?account=one 1m0s"}},
+		{"no time at all is a wait for what is due", func(c *Clock) error { return c.Pass(t.Context(), 0) }, []string{"POST /control/settle?account=one"}},
+		{"a check that holds moves nothing", func(c *Clock) error { return c.Eventually(t.Context(), time.Hour, func() error { return nil }) }, []string{"POST /control/settle?account=one"}},
+		{"a check that does not hold moves it on", func(c *Clock) error {
+			n := 0
+			return c.Eventually(t.Context(), time.Hour, func() error {
+				if n++; n < 3 {
+					return errors.New("not yet")
+				}
+				return nil
+			})
+		}, []string{"POST /control/settle?account=one", "POST /control/clock/advance?account=one 1s", "POST /control/clock/advance?account=one 15s"}},
+		{"the time is the target's", func(c *Clock) error {
+			got, err := c.Target(t.Context())
+			if want := time.UnixMilli(86400000); err == nil && !got.Equal(want) {
+				return errors.New("time " + got.String() + ", want " + want.String())
+			}
+			return err
+		}, []string{"GET /control/clock?account=one"}},
+	} {
+		t.Run(c.fact, func(t *testing.T) {
+			t.Parallel()
+			var calls []string
+			if err := c.use(movedClock(t, http.StatusOK, &calls)); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, calls); diff != "" {
+				t.Errorf("calls, want (-) and got (+):\n%s", diff)
+			}
+		})
+	}
+	t.Run("a driver that fails is no verdict on the target", func(t *testing.T) {
+		t.Parallel()
+		var calls []string
+		err := movedClock(t, http.StatusInternalServerError, &calls).Pass(t.Context(), time.Second)
+		none := (*NoVerdict)(nil)
+		if !errors.As(err, &none) {
+			t.Fatalf("error %v, want one without a verdict", err)
+		}
+		if none.Reason != report.DriverFailed {
+			t.Errorf("reason %q, want %q", none.Reason, report.DriverFailed)
+		}
+	})
+}
