@@ -93,6 +93,11 @@ func TestEventually(t *testing.T) {
 			t.Errorf("error %v, want none", err)
 		}
 	})
+}
+
+func TestWaitsEndEarly(t *testing.T) {
+	t.Parallel()
+	notYet := errors.New("not yet")
 	t.Run("a delivery ends the wait between two checks", func(t *testing.T) {
 		t.Parallel()
 		c, arrived, n := realClock(), make(chan struct{}), 0
