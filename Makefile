@@ -36,8 +36,8 @@ help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
-build: ## Build bin/understudy
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/understudy ./cmd/understudy
+build: ## Build bin/understudy and bin/understudy-conform
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 .PHONY: release
 release: build sbom ## The binary with its bill of materials
@@ -155,20 +155,20 @@ memory: ## TIMES=10 times as much of everything as a server may keep, and its re
 .PHONY: conform
 conform: ## The suite against a stand-in of its own, then against a separate process
 	@echo '== conformance'
-	$(GO) test -count=1 -run '^TestConform' ./cmd/understudy
+	$(GO) test -count=1 -run '^TestConform' ./cmd/understudy-conform
 	@echo '== mutants and latitudes'
-	$(GO) test -count=1 -parallel 8 -run '^(TestMutants|TestLatitudes)' ./cmd/understudy
+	$(GO) test -count=1 -parallel 8 -run '^(TestMutants|TestLatitudes)' ./cmd/understudy-conform
 	@echo '== an independent server'
-	$(GO) test -count=1 -run '^TestIndependent$$' ./cmd/understudy
+	$(GO) test -count=1 -run '^TestIndependent$$' ./cmd/understudy-conform
 
 .PHONY: mutants
 mutants: ## Every broken and every unusual implementation against the whole suite, as a table
-	@cd cmd/understudy && MUTANTS=full $(GO) test -count=1 -parallel 8 -timeout 20m -run '^(TestMutants|TestLatitudes)' # in its folder, go test prints the table
-	MUTANTS=full $(GO) test -count=1 -parallel 4 -timeout 90m -run '^TestIndependent$$' ./cmd/understudy
+	@cd cmd/understudy-conform && MUTANTS=full $(GO) test -count=1 -parallel 8 -timeout 20m -run '^(TestMutants|TestLatitudes)' # in its folder, go test prints the table
+	MUTANTS=full $(GO) test -count=1 -parallel 4 -timeout 90m -run '^TestIndependent$$' ./cmd/understudy-conform
 
 .PHONY: nightly
 nightly: ## Every broken implementation in real time, NIGHTLY_TIMES=5 times each; all verdicts must agree
-	@cd cmd/understudy && MUTANTS=profile LIVE=1 TIMES=$(NIGHTLY_TIMES) $(GO) test -count=1 -parallel 12 -timeout 6h -run '^TestMutants$$'
+	@cd cmd/understudy-conform && MUTANTS=profile LIVE=1 TIMES=$(NIGHTLY_TIMES) $(GO) test -count=1 -parallel 12 -timeout 6h -run '^TestMutants$$'
 
 .PHONY: clients
 clients: ## The published client packages against the stand-in (needs node and python3)

@@ -6,4 +6,5 @@ package spec
 //go:generate go run ./constants openapi.json control.json
 //go:generate go run ../packaging/npm/types control.json ../packaging/npm/understudy-mock/control.d.ts
 //go:generate go run ../packaging/pypi/types control.json ../packaging/pypi/src/understudy_mock/control_types.py
-//go:generate go test -count=1 -run ^(TestFlagTypes|TestReadmeOperations|TestStepsPage)$ ../cmd/understudy -update
+//go:generate go test -count=1 -run ^(TestFlagTypes|TestReadmeOperations)$ ../cmd/understudy -update
+//go:generate go test -count=1 -run ^TestStepsPage$ ../cmd/understudy-conform -update

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,9 +9,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 // clientLimit is the real time that the tests of one package may take.
@@ -50,10 +49,10 @@ func TestClients(t *testing.T) {
 			t.Parallel()
 			install(t, dir)
 			server := serve(t, binary, flags[filepath.Base(dir)]...)
-			if name := needs[filepath.Base(dir)]; name != "" && !slices.ContainsFunc(server.env, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
+			if name := needs[filepath.Base(dir)]; name != "" && !slices.ContainsFunc(server.Env, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
 				t.Skipf("the stand-in has no %s", name)
 			}
-			runClient(t, dir, server.env, "npm", "test", "--silent")
+			runClient(t, dir, server.Env, "npm", "test", "--silent")
 		})
 	}
 }
@@ -68,7 +67,7 @@ func TestClientsPython(t *testing.T) {
 	}
 	modules := installPython(t, dir)
 	server := serve(t, build(t), "--clock", "manual")
-	env := append(server.env, "PYTHONPATH="+modules, "PYTHONDONTWRITEBYTECODE=1")
+	env := append(server.Env, "PYTHONPATH="+modules, "PYTHONDONTWRITEBYTECODE=1")
 	runClient(t, dir, env, "python3", "-m", "unittest", "discover", "--verbose", "--buffer")
 }
 
@@ -102,32 +101,18 @@ func TestGoClient(t *testing.T) {
 	defer cancel()
 	test := exec.CommandContext(ctx, "go", "test", "-count=1", ".")
 	test.Dir = dir
-	test.Env = append(os.Environ(), server.env...)
+	test.Env = append(os.Environ(), server.Env...)
 	if out, err := test.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
-// skipLoud skips what a missing tool makes impossible; in continuous
-// integration that is a failure.
-func skipLoud(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(why)
-	}
-	fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
-	t.Skip(why)
-}
-
-// build makes the binary under test.
-func build(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "understudy")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return binary
-}
+// What tests of both programs use.
+var (
+	build    = programs.Build
+	serve    = programs.Serve
+	skipLoud = programs.SkipLoud
+)
 
 // installing lets one test fetch packages at a time.
 var installing sync.Mutex
@@ -184,57 +169,4 @@ func installPython(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return modules
-}
-
-// served is a running server process.
-type served struct {
-	url string
-	env []string // NAME=VALUE
-	pid int
-}
-
-// serve starts a server on a free port, and returns when it is ready. It is
-// told to stop at the end of the test, and has to do so without an error.
-func serve(t *testing.T, binary string, flags ...string) *served {
-	t.Helper()
-	ready := filepath.Join(t.TempDir(), "ready.json")
-	cmd := exec.Command(binary, append([]string{"serve", "--addr", "127.0.0.1:0", "--ready-file", ready}, flags...)...)
-	var log strings.Builder
-	cmd.Stderr = &log
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself, which Wait tells
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("serve: %v\n%s", err, log.String())
-		}
-		if t.Failed() {
-			t.Logf("log of the server:\n%s", log.String())
-		}
-	})
-	// The banner, which fits the pipe, is the sign that the ready file is there.
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatalf("serve said %q: %v", line, err)
-	}
-	text, err := os.ReadFile(ready)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var state struct {
-		URL string
-		Env map[string]string
-	}
-	if err := json.Unmarshal(text, &state); err != nil {
-		t.Fatal(err)
-	}
-	s := &served{url: state.URL, pid: cmd.Process.Pid}
-	for name, value := range state.Env {
-		s.env = append(s.env, name+"="+value)
-	}
-	return s
 }

@@ -71,12 +71,12 @@ func TestContract(t *testing.T) {
 				examples = more
 			}
 			server := serve(t, binary, contractFlags...)
-			args := []string{"run", file, "--url", server.url, "--no-color", "--max-examples", examples}
+			args := []string{"run", file, "--url", server.URL, "--no-color", "--max-examples", examples}
 			for id, why := range c.excluded {
 				t.Logf("left out: %s: %s", id, why)
 				args = append(args, "--exclude-operation-id", id)
 			}
-			env := append(server.env, "UNDERSTUDY_CONTROL_TOKEN=contract-control", "PYTHONPATH="+modules+":"+dir)
+			env := append(server.Env, "UNDERSTUDY_CONTROL_TOKEN=contract-control", "PYTHONPATH="+modules+":"+dir)
 			found := schemathesis(t, modules, dir, env, args...)
 			if want := len(doc.Operations()) - len(c.excluded); found.Operations.Tested != want {
 				t.Errorf("%d operations tested, want %d", found.Operations.Tested, want)
@@ -156,14 +156,14 @@ func TestContractCommands(t *testing.T) {
 	}
 	server := serve(t, build(t), contractFlags...)
 	token := ""
-	for _, v := range server.env {
+	for _, v := range server.Env {
 		if value, ok := strings.CutPrefix(v, "UNDERSTUDY_KV_TOKEN="); ok {
 			token = value
 		}
 	}
 	send := func(t *testing.T, operation, method, path, body, want string) {
 		t.Helper()
-		request, err := http.NewRequestWithContext(t.Context(), method, server.url+path, strings.NewReader(body))
+		request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}

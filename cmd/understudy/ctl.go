@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -245,34 +246,34 @@ func (c *remote) call(e *env, method, path string, q url.Values, body, answer an
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		if why := spec.WrongSchemeOf(e.ctx, target, err); why != "" {
-			return &exit{exitUnreachable, fmt.Errorf("no stand-in at %s: %s", c.URL, why)}
+			return command.Fail(command.ExitUnreachable, fmt.Errorf("no stand-in at %s: %s", c.URL, why))
 		}
-		return &exit{exitUnreachable, fmt.Errorf("no stand-in at %s: %w; `understudy serve` starts one", c.URL, cause(err))}
+		return command.Fail(command.ExitUnreachable, fmt.Errorf("no stand-in at %s: %w; `understudy serve` starts one", c.URL, cause(err)))
 	}
 	defer response.Body.Close()
 	if to, ok := answer.(io.Writer); ok && response.StatusCode == http.StatusOK && response.Header.Get("Content-Type") == "application/json" {
 		if _, err := io.Copy(to, response.Body); err != nil {
-			return &exit{exitUnreachable, err}
+			return command.Fail(command.ExitUnreachable, err)
 		}
 		return nil
 	}
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		return &exit{exitUnreachable, err}
+		return command.Fail(command.ExitUnreachable, err)
 	}
 	if response.StatusCode >= http.StatusMultipleChoices {
 		var refused struct{ Error string }
 		if why := spec.WrongScheme(target, string(text)); why != "" {
-			return &exit{exitUnreachable, fmt.Errorf("no stand-in at %s: %s", c.URL, why)}
+			return command.Fail(command.ExitUnreachable, fmt.Errorf("no stand-in at %s: %s", c.URL, why))
 		}
 		if json.Unmarshal(text, &refused) != nil || refused.Error == "" {
-			return &exit{exitUnreachable, fmt.Errorf("%s is no stand-in: it answers %s", c.URL, response.Status)}
+			return command.Fail(command.ExitUnreachable, fmt.Errorf("%s is no stand-in: it answers %s", c.URL, response.Status))
 		}
-		code := exitFailed
+		code := command.ExitFailed
 		if response.StatusCode == http.StatusBadRequest || response.StatusCode == http.StatusUnauthorized {
-			code = exitUsage
+			code = command.ExitUsage
 		}
-		return &exit{code, errors.New(refused.Error)}
+		return command.Fail(code, errors.New(refused.Error))
 	}
 	for name, values := range response.Header {
 		if strings.HasSuffix(name, "-Warning") { // with the dialect's prefix
@@ -280,7 +281,7 @@ func (c *remote) call(e *env, method, path string, q url.Values, body, answer an
 		}
 	}
 	if err := json.Unmarshal(text, answer); err != nil {
-		return &exit{exitUnreachable, fmt.Errorf("%s is no stand-in: its answer is not JSON", c.URL)}
+		return command.Fail(command.ExitUnreachable, fmt.Errorf("%s is no stand-in: its answer is not JSON", c.URL))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
@@ -173,7 +174,7 @@ func (t *tester) dlqID(e *env, id string) (string, error) {
 		return "", err
 	}
 	if run.Row.DLQID == "" {
-		return "", &exit{exitFailed, errors.New("run " + id + " is not in the DLQ (its state is " + run.Row.State + "): it has not failed, or was restarted or resumed before")}
+		return "", command.Fail(command.ExitFailed, errors.New("run "+id+" is not in the DLQ (its state is "+run.Row.State+"): it has not failed, or was restarted or resumed before"))
 	}
 	return run.Row.DLQID, nil
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/understudy-mock/understudy/internal/command"
 )
 
 // TestFlagTypes holds the options of the npm package to the flags of serve.
@@ -19,7 +21,7 @@ func TestFlagTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	serve, _ := find(parser.Model.Node, []string{"serve"})
+	serve, _ := command.Find(parser.Model.Node, []string{"serve"})
 	want := flagTypes(serve.Flags)
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {

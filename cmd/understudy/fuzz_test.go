@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/command"
 )
 
 func FuzzSize(f *testing.F) {
@@ -33,7 +35,7 @@ func FuzzSettings(f *testing.F) {
 		}
 		var out, errs bytes.Buffer
 		code := run(context.Background(), []string{"version", "--config", name}, &out, &errs)
-		if code != exitFine && (code != exitUsage || strings.Count(errs.String(), "\n") != 1) {
+		if code != command.ExitFine && (code != command.ExitUsage || strings.Count(errs.String(), "\n") != 1) {
 			t.Errorf("exit %d: %q", code, errs.String())
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -30,7 +31,7 @@ func (c *CtlCmd) follow(e *env, name string, q url.Values) error {
 	}
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return &exit{exitUnreachable, cause(err)}
+		return command.Fail(command.ExitUnreachable, cause(err))
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {

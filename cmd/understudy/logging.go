@@ -14,9 +14,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/lmittmann/tint"
-	"golang.org/x/term"
 
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/internal/command"
 )
 
 // The bounds of the log: a load of failures must neither flood the terminal nor
@@ -39,7 +39,7 @@ func (e *env) logger(level, format string) (*slog.Logger, error) {
 	out := &logQueue{lines: make(chan []byte, linesQueued), ended: make(chan struct{})}
 	go out.writeTo(e.err)
 	p := &pace{clock: clock.NewReal(), spent: map[slog.Level]int{}}
-	p.handler = handler(out, isTerminal(e.err), l, format)
+	p.handler = handler(out, command.IsTerminal(e.err), l, format)
 	e.atEnd = append(e.atEnd, p.stop, out.close)
 	return slog.New(paced{p.handler, p}), nil
 }
@@ -54,12 +54,6 @@ func handler(w io.Writer, terminal bool, level slog.Level, format string) slog.H
 		return tint.NewHandler(w, &tint.Options{Level: level, ReplaceAttr: terminalAttr, TimeFormat: time.TimeOnly, NoColor: !colourful()})
 	}
 	return slog.NewTextHandler(w, options)
-}
-
-// isTerminal reports whether people watch what is written to w.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // colourful reports whether a terminal may have colours (https://no-color.org).

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 func TestALargeHeapGrowsByLess(t *testing.T) {
@@ -143,7 +145,7 @@ func TestMemoryStaysBelowItsBound(t *testing.T) {
 	for name, load := range memoryLoads {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, binary, "--memory", strconv.Itoa(bound), "--log-level", "error")
-			l := &loader{t: t, url: server.url, token: server.variable("UNDERSTUDY_TOKEN"), kvToken: server.variable("UNDERSTUDY_KV_TOKEN"), answer: []byte("ok")}
+			l := &loader{t: t, url: server.URL, token: server.Variable("UNDERSTUDY_TOKEN"), kvToken: server.Variable("UNDERSTUDY_KV_TOKEN"), answer: []byte("ok")}
 			destination := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(io.Discard, r.Body)
 				_, _ = w.Write(l.answer)
@@ -151,7 +153,7 @@ func TestMemoryStaysBelowItsBound(t *testing.T) {
 			defer destination.Close()
 			l.destination = destination.URL
 			load(l, times*bound)
-			if peak := server.peak(t); peak > bound/2*3 {
+			if peak := peak(t, server); peak > bound/2*3 {
 				t.Errorf("the process took %d MiB at its peak, want at most %d", peak>>20, bound/2*3>>20)
 			} else {
 				t.Logf("the process took %d MiB at its peak, the bound is %d", peak>>20, bound>>20)
@@ -160,20 +162,10 @@ func TestMemoryStaysBelowItsBound(t *testing.T) {
 	}
 }
 
-// variable is a variable of the server's environment.
-func (s *served) variable(name string) string {
-	for _, v := range s.env {
-		if value, ok := strings.CutPrefix(v, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
-
 // peak is the most that the process has had in memory, in bytes.
-func (s *served) peak(t *testing.T) int64 {
+func peak(t *testing.T, s *programs.Served) int64 {
 	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.PID))
 	if err != nil {
 		t.Fatal(err)
 	}

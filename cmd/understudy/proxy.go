@@ -14,6 +14,7 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance/proxy"
 	"github.com/understudy-mock/understudy/conformance/target"
+	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
@@ -77,7 +78,7 @@ func (c *ProxyCmd) Run(e *env) error {
 	}
 	_, _ = fmt.Fprintln(e.out, p.Summary())
 	if p.Failed() {
-		return &exit{exitFailed, errors.New("")}
+		return command.Fail(command.ExitFailed, errors.New(""))
 	}
 	return nil
 }

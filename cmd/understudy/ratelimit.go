@@ -8,10 +8,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httputil"
 	"net/netip"
+	"net/url"
 	"os"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
@@ -51,10 +54,10 @@ func readPlugin(file string, out io.Writer) (ratelimit.Config, error) {
 	cfg, err := ratelimit.Parse(text)
 	if invalid, ok := errors.AsType[*ratelimit.Invalid](err); ok {
 		_, _ = fmt.Fprintln(out, invalid) // the exit code tells it too
-		return cfg, &exit{exitFailed, fmt.Errorf("%s: %d problems", file, len(invalid.Problems))}
+		return cfg, command.Fail(command.ExitFailed, fmt.Errorf("%s: %d problems", file, len(invalid.Problems)))
 	}
 	if err != nil {
-		return cfg, &exit{exitFailed, fmt.Errorf("%s: %w", file, err)}
+		return cfg, command.Fail(command.ExitFailed, fmt.Errorf("%s: %w", file, err))
 	}
 	return cfg, nil
 }
@@ -63,6 +66,7 @@ func readPlugin(file string, out io.Writer) (ratelimit.Config, error) {
 type RatelimitServeCmd struct {
 	File         string         `arg:"" help:"The configuration, as JSON; - for standard input."`
 	Addr         string         `default:"127.0.0.1:8090" help:"Where to listen; port 0 takes a free one."`
+	Upstream     *url.URL       `placeholder:"URL" help:"An application of your own behind the plugin, in place of one that answers with what was asked."`
 	Embedded     bool           `help:"Keep the counters in this process, whatever url and token of the file say."`
 	TrustedProxy []netip.Prefix `placeholder:"CIDR" help:"Believe the X-Forwarded-For of these addresses; repeatable."`
 	Timeout      time.Duration  `default:"1s" help:"How long a request waits for the store before it passes."`
@@ -70,11 +74,14 @@ type RatelimitServeCmd struct {
 	LogFormat    string         `default:"text" enum:"text,json" help:"text or json."`
 }
 
-// Run serves until it is told to stop. Every path answers with what was asked.
+// Run serves until it is told to stop.
 func (c *RatelimitServeCmd) Run(e *env) error {
 	cfg, err := readPlugin(c.File, e.err)
 	if err != nil {
 		return usage("ratelimit serve: %w", err)
+	}
+	if c.Upstream != nil && (c.Upstream.Host == "" || c.Upstream.Scheme != "http" && c.Upstream.Scheme != "https") {
+		return usage("--upstream %q: must be an http(s) URL", c.Upstream)
 	}
 	if cfg.Log, err = e.logger(c.LogLevel, c.LogFormat); err != nil {
 		return err
@@ -84,27 +91,31 @@ func (c *RatelimitServeCmd) Run(e *env) error {
 	if err != nil {
 		return usage("ratelimit serve: %w", err)
 	}
-	url := "http://" + mockserver.Reachable(listener.Addr())
-	app := http.NewServeMux()
+	address := "http://" + mockserver.Reachable(listener.Addr())
+	store := http.NewServeMux()
 	if c.Embedded {
-		store, err := kv.New(kv.Config{Token: cfg.Token})
+		embedded, err := kv.New(kv.Config{Token: cfg.Token})
 		if err != nil {
 			return err
 		}
-		defer func() { _ = store.Close() }() // it keeps nothing
-		app.Handle(storePath, http.StripPrefix(storePath, store))
-		app.Handle(storePath+"/", http.StripPrefix(storePath, store))
-		cfg.URL = url + storePath
+		defer func() { _ = embedded.Close() }() // it keeps nothing
+		store.Handle(storePath, http.StripPrefix(storePath, embedded))
+		store.Handle(storePath+"/", http.StripPrefix(storePath, embedded))
+		cfg.URL = address + storePath
 	}
 	limit, err := ratelimit.New(cfg)
 	if err != nil {
 		return usage("ratelimit serve: %w", err)
 	}
-	app.Handle("/", limit(http.HandlerFunc(echo)))
-	server := &http.Server{Handler: app, ReadHeaderTimeout: 10 * time.Second}
+	handler := limit(c.application())
+	if c.Embedded {
+		store.Handle("/", handler)
+		handler = store
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(e.ctx, func() { _ = server.Close() }) // Serve returns then
 	defer stop()
-	_, _ = fmt.Fprintf(e.out, "An application with %d rate-limit strategies is running at %s\n", len(cfg.Strategy), url)
+	_, _ = fmt.Fprintf(e.out, "An application with %d rate-limit strategies is running at %s\n", len(cfg.Strategy), address)
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("ratelimit serve: %w", err)
 	}
@@ -117,7 +128,16 @@ func (c *RatelimitServeCmd) Run(e *env) error {
 // limits it.
 const storePath = "/_store"
 
-// echo is the application.
+// application is what the plugin protects: every path of echo answers with what
+// was asked.
+func (c *RatelimitServeCmd) application() http.Handler {
+	if c.Upstream == nil {
+		return http.HandlerFunc(echo)
+	}
+	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(c.Upstream) }}
+}
+
+// echo is the application when there is no other.
 func echo(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]string{"method": r.Method, "path": r.URL.Path, "from": r.RemoteAddr}) // the client may be gone

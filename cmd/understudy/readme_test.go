@@ -12,9 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -58,41 +55,6 @@ func TestReadmeOperations(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// TestStepsPage holds the page of steps to the table of steps.
-func TestStepsPage(t *testing.T) {
-	t.Parallel()
-	const path = "../../docs/steps.md"
-	want := stepsPage(conformance.Steps())
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(text)); diff != "" {
-		t.Errorf("the page is stale: run `make generate` (want -, is +):\n%s", diff)
-	}
-}
-
-// stepsPage lists the steps by area, in Markdown.
-func stepsPage(steps []conformance.Step) string {
-	var b strings.Builder
-	b.WriteString("# Steps\n\nEvery step that a scenario can use, written by `make generate` from the table of steps; `understudy conform --list-steps` prints the same.\n" +
-		"A pattern is a regular expression of the whole line. [writing-scenarios.md](writing-scenarios.md) says how to use them and how to add one.\n")
-	area := ""
-	for _, s := range steps {
-		if s.Area != area {
-			area = s.Area
-			fmt.Fprintf(&b, "\n## %s\n\n", strings.ToUpper(area[:1])+area[1:])
-		}
-		fmt.Fprintf(&b, "* %s `%s`\n", s.Keyword, s.Pattern)
-	}
-	return b.String()
 }
 
 // operationTable is a table in Markdown, by area.
@@ -158,12 +120,12 @@ func TestReadmeCommands(t *testing.T) {
 				}
 				continue
 			}
-			line = strings.ReplaceAll(line, "http://127.0.0.1:8080", server.url)
+			line = strings.ReplaceAll(line, "http://127.0.0.1:8080", server.URL)
 			if strings.HasPrefix(line, "eval ") {
 				environment = line + "\n"
 			}
 			command := exec.CommandContext(t.Context(), "sh", "-c", environment+line)
-			command.Env = []string{"UNDERSTUDY_URL=" + server.url, "HOME=" + scratch, "PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH")}
+			command.Env = []string{"UNDERSTUDY_URL=" + server.URL, "HOME=" + scratch, "PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH")}
 			command.Dir = scratch
 			out, err := command.CombinedOutput()
 			if err != nil || strings.Contains(line, "/v2/publish/") && !strings.Contains(string(out), `"messageId"`) {

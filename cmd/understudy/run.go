@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/understudy-mock/understudy/internal/command"
 )
 
 // stopLimit is how long the command may take to stop after a signal.
@@ -28,18 +28,18 @@ type RunCmd struct {
 
 // Run returns the exit code of the command.
 func (c *RunCmd) Run(e *env) error {
-	command := c.Command
-	if len(command) > 0 && command[0] == "--" {
-		command = command[1:]
+	words := c.Command
+	if len(words) > 0 && words[0] == "--" {
+		words = words[1:]
 	}
-	if len(command) == 0 {
+	if len(words) == 0 {
 		return usage("run: no command; usage: understudy run [FLAGS] -- COMMAND")
 	}
 	s, cfg, err := c.start(e, "run")
 	if err != nil {
 		return err
 	}
-	child := exec.CommandContext(e.ctx, command[0], command[1:]...)
+	child := exec.CommandContext(e.ctx, words[0], words[1:]...)
 	child.Stdout, child.Stderr = e.out, e.err
 	if !c.UntilEOF { // which reads it
 		child.Stdin = os.Stdin
@@ -68,21 +68,9 @@ func (c *RunCmd) Run(e *env) error {
 	case child.ProcessState == nil:
 		return usage("run: %w", err)
 	case !child.ProcessState.Success():
-		return &exit{exitCode(child.ProcessState), errors.New("")} // the command has said why
+		return command.Fail(exitCode(child.ProcessState), errors.New("")) // the command has said why
 	case closed != nil:
 		return fmt.Errorf("stop: %w", closed)
 	}
 	return nil
-}
-
-// serveOnLoopback serves a handler on a free port until stop is called.
-func serveOnLoopback(h http.Handler) (url string, stop func(), err error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, err
-	}
-	server := &http.Server{Handler: h, ReadHeaderTimeout: stopLimit}
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = server.Serve(l) }) // ends with stop
-	return "http://" + l.Addr().String(), func() { _ = server.Close(); serving.Wait() }, nil
 }

@@ -7,9 +7,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/command"
 )
 
 // alerting is a TLS server that answers plain HTTP with a TLS alert, as OpenSSL
@@ -75,6 +78,7 @@ func TestWrongSchemeIsNamed(t *testing.T) {
 	closing.Listener = silentTLS{closing.Listener}
 	closing.StartTLS()
 	t.Cleanup(closing.Close)
+	binary := build(t)
 	const usePlain, useTLS = "speaks plain HTTP, not TLS: use http:// in place of https://", "speaks TLS, not plain HTTP: use https:// in place of http://"
 	for name, at := range map[string]struct{ url, want string }{
 		"https to a plain port":               {strings.Replace(plain.URL, "http:", "https:", 1), usePlain},
@@ -90,9 +94,11 @@ func TestWrongSchemeIsNamed(t *testing.T) {
 		for _, args := range [][]string{{"ctl", "--url", at.url, "health"}, {"env", "--url", at.url}, {"why", "--url", at.url, "msg_1"}, {"conform", "--target", target}} {
 			t.Run(name+", "+args[0], func(t *testing.T) {
 				t.Parallel()
-				var out, errs bytes.Buffer
-				code := run(t.Context(), args, &out, &errs)
-				if code != exitUnreachable || !strings.Contains(errs.String(), at.want) {
+				c := exec.CommandContext(t.Context(), binary, args...)
+				var errs bytes.Buffer
+				c.Stderr = &errs
+				_ = c.Run() // its exit code is looked at
+				if code := c.ProcessState.ExitCode(); code != command.ExitUnreachable || !strings.Contains(errs.String(), at.want) {
 					t.Errorf("exit code %d, %q; want 3 and %q", code, errs.String(), at.want)
 				}
 			})

@@ -16,6 +16,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -159,7 +160,7 @@ func (k *ctlSave) Run(e *env, c *cli) error {
 		size = kept.size
 		return err
 	})
-	if _, ok := errors.AsType[*exit](err); ok {
+	if _, ok := errors.AsType[*command.Failure](err); ok {
 		return err
 	}
 	if err != nil {
@@ -191,8 +192,8 @@ func (k *ctlLoad) Run(e *env, c *cli) error {
 	}
 	defer saved.Close()
 	err = c.Ctl.show(e, http.MethodPut, "snapshot", nil, saved)
-	if refused, ok := errors.AsType[*exit](err); ok && refused.code == exitUsage {
-		return usage("snapshot load %s: %w", k.File, refused.err)
+	if refused, ok := errors.AsType[*command.Failure](err); ok && refused.Code == command.ExitUsage {
+		return usage("snapshot load %s: %w", k.File, refused.Err)
 	}
 	return err
 }

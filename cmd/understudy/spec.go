@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os/exec"
+	"strings"
 
+	"github.com/understudy-mock/understudy/internal/command"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -46,11 +49,27 @@ func (c *SpecCmd) Run(e *env) error {
 	return err
 }
 
-// VersionCmd prints the version.
+// VersionCmd prints the versions of both programs.
 type VersionCmd struct{}
 
-// Run prints it.
+// Run prints them, and warns when they differ.
 func (*VersionCmd) Run(e *env) error {
-	_, err := fmt.Fprintln(e.out, "understudy", mockserver.Version)
+	if _, err := fmt.Fprintln(e.out, "understudy", mockserver.Version); err != nil {
+		return err
+	}
+	path, err := command.Sibling(suiteProgram)
+	if err != nil {
+		_, err = fmt.Fprintln(e.out, suiteProgram, "is not installed")
+		return err
+	}
+	text, err := exec.CommandContext(e.ctx, path, "--version").Output()
+	if err != nil {
+		return fmt.Errorf("%s --version: %w", path, err)
+	}
+	_, other, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	if warning := command.OtherVersion(mockserver.Version, suiteProgram, other); warning != "" {
+		_, _ = fmt.Fprintln(e.err, warning)
+	}
+	_, err = fmt.Fprintln(e.out, suiteProgram, other)
 	return err
 }

@@ -9,6 +9,8 @@ import (
 	"text/tabwriter"
 	"time"
 	"unicode"
+
+	"github.com/understudy-mock/understudy/internal/command"
 )
 
 // row is an entry of a list, as the control API has it.
@@ -117,7 +119,7 @@ func answers(r row) string {
 
 // print writes an answer: a table for people on a terminal, JSON for scripts.
 func (c *CtlCmd) print(e *env, answer json.RawMessage, l *listing) error {
-	if l != nil && (c.Output == "table" || c.Output == "auto" && isTerminal(e.out)) {
+	if l != nil && (c.Output == "table" || c.Output == "auto" && command.IsTerminal(e.out)) {
 		return l.write(e.out, answer)
 	}
 	var pretty bytes.Buffer
@@ -177,7 +179,7 @@ func (l *listing) write(w io.Writer, answer json.RawMessage) error {
 	}
 	_ = aligned.Flush() // into memory
 	for i, line := range strings.Split(strings.TrimSpace(text.String()), "\n") {
-		if line = strings.TrimRight(line, " "); i == 0 && isTerminal(w) && colourful() {
+		if line = strings.TrimRight(line, " "); i == 0 && command.IsTerminal(w) && colourful() {
 			line = "\x1b[1m" + line + "\x1b[0m"
 		}
 		if _, err := fmt.Fprintln(w, line); err != nil {

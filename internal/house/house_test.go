@@ -58,12 +58,15 @@ func TestHouseRules(t *testing.T) {
 		packages := []listed{
 			{ImportPath: module + "/engine", Deps: []string{"fmt", "net/http"}},
 			{ImportPath: module + "/spec", Deps: []string{module + "/engine"}},
+			{ImportPath: module + "/conformance", Deps: []string{module + "/engine/clock", "github.com/cucumber/godog"}},
 			{ImportPath: module + "/stray"},
 		}
-		got := importProblems(packages, []importRule{{"engine", []string{"net/http"}}, {"spec", []string{"engine"}}, {"moved", nil}})
+		got := importProblems(packages, []importRule{{"engine", []string{"net/http"}}, {"spec", []string{"engine"}}, {"conformance", []string{"engine/...", "github.com/cucumber/..."}}, {"moved", nil}})
 		want := []string{
 			"engine reaches net/http",
 			"spec reaches engine",
+			"conformance reaches engine/...",
+			"conformance reaches github.com/cucumber/...",
 			"a rule names moved, which is no package",
 			"stray has no rule in importRules",
 		}

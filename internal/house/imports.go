@@ -13,12 +13,13 @@ const module = "github.com/understudy-mock/understudy"
 // importRule says what a package must never reach, directly or not.
 type importRule struct {
 	pkg    string   // below the module
-	banned []string // below the module, or of the standard library
+	banned []string // below the module, or of another one; "x/..." is x and all below
 }
 
 // importRules are the table "Who may import whom". Sorted by package.
 var importRules = []importRule{
-	{"cmd/understudy", nil},
+	{"cmd/understudy", []string{"conformance", "conformance/report", "conformance/survey", "conformance/mutant", "features", "github.com/cucumber/...", "testing"}},
+	{"cmd/understudy-conform", []string{"engine/...", "mockserver/..."}},
 	{"conformance", []string{"engine", "mockserver"}},
 	{"conformance/check", []string{"engine", "mockserver", "conformance", "conformance/receiver", "conformance/report", "features", "fixtures"}},
 	{"conformance/harness", []string{"engine", "mockserver", "conformance", "conformance/step", "features", "fixtures"}},
@@ -47,7 +48,9 @@ var importRules = []importRule{
 	{"engine/vector", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"features", []string{"spec", "engine", "mockserver", "conformance", "fixtures"}},
 	{"fixtures", []string{"engine", "mockserver", "conformance", "features"}},
+	{"internal/command", []string{"spec/api", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"internal/house", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"internal/programs", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"internal/recorder", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver", []string{"conformance", "features", "fixtures"}},
 	{"mockserver/fixture", []string{"mockserver", "conformance", "features", "fixtures"}},
@@ -93,8 +96,8 @@ func importProblems(packages []listed, rules []importRule) []string {
 			if p.ImportPath != module+"/"+rule.pkg {
 				continue
 			}
-			for _, banned := range append(rule.banned, "cmd/understudy") {
-				if slices.Contains(p.Deps, banned) || slices.Contains(p.Deps, module+"/"+banned) {
+			for _, banned := range append(rule.banned, "cmd/...") {
+				if slices.ContainsFunc(p.Deps, func(dep string) bool { return below(dep, banned) || below(strings.TrimPrefix(dep, module+"/"), banned) }) {
 					problems = append(problems, fmt.Sprintf("%s reaches %s", rule.pkg, banned))
 				}
 			}
@@ -104,4 +107,10 @@ func importProblems(packages []listed, rules []importRule) []string {
 		problems = append(problems, fmt.Sprintf("%s has no rule in importRules", pkg))
 	}
 	return problems
+}
+
+// below reports whether a package is the one that a pattern names, or below it.
+func below(pkg, pattern string) bool {
+	root, ok := strings.CutSuffix(pattern, "/...")
+	return pkg == root || ok && strings.HasPrefix(pkg, root+"/")
 }

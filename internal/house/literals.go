@@ -13,6 +13,7 @@ import (
 // destinations: they take paths and header names from spec/route and spec/header.
 var clientFolders = []string{
 	"cmd/understudy",
+	"cmd/understudy-conform",
 	"conformance",
 	"conformance/harness",
 	"conformance/mutant",

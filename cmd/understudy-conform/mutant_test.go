@@ -62,7 +62,7 @@ func mutated(t *testing.T, m *mutant.Mutant, how trial) (*report.Report, int64, 
 	}
 	front := httptest.NewServer(handler)
 	defer front.Close()
-	own := ownTarget(s.Env(), !how.live)
+	own := ownTarget(environment(s), !how.live)
 	watcher, address := watching(t, front.URL, own.Bindings)
 	urls := &own.Target.URLs
 	for _, u := range []*string{&urls.Base, &urls.Region, &urls.Dev, &urls.Vector} {

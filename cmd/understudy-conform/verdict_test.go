@@ -30,7 +30,7 @@ func fronted(t *testing.T, front func(http.ResponseWriter, *http.Request, http.H
 	t.Cleanup(func() { _ = s.Close() })
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { front(w, r, s) }))
 	t.Cleanup(server.Close)
-	own := ownTarget(s.Env(), false)
+	own := ownTarget(environment(s), false)
 	own.Target.URLs = target.URLs{Base: server.URL, KV: server.URL + "/kv"}
 	cfg := conformance.Config{Target: own, Concurrency: 8}
 	if change != nil {
@@ -162,7 +162,7 @@ func TestConformTriesEachCredential(t *testing.T) {
 	} {
 		t.Run(key, func(t *testing.T) {
 			t.Parallel()
-			own := ownTarget(u.Env(), false)
+			own := ownTarget(environment(u), false)
 			delete(own.Drivers, "account")
 			spoil(&own.Target.Auth)
 			_, err := conformance.Run(t.Context(), conformance.Config{Target: own})
@@ -271,7 +271,7 @@ func TestConformShowsWhatWasJudged(t *testing.T) {
 func TestConformWritesReportsOfWhatWasJudged(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
-	own := ownTarget(u.Env(), false)
+	own := ownTarget(environment(u), false)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "target.yaml")
 	text := "apiVersion: conformance/v1\ntarget:\n  name: own\n  urls: {base: '" + own.Target.URLs.Base + "', vector: '" + own.Target.URLs.Vector + "'}\n  auth: {bearer: '" + string(own.Target.Auth.Bearer) + "'}\n" +

@@ -9,22 +9,11 @@ import (
 
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/internal/command"
 )
 
-// ReportCmd works on reports that `conform --report json=FILE` has written.
-type ReportCmd struct {
-	Merge ReportMergeCmd `cmd:"" help:"Put JSON reports of one target together, such as one of each profile."`
-	Diff  ReportDiffCmd  `cmd:"" help:"Compare two JSON reports, regressions first; exit 1 when there are any."`
-}
-
-// ReportMergeCmd makes one report of several.
-type ReportMergeCmd struct {
-	Files  []string `arg:"" name:"file" help:"JSON reports."`
-	Report []string `placeholder:"FORMAT=FILE" help:"Write a report; repeatable. Formats: badge, cucumber, html, json, junit, yaml."`
-}
-
 // Run prints the merged report; its exit code is that of the merged verdict.
-func (c *ReportMergeCmd) Run(e *env) error {
+func (c mergeRun) run(e *env) error {
 	if err := checkReports(c.Report); err != nil {
 		return err
 	}
@@ -52,15 +41,8 @@ func (c *ReportMergeCmd) Run(e *env) error {
 	return publishReport(e.out, merged, c.Report)
 }
 
-// ReportDiffCmd compares two reports.
-type ReportDiffCmd struct {
-	Before string `arg:"" help:"The older JSON report."`
-	After  string `arg:"" help:"The newer JSON report."`
-	Output string `short:"o" default:"table" enum:"table,json" help:"Form of the output: table or json."`
-}
-
 // Run prints what changed.
-func (c *ReportDiffCmd) Run(e *env) error {
+func (c diffRun) run(e *env) error {
 	before, err := readReport(c.Before)
 	if err != nil {
 		return err
@@ -78,7 +60,7 @@ func (c *ReportDiffCmd) Run(e *env) error {
 		err = d.Write(e.out)
 	}
 	if err == nil && d.Worse() {
-		err = &exit{exitFailed, errors.New("")}
+		err = command.Fail(command.ExitFailed, errors.New(""))
 	}
 	return err
 }

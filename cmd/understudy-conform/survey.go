@@ -8,6 +8,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/survey"
+	"github.com/understudy-mock/understudy/internal/command"
 )
 
 // surveyTarget asks a target a few harmless questions and writes a target file:
@@ -19,7 +20,7 @@ func surveyTarget(e *env, base, file string) error {
 		Username: os.Getenv("TARGET_USERNAME"), Password: os.Getenv("TARGET_PASSWORD"), UserID: os.Getenv("TARGET_USER_ID"),
 	})
 	if err != nil {
-		return &exit{report.ExitPreflight, fmt.Errorf("--init: %w", err)}
+		return command.Fail(report.ExitPreflight, fmt.Errorf("--init: %w", err))
 	}
 	if err := found.Write(e.err); err != nil {
 		return err
@@ -63,7 +64,7 @@ func checkTarget(e *env, cfg conformance.Config) error {
 		return err
 	}
 	if failed > 0 {
-		return &exit{exitFailed, fmt.Errorf("%d of %d entries do not work", failed, len(list))}
+		return command.Fail(command.ExitFailed, fmt.Errorf("%d of %d entries do not work", failed, len(list)))
 	}
 	return nil
 }

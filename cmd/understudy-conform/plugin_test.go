@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os/exec"
@@ -43,7 +44,7 @@ func TestConformPluginOfAnotherLanguage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			to := ownTarget(u.Env(), false)
+			to := ownTarget(environment(u), false)
 			to.Drivers["plugin"] = driver
 			judged, err := conformance.Run(t.Context(), conformance.Config{Target: to, Profiles: []string{"RATELIMIT"}, Concurrency: 8})
 			if err != nil {
@@ -67,7 +68,7 @@ func TestConformWindowEndsWithinAScenario(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
 	judged := judge(t, conformance.Config{
-		Target: ownTarget(u.Env(), true), Basis: everything, Profiles: []string{"RATELIMIT"}, Plugin: endingWindow,
+		Target: ownTarget(environment(u), true), Basis: everything, Profiles: []string{"RATELIMIT"}, Plugin: endingWindow,
 	})
 	if len(judged.Results) < 50 {
 		t.Errorf("%d scenarios were judged, want at least 50", len(judged.Results))
@@ -77,7 +78,7 @@ func TestConformWindowEndsWithinAScenario(t *testing.T) {
 // endingWindow hosts the plugin as if a long window ended just before the first
 // request that it would deny.
 func endingWindow(ctx context.Context, config []byte, upstream string) (string, func(), error) {
-	limited, stop, err := hostPlugin(ctx, config, upstream)
+	limited, stop, err := pluginInProcess(ctx, config, upstream)
 	if err != nil {
 		return "", nil, err
 	}
@@ -98,8 +99,8 @@ func endingWindow(ctx context.Context, config []byte, upstream string) (string, 
 		past := requests.Add(1) == limit.Tokens+1 && long && limit.Algorithm != algorithm.Bucket
 		r.SetURL(addresses[map[bool]int{true: 1}[past]])
 	}}
-	address, stopProxy, err := serveOnLoopback(proxy)
-	return address, func() { stopProxy(); stop() }, err
+	server := httptest.NewServer(proxy)
+	return server.URL, func() { server.Close(); stop() }, nil
 }
 
 // A trial of the target file tells a plugin driver that works from one that does not.
@@ -122,7 +123,7 @@ func TestCheckTargetTriesThePlugin(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			to := ownTarget(u.Env(), true)
+			to := ownTarget(environment(u), true)
 			to.Drivers = map[string]target.Driver{"clock": to.Drivers["clock"], "plugin": c.driver}
 			list, err := conformance.CheckTarget(t.Context(), conformance.Config{Target: to})
 			if err != nil {

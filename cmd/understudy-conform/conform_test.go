@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,7 +52,7 @@ func judge(t testing.TB, cfg conformance.Config) *report.Report {
 // clock.
 func ownSuite(t testing.TB) conformance.Config {
 	u := mockserver.RunT(t)
-	return conformance.Config{Target: ownTarget(u.Env(), true), Basis: everything, SelfTest: true, Plugin: hostPlugin}
+	return conformance.Config{Target: ownTarget(environment(u), true), Basis: everything, SelfTest: true, Plugin: pluginInProcess}
 }
 
 // Every scenario passes against a stand-in whose clock the suite moves.
@@ -80,15 +81,15 @@ func TestConformProcess(t *testing.T) {
 		t.Skip("it takes real time; TestConformOwn looks for races")
 	}
 	server := serve(t, build(t))
-	var vars []mockserver.EnvVar
-	for _, v := range server.env {
+	vars := map[string]string{}
+	for _, v := range server.Env {
 		name, value, _ := strings.Cut(v, "=")
-		vars = append(vars, mockserver.EnvVar{Name: name, Value: value})
+		vars[name] = value
 	}
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
-			judged := judge(t, conformance.Config{Target: ownTarget(vars, false), Basis: everything, Concurrency: 24, Plugin: hostPlugin})
+			judged := judge(t, conformance.Config{Target: ownTarget(vars, false), Basis: everything, Concurrency: 24, Plugin: pluginInProcess})
 			t.Logf("%d scenarios in %s", len(judged.Results), judged.Duration.Round(time.Millisecond))
 		})
 	}
@@ -190,7 +191,7 @@ func TestConformAgainstAPart(t *testing.T) {
 		http.NotFound(w, r)
 	}))
 	t.Cleanup(part.Close)
-	own := ownTarget(u.Env(), true)
+	own := ownTarget(environment(u), true)
 	own.Target.URLs = target.URLs{Base: part.URL}
 	delete(own.Drivers, "group")
 	delete(own.Drivers, "run")
@@ -220,23 +221,25 @@ func TestConformAgainstAPart(t *testing.T) {
 	}
 }
 
-// Reports can be written to files, and are refused before anything runs.
+// Without a target, the programs of a release judge each other: the suite starts
+// the server, and the rate-limit plugin, as processes. Reports can be written to
+// files, and are refused before anything runs.
 func TestConformReports(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	var out, errs bytes.Buffer
-	args := []string{"conform", "--requirement", "REQ-RTY-004"}
+	args := []string{"conform", "--requirement", "REQ-RTY-004", "--requirement", "REQ-RLP-005"}
 	for _, format := range report.Formats() {
 		args = append(args, "--report", format+"="+filepath.Join(dir, format))
 	}
-	if code := run(t.Context(), args, &out, &errs); code != 0 {
-		t.Fatalf("exit %d: %s%s", code, out.String(), errs.String())
+	if out, err := exec.CommandContext(t.Context(), build(t), args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, format := range report.Formats() {
 		if text, err := os.ReadFile(filepath.Join(dir, format)); err != nil || !bytes.Contains(text, []byte("RTY-004")) && !slices.Contains([]string{"badge", "terminal", "yaml"}, format) {
 			t.Errorf("%s: %v: %.200s", format, err, text)
 		}
 	}
+	var out, errs bytes.Buffer
 	if code := run(t.Context(), []string{"conform", "--report", "pdf=x"}, &out, &errs); code != report.ExitUsage {
 		t.Errorf("an unknown format: exit %d", code)
 	}
@@ -247,7 +250,7 @@ func TestConformReports(t *testing.T) {
 func TestConformThroughATunnel(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t)
-	own := ownTarget(u.Env(), true)
+	own := ownTarget(environment(u), true)
 	own.Receiver.Mode = "tunnel"
 	own.Receiver.Tunnel.Command = "echo connecting; echo 'your url is http://127.0.0.1:{port} - enjoy'; sleep 600"
 	own.Receiver.Tunnel.URLPattern = `http://[0-9.]+:[0-9]+`
@@ -267,7 +270,7 @@ func TestConformThroughARelay(t *testing.T) {
 	u := mockserver.RunT(t)
 	relay := httptest.NewServer(&receiver.Relay{Token: "relay-secret"})
 	t.Cleanup(relay.Close)
-	own := ownTarget(u.Env(), true)
+	own := ownTarget(environment(u), true)
 	own.Receiver.Mode = "relay"
 	own.Receiver.Relay.URL, own.Receiver.Relay.Token = relay.URL, "relay-secret"
 	judged := judge(t, conformance.Config{Target: own, Profiles: []string{"MSG", "GROUP"}, SelfTest: true})

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
+	"github.com/understudy-mock/understudy/internal/command"
+	"github.com/understudy-mock/understudy/spec"
+)
+
+// Run judges the target; its exit code is the verdict.
+func (c conformRun) run(e *env) error {
+	if c.Explain != "" {
+		return explainRequirement(e.out, c.Explain)
+	}
+	if c.Init != "" {
+		return surveyTarget(e, c.Init, c.Target)
+	}
+	if c.ListSteps {
+		return listSteps(e.out)
+	}
+	if c.Coverage && c.Target == "" {
+		return c.writeCoverage(e.out, nil)
+	}
+	if err := checkReports(c.Report); err != nil {
+		return err
+	}
+	cfg, stop, err := c.config(e)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if err := c.addReports(cfg.Target); err != nil {
+		return err
+	}
+	if c.List || c.DryRun {
+		return c.list(e.out, cfg)
+	}
+	if c.CheckTarget {
+		return checkTarget(e, cfg)
+	}
+	cfg.Progress = progress(e.err)
+	judged, err := conformance.Run(e.ctx, cfg)
+	if err != nil {
+		return noVerdict(err)
+	}
+	if c.Coverage {
+		if err := c.writeCoverage(e.out, judged); err != nil {
+			return err
+		}
+	}
+	return publishReport(e.out, judged, c.Report)
+}
+
+// noVerdict gives an error of the suite its exit code.
+func noVerdict(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, conformance.ErrUsage):
+		return command.Fail(report.ExitUsage, err)
+	case errors.Is(err, conformance.ErrPreflight):
+		return command.Fail(report.ExitPreflight, err)
+	}
+	return command.Fail(report.ExitHarness, err)
+}
+
+// writeCoverage prints the requirements, and what a run has judged of them.
+func (c conformRun) writeCoverage(w io.Writer, judged *report.Report) error {
+	rows, err := coverage()
+	if err != nil {
+		return err
+	}
+	if judged != nil {
+		applyVerdicts(rows, judged)
+	}
+	return writeCoverage(w, rows)
+}
+
+// config reads the target file, or starts a stand-in to be judged.
+func (c conformRun) config(e *env) (conformance.Config, func(), error) {
+	cfg := conformance.Config{
+		Profiles: c.Profile, Basis: c.Basis, Strict: c.Strict, Accept: c.AcceptPartial, Tags: c.Tags,
+		Areas: c.Area, Requirements: c.Requirement, Names: c.Scenario, Concurrency: c.Concurrency,
+	}
+	nothing := func() {}
+	if c.Target != "" {
+		loaded, err := target.Load(c.Target)
+		if err != nil {
+			return cfg, nothing, command.Fail(report.ExitUsage, err)
+		}
+		cfg.Target = *loaded
+		return cfg, nothing, nil
+	}
+	cfg.Target, cfg.SelfTest, cfg.Plugin = ownTarget(nil, c.Clock == "manual"), true, hostPlugin
+	if len(c.Basis) == 0 {
+		cfg.Basis = []spec.Basis{spec.Stated, spec.Implied, spec.Open, spec.Extension}
+	}
+	if _, err := conformance.List(cfg); err != nil || c.List || c.DryRun { // before anything starts
+		return cfg, nothing, noVerdict(err)
+	}
+	started, stop, err := startOwn(e, c.Clock)
+	if err != nil {
+		return cfg, nothing, err
+	}
+	cfg.Target = started
+	return cfg, stop, nil
+}
+
+// list prints the scenarios that would run.
+func (c conformRun) list(w io.Writer, cfg conformance.Config) error {
+	list, err := conformance.List(cfg)
+	if err != nil {
+		return command.Fail(report.ExitUsage, err)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i := range list {
+		l := &list[i]
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", l.Location, l.Basis, strings.Join(l.Requirements, ","), l.Name)
+	}
+	_, _ = fmt.Fprintf(t, "%d scenarios\n", len(list))
+	return t.Flush() // tells of all
+}
+
+// listSteps prints every step that a scenario can use.
+func listSteps(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, st := range conformance.Steps() {
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\n", st.Area, st.Keyword, st.Pattern)
+	}
+	return t.Flush() // reports the errors of all lines
+}
+
+// reportFiles are the names of reports in the folder of a target file.
+var reportFiles = map[string]string{
+	"badge": "badge.svg", "cucumber": "cucumber.json", "html": "report.html", "json": "report.json", "junit": "junit.xml", "yaml": "report.yaml",
+}
+
+// addReports adds what the target file asks for: reports in a folder, all of
+// them when it names no formats.
+func (c conformRun) addReports(t target.Target) error {
+	dir := t.Report.Dir
+	if dir == "" || c.List || c.DryRun {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return usage("report.dir of the target file: %w", err)
+	}
+	formats := t.Report.Formats
+	if len(formats) == 0 {
+		formats = slices.Sorted(maps.Keys(reportFiles))
+	}
+	for _, format := range formats {
+		c.Report = append(c.Report, format+"="+filepath.Join(dir, reportFiles[format]))
+	}
+	return nil
+}
+
+// publishReport prints a report for people and writes those of FORMAT=FILE; the
+// exit code is its verdict.
+func publishReport(w io.Writer, r *report.Report, files []string) error {
+	if err := report.Write("terminal", w, r); err != nil {
+		return err
+	}
+	for _, one := range files {
+		format, file, _ := strings.Cut(one, "=")
+		f, err := os.Create(file)
+		if err != nil {
+			return usage("--report: %w", err)
+		}
+		err = report.Write(format, f, r)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return usage("--report %s: %w", one, err)
+		}
+	}
+	if code := r.ExitCode(); code != report.ExitConformant {
+		return command.Fail(code, errors.New(""))
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/conformance/target"
+)
+
+// update writes the page of steps anew: `make generate`.
+var update = flag.Bool("update", false, "write docs/steps.md")
+
+var fencedYAML = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
+
+// The target file of docs/target.md is one that the suite takes, key for key.
+func TestDocumentedTargetFileLoads(t *testing.T) {
+	text, err := os.ReadFile("../../docs/target.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := fencedYAML.FindSubmatch(text)
+	if m == nil {
+		t.Fatal("docs/target.md has no target file")
+	}
+	for _, name := range []string{"ACME_TOKEN", "ACME_VECTOR_TOKEN", "ACME_KV_TOKEN", "ACME_USER", "ACME_KEY", "ACME_USER_ID"} {
+		t.Setenv(name, "secret")
+	}
+	file := filepath.Join(t.TempDir(), "target.yaml")
+	if err := os.WriteFile(file, m[1], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := target.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if loaded.Target.Name != "acme-queue" || loaded.Drivers["run"].Trigger == nil {
+		t.Errorf("read: %+v", loaded)
+	}
+}
+
+// The page docs/validating-your-implementation.md, as it stands, against the partial
+// server: exactly its real gap is found.
+func TestDocumentedValidation(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/validating-your-implementation.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	partial := filepath.Join(dir, "partial")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", partial, "../../conformance/testdata/partial").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	server := exec.Command(partial, "127.0.0.1:0")
+	stdout, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := strings.TrimSpace(strings.TrimPrefix(line, "listening at "))
+	file := strings.ReplaceAll(string(fencedYAML.FindSubmatch(text)[1]), "http://127.0.0.1:9000", address)
+	if err := os.WriteFile(filepath.Join(dir, "target.yaml"), []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := target.Load(filepath.Join(dir, "target.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged, err := conformance.Run(t.Context(), conformance.Config{Target: *loaded, Concurrency: 24})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := judged.ExitCode(); code != report.ExitFailed {
+		t.Errorf("exit %d; the page says 1", code)
+	}
+	for i := range judged.Results {
+		r := &judged.Results[i]
+		gap := strings.Contains(strings.Join(r.Requirements, " "), "PUB-009") || strings.HasPrefix(r.Location, "webhook.feature") && strings.Contains(r.Name, "knows nothing but a URL")
+		switch {
+		case r.Verdict == report.Fail && !gap:
+			t.Errorf("%s %s fails: %s", r.Location, r.Name, r.Detail)
+		case r.Verdict != report.Fail && gap && r.Verdict != report.NotApplicable: // it claims no groups
+			t.Errorf("%s %s: %s; the gap was not found", r.Location, r.Name, r.Verdict)
+		case r.Verdict == report.HarnessError:
+			t.Errorf("%s %s: %s", r.Location, r.Name, r.Detail)
+		}
+	}
+}
+
+// TestStepsPage holds the page of steps to the table of steps.
+func TestStepsPage(t *testing.T) {
+	t.Parallel()
+	const path = "../../docs/steps.md"
+	want := stepsPage(conformance.Steps())
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Errorf("the page is stale: run `make generate` (want -, is +):\n%s", diff)
+	}
+}
+
+// stepsPage lists the steps by area, in Markdown.
+func stepsPage(steps []conformance.Step) string {
+	var b strings.Builder
+	b.WriteString("# Steps\n\nEvery step that a scenario can use, written by `make generate` from the table of steps; `understudy conform --list-steps` prints the same.\n" +
+		"A pattern is a regular expression of the whole line. [writing-scenarios.md](writing-scenarios.md) says how to use them and how to add one.\n")
+	area := ""
+	for _, s := range steps {
+		if s.Area != area {
+			area = s.Area
+			fmt.Fprintf(&b, "\n## %s\n\n", strings.ToUpper(area[:1])+area[1:])
+		}
+		fmt.Fprintf(&b, "* %s `%s`\n", s.Keyword, s.Pattern)
+	}
+	return b.String()
+}

@@ -1,0 +1,77 @@
+// Command understudy-conform is the contract test suite. `understudy conform` and
+// `understudy report` start it, and it takes the same arguments:
+//
+//	understudy-conform conform --target target.yaml
+//
+// It shares nothing with the server that it may judge: without a target it starts
+// the command understudy as a process.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/internal/command"
+)
+
+// version is set by the build.
+var version = "devel"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// cli is the whole command line.
+type cli struct {
+	Config string `placeholder:"FILE" help:"YAML file whose keys are the flags of the command; the command line and the environment win over it."` // taken out before parsing
+
+	ShowVersion kong.VersionFlag `name:"version" env:"-" help:"Print the version."`
+
+	command.SuiteCommands
+}
+
+// env is what commands get of the process that they run in.
+type env struct {
+	ctx      context.Context
+	out, err io.Writer
+}
+
+// own is the name of this program.
+const own = "understudy-conform"
+
+// All parts say the version of the build. It is set once, before anything runs.
+func init() { conformance.Version = command.Version(version) }
+
+// run is the whole program; tests call it with their own streams.
+func run(ctx context.Context, args []string, out, errs io.Writer) int {
+	name := own
+	if caller := command.Caller(); caller != "" {
+		name = "understudy" // of which these are commands
+		if warning := command.OtherVersion(caller, own, conformance.Version); warning != "" {
+			_, _ = fmt.Fprintln(errs, warning)
+		}
+	}
+	e := &env{ctx: ctx, out: out, err: errs}
+	program := command.Program{
+		Name:        name,
+		Description: "The contract test suite of understudy: `understudy conform` and `understudy report` start it.",
+		Version:     conformance.Version,
+		CLI:         &cli{},
+		Env:         e,
+		Suite:       suite{e},
+	}
+	return program.Run(args, out, errs)
+}
+
+// usage is an error of the caller.
+func usage(format string, args ...any) error { return command.Usage(format, args...) }

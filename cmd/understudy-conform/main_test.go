@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/understudy-mock/understudy/internal/programs"
+	"github.com/understudy-mock/understudy/mockserver"
+	"github.com/understudy-mock/understudy/mockserver/ratelimit"
+)
+
+// What tests of both programs use.
+var (
+	build    = programs.Build
+	serve    = programs.Serve
+	skipLoud = programs.SkipLoud
+)
+
+func TestMain(m *testing.M) { os.Exit(programs.Main{M: m}.Run()) }
+
+// TestScripts runs testdata/*.txtar with the programs as they are installed.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Dir(build(t))
+	params := programs.Script("testdata")
+	begin := params.Setup
+	params.Setup = func(e *testscript.Env) error {
+		e.Setenv("PATH", folder+string(filepath.ListSeparator)+e.Getenv("PATH"))
+		return begin(e)
+	}
+	testscript.Run(t, params)
+}
+
+// environment is what a server in this process gives to its clients.
+func environment(s interface{ Env() []mockserver.EnvVar }) map[string]string {
+	vars := map[string]string{}
+	for _, v := range s.Env() {
+		vars[v.Name] = v.Value
+	}
+	return vars
+}
+
+// pluginInProcess runs the rate-limit plugin in front of an application, for
+// suites that judge a server of this process.
+func pluginInProcess(_ context.Context, config []byte, upstream string) (string, func(), error) {
+	cfg, err := ratelimit.Parse(config)
+	if err != nil {
+		return "", nil, err
+	}
+	address, err := url.Parse(upstream)
+	if err != nil {
+		return "", nil, err
+	}
+	cfg.Log = quietLog()
+	limit, err := ratelimit.New(cfg)
+	if err != nil {
+		return "", nil, err
+	}
+	server := httptest.NewServer(limit(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(address) }}))
+	return server.URL, server.Close, nil
+}
+
+// quietLog keeps what a judged server logs out of the test's output.
+func quietLog() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"bytes"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/understudy-mock/understudy/conformance"
+	"github.com/understudy-mock/understudy/conformance/report"
+	"github.com/understudy-mock/understudy/mockserver"
+)
+
+// The suite passes through the proxy as it passes without, and nothing of ours
+// breaks the document.
+func TestProxyIsTransparent(t *testing.T) {
+	t.Parallel()
+	u := mockserver.RunT(t)
+	own := ownTarget(environment(u), true)
+	upstream := httptest.NewServer(u)
+	t.Cleanup(upstream.Close)
+	p, address := watching(t, upstream.URL, own.Bindings)
+	urls := &own.Target.URLs
+	urls.Base, urls.Region, urls.Dev, urls.Vector = address, address, address, address
+	got, err := conformance.Run(t.Context(), conformance.Config{Target: own, Tags: "not @time-long", Profiles: []string{"MSG", "GROUP", "WF-READ", "FLOW", "USAGE", "INDEX"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := got.ExitCode(); code != 0 {
+		var b bytes.Buffer
+		_ = report.Write("terminal", &b, got)
+		t.Errorf("exit %d\n%s", code, b.String())
+	}
+	for _, f := range p.Findings() {
+		t.Error(f.String())
+	}
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// copied puts a program into another folder.
+func copied(t *testing.T, program, folder string) string {
+	t.Helper()
+	file := filepath.Join(folder, filepath.Base(program))
+	if err := os.Link(program, file); err == nil {
+		return file
+	}
+	text, err := os.ReadFile(program)
+	if err == nil {
+		err = os.WriteFile(file, text, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// fake writes a suite program that is a script.
+func fake(t *testing.T, folder, script string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("scripts of sh")
+	}
+	if err := os.WriteFile(filepath.Join(folder, suiteProgram), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runs runs a program in an environment with one PATH.
+func runs(t *testing.T, path string, stdin string, program string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), program, args...)
+	c.Env = []string{"PATH=" + path, "HOME=" + t.TempDir()}
+	c.Stdin = strings.NewReader(stdin)
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
+	if err := c.Run(); err != nil {
+		if _, ok := errors.AsType[*exec.ExitError](err); !ok {
+			t.Fatal(err)
+		}
+	}
+	return c.ProcessState.ExitCode(), stdout.String(), stderr.String()
+}
+
+const system = "/usr/bin:/bin"
+
+func TestSuiteIsAProgramOfItsOwn(t *testing.T) {
+	t.Parallel()
+	binary := build(t)
+	const echo = `echo "$0|$*"; cat; echo problem >&2; exit 7`
+	t.Run("beside this program, with its arguments, streams and exit code", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		fake(t, dir, echo)
+		code, out, errs := runs(t, system, "typed", copied(t, binary, dir), "conform", "--list", "--tags", "@a and @b")
+		if want := filepath.Join(dir, suiteProgram) + "|conform --list --tags @a and @b\ntyped"; code != 7 || !strings.HasSuffix(out, want) || errs != "problem\n" {
+			t.Errorf("exit %d, %q, %q; want 7, %q, %q", code, out, errs, want, "problem\n")
+		}
+	})
+	t.Run("beside the program that a link names", func(t *testing.T) {
+		t.Parallel()
+		dir, link := t.TempDir(), filepath.Join(t.TempDir(), "us")
+		fake(t, dir, echo)
+		if err := os.Symlink(copied(t, binary, dir), link); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, errs := runs(t, system, "", link, "report", "diff", "a", "b"); code != 7 {
+			t.Errorf("exit %d, %s; want 7", code, errs)
+		}
+	})
+	t.Run("else on the PATH", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		fake(t, dir, echo)
+		if code, _, errs := runs(t, dir+":"+system, "", copied(t, binary, t.TempDir()), "conform"); code != 7 {
+			t.Errorf("exit %d, %s; want 7", code, errs)
+		}
+	})
+	t.Run("without it, one line says what to install", func(t *testing.T) {
+		t.Parallel()
+		code, out, errs := runs(t, system, "", copied(t, binary, t.TempDir()), "report", "diff", "a", "b")
+		if code != 2 || out != "" || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, "understudy: understudy-conform not found in ") || !strings.Contains(errs, "install") {
+			t.Errorf("exit %d, %q, %q; want 2 and a line about %s", code, out, errs, suiteProgram)
+		}
+	})
+	t.Run("without it, help and completions still list its flags", func(t *testing.T) {
+		t.Parallel()
+		alone := copied(t, binary, t.TempDir())
+		for _, args := range [][]string{{"conform", "--help"}, {"help", "conform"}, {"completion", "bash"}} {
+			if code, out, errs := runs(t, system, "", alone, args...); code != 0 || !strings.Contains(out, "--check-target") {
+				t.Errorf("%q: exit %d, %s%s; want 0 and the flags", args, code, out, errs)
+			}
+		}
+	})
+	t.Run("a server without it is not started by it", func(t *testing.T) {
+		t.Parallel()
+		code, _, errs := runs(t, system, "", copied(t, filepath.Join(filepath.Dir(binary), suiteProgram), t.TempDir()), "conform", "--requirement", "REQ-GRP-001")
+		if code != 2 || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, "understudy: understudy not found in ") {
+			t.Errorf("exit %d, %q; want 2 and a line about understudy", code, errs)
+		}
+	})
+}
+
+// A signal for this program is one for the suite, which may want to end in order.
+func TestSuiteReceivesSignals(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fake(t, dir, `trap 'echo stopped; exit 9' TERM; echo started; while :; do sleep 0.05; done`)
+	c := exec.CommandContext(t.Context(), copied(t, build(t), dir), "conform")
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	buffer := make([]byte, 64)
+	for !strings.Contains(said.String(), "started\n") {
+		n, err := out.Read(buffer)
+		if said.Write(buffer[:n]); err != nil {
+			t.Fatalf("%q: %v", said.String(), err)
+		}
+	}
+	_ = c.Process.Signal(syscall.SIGTERM) // Wait tells
+	_, _ = said.ReadFrom(out)
+	if _ = c.Wait(); c.ProcessState.ExitCode() != 9 || !strings.HasSuffix(said.String(), "stopped\n") {
+		t.Errorf("exit %d, %q; want 9 and \"stopped\"", c.ProcessState.ExitCode(), said.String())
+	}
+}
+
+func TestVersionsOfBothPrograms(t *testing.T) {
+	t.Parallel()
+	binary := build(t)
+	t.Run("version prints both", func(t *testing.T) {
+		t.Parallel()
+		code, out, errs := runs(t, system, "", binary, "version")
+		lines := strings.Fields(out)
+		if code != 0 || errs != "" || len(lines) != 4 || lines[0] != "understudy" || lines[2] != suiteProgram || lines[1] != lines[3] {
+			t.Errorf("exit %d, %q, %q; want both programs with one version", code, out, errs)
+		}
+	})
+	t.Run("version says that one is missing", func(t *testing.T) {
+		t.Parallel()
+		if code, out, _ := runs(t, system, "", copied(t, binary, t.TempDir()), "version"); code != 0 || !strings.HasSuffix(out, "\nunderstudy-conform is not installed\n") {
+			t.Errorf("exit %d, %q; want 0 and a line about %s", code, out, suiteProgram)
+		}
+	})
+	t.Run("two versions are one line of warning", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		copied(t, filepath.Join(filepath.Dir(binary), suiteProgram), dir)
+		other := filepath.Join(dir, "understudy")
+		if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-X main.version=9.9.9", "-o", other, ".").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		const want = "understudy: WARNING: understudy is version 9.9.9, but understudy-conform is version "
+		for _, args := range [][]string{{"version"}, {"conform", "--list", "--requirement", "REQ-RTY-004"}} {
+			if code, _, errs := runs(t, system, "", other, args...); code != 0 || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, want) {
+				t.Errorf("%q: exit %d, %q; want 0 and one line %q...", args, code, errs, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,22 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+)
+
+// become runs the other program as a child, since Windows replaces no process.
+// An interrupt of the console reaches both; this one waits for the other.
+func become(path string, args, env []string) error {
+	child := &exec.Cmd{Path: path, Args: args, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	err := child.Run()
+	if child.ProcessState == nil {
+		return fmt.Errorf("start %s: %w", path, err)
+	}
+	if code := child.ProcessState.ExitCode(); code != ExitFine {
+		return Fail(code, errors.New("")) // the child has said why
+	}
+	return nil
+}
