@@ -1,0 +1,213 @@
+package pypi
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	root  = "../.."
+	limit = 5 * time.Minute // for each command, in real time
+)
+
+// TestPackagePyPI installs the wheel of this platform as its users do, and uses it.
+func TestPackagePyPI(t *testing.T) {
+	t.Parallel()
+	if out, err := exec.CommandContext(t.Context(), "python3", "-c", "import pip, venv, ensurepip").CombinedOutput(); err != nil {
+		skipLoud(t, fmt.Sprintf("python3 with pip and venv is not installed: the PyPI package is NOT tested: %s", out))
+	}
+	p := build(t)
+
+	t.Run("the same binaries give the same wheel", func(t *testing.T) {
+		t.Parallel()
+		if again := p.wheel(t); sum(t, p.file) != sum(t, again) {
+			t.Errorf("%s: built twice: two different files", filepath.Base(again))
+		}
+	})
+	t.Run("a wheel is what PyPI takes", func(t *testing.T) {
+		t.Parallel()
+		p.run(t, p.dir, "check-wheel-contents", p.file)
+		p.run(t, p.dir, "twine", "check", "--strict", p.file)
+	})
+	t.Run("the types are strict, and Python 3.9 is enough", func(t *testing.T) {
+		t.Parallel()
+		p.run(t, ".", "mypy", "--cache-dir", filepath.Join(p.tools, "mypy"), "src", "test", "wheels.py", "hatch_build.py")
+		p.run(t, root+"/examples/python", "mypy", "--strict", "--cache-dir", filepath.Join(p.tools, "mypy-examples"), ".")
+		p.run(t, ".", "vermin", "--target=3.9-", "--no-tips", "--eval-annotations", "--violations", "src")
+	})
+	t.Run("helper, fixtures and scripts work", func(t *testing.T) {
+		t.Parallel()
+		p.run(t, "test", "pytest", "-n", "2", "-q", "-p", "no:cacheprovider", "--rootdir=.")
+	})
+	t.Run("the examples pass", func(t *testing.T) {
+		t.Parallel()
+		p.run(t, root+"/examples/python", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir=.")
+		p.run(t, root+"/examples/python", "pytest", "-n", "2", "-q", "-p", "no:cacheprovider", "--rootdir=.", "test_orders.py")
+	})
+	for _, page := range []string{"README.md", "docs/python.md", "packaging/pypi/README.md"} {
+		t.Run("from an empty folder to a green test, as "+page+" says", func(t *testing.T) {
+			t.Parallel()
+			p.follow(t, page)
+		})
+	}
+}
+
+// pythonPackage is a wheel and the tools that try it.
+type pythonPackage struct {
+	dir      string // of the wheel
+	file     string // the wheel
+	binaries string // the folder that it was built from
+	tools    string // a virtual environment with the published clients and the wheel
+	fetched  string // wheels of the tools, for environments without an index
+}
+
+// build makes the wheel, and installs it beside the tools of the tests.
+func build(t *testing.T) *pythonPackage {
+	t.Helper()
+	p := &pythonPackage{binaries: t.TempDir()}
+	p.tools, p.fetched = installTools(t)
+	p.binary(t)
+	p.file = p.wheel(t)
+	p.dir = filepath.Dir(p.file)
+	p.run(t, p.dir, "python", "-m", "pip", "install", "--quiet", "--no-index", "--find-links", p.dir, "--force-reinstall", "understudy-mock")
+	return p
+}
+
+// binary builds the binaries of this platform as packaging/build does.
+func (p *pythonPackage) binary(t *testing.T) {
+	t.Helper()
+	folder := filepath.Join(p.binaries, runtime.GOOS+"-"+runtime.GOARCH)
+	for _, command := range []string{"understudy"} {
+		goBuild := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w -buildid= -X main.version=v0.1.0",
+			"-o", filepath.Join(folder, command), root+"/cmd/"+command)
+		goBuild.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := goBuild.CombinedOutput(); err != nil {
+			t.Fatalf("go build: %v\n%s", err, out)
+		}
+	}
+}
+
+// wheel builds the wheel into a folder of its own.
+func (p *pythonPackage) wheel(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	p.run(t, ".", "python", "wheels.py", "--binaries", p.binaries, "--out", dir, "--version", "v0.1.0")
+	files, err := filepath.Glob(dir + "/*.whl")
+	if err != nil || len(files) != 1 {
+		t.Fatalf("wheels: got %q, want one: %v", files, err)
+	}
+	return files[0]
+}
+
+// run runs a command of the tools in a folder, which finds the wheel and nothing else of its name.
+func (p *pythonPackage) run(t *testing.T, dir, command string, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	bin := filepath.Join(p.tools, "bin")
+	c := exec.CommandContext(ctx, filepath.Join(bin, command), args...)
+	c.Dir = dir
+	c.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "PYTHONDONTWRITEBYTECODE=1", "UNDERSTUDY_WHEELS="+p.dir, "PIP_DISABLE_PIP_VERSION_CHECK=1")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%s %s: %v\n%s", command, strings.Join(args, " "), err, out)
+	}
+}
+
+var (
+	pythonTest = regexp.MustCompile("(?ms)^```python\n# (test_\\w+\\.py)\n(.*?)^```$")
+	commands   = regexp.MustCompile("(?m)^(?:pip install .*understudy-mock.*|pytest.*)$")
+)
+
+// follow does what a page says, in an empty folder and a fresh virtual
+// environment: the first test in Python, and the two commands that run it, as
+// they are written.
+func (p *pythonPackage) follow(t *testing.T, page string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	test := pythonTest.FindSubmatch(text)
+	typed := commands.FindAllString(string(text), 2)
+	if test == nil || len(typed) != 2 {
+		t.Fatalf("%s: no test in Python with two commands: got the commands %q", page, typed)
+	}
+	folder, fresh := t.TempDir(), filepath.Join(t.TempDir(), "venv")
+	if err := os.WriteFile(filepath.Join(folder, string(test[1])), test[2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.run(t, folder, "python", "-m", "venv", fresh)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	shell := exec.CommandContext(ctx, "sh", "-euxc", strings.Join(typed, "\n"))
+	shell.Dir = folder
+	shell.Env = append(os.Environ(), "PATH="+filepath.Join(fresh, "bin")+":"+os.Getenv("PATH"), "PIP_NO_INDEX=1", "PIP_FIND_LINKS="+p.dir+" "+p.fetched)
+	if out, err := shell.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("1 passed")) {
+		t.Errorf("%v: got no green test:\n%s", err, out)
+	}
+}
+
+// installTools fetches what the tests need unless it is there.
+func installTools(t *testing.T) (tools, fetched string) {
+	t.Helper()
+	wanted, err := os.ReadFile("test/requirements.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, err = filepath.Abs(root + "/.tmp/pypi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fetched = filepath.Join(tools, "fetched")
+	stamp := filepath.Join(tools, ".installed")
+	if have, err := os.ReadFile(stamp); err == nil && bytes.Equal(have, wanted) {
+		return tools, fetched
+	}
+	python := filepath.Join(tools, "bin", "python")
+	for _, command := range [][]string{
+		{"python3", "-m", "venv", "--clear", tools},
+		{python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--dest", fetched, "--requirement", "test/requirements.txt"},
+		{python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--find-links", fetched, "--requirement", "test/requirements.txt"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput()
+		cancel()
+		if err != nil {
+			skipLoud(t, fmt.Sprintf("%s: %v: %s: the PyPI package is NOT tested", strings.Join(command, " "), err, out))
+		}
+	}
+	if err := os.WriteFile(stamp, wanted, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return tools, fetched
+}
+
+func sum(t *testing.T, file string) [sha256.Size]byte {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sha256.Sum256(data)
+}
+
+// skipLoud skips what a missing tool makes impossible; in continuous
+// integration that is a failure.
+func skipLoud(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(why)
+	}
+	fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
+	t.Skip(why)
+}
