@@ -82,6 +82,7 @@ test: ## Everything that must pass, fast checks first
 	@$(MAKE) conform
 	@$(MAKE) memory TIMES=4
 	@$(MAKE) clients
+	@$(MAKE) pypi
 	@$(MAKE) contract
 	@$(MAKE) image-test
 
@@ -174,6 +175,15 @@ nightly: ## Every broken implementation in real time, NIGHTLY_TIMES=5 times each
 clients: ## The published client packages against the stand-in (needs node and python3)
 	@echo '== real clients'
 	$(GO) test -count=1 -v -run '^TestClient' ./cmd/understudy ./mockserver/kv
+
+.PHONY: wheels
+wheels: ## The PyPI packages in dist/wheels, from the binaries in dist (needs python3)
+	python3 packaging/pypi/wheels.py --binaries '$(DIST)' --out '$(DIST)/wheels' --version '$(VERSION)'
+
+.PHONY: pypi
+pypi: ## The PyPI package: its wheel, installed without an index and used (needs python3)
+	@echo '== PyPI package'
+	$(GO) test -count=1 -timeout 15m -run '^TestPackaging' ./packaging/pypi
 
 .PHONY: contract
 contract: ## The server against its own documents, by schemathesis (needs python3); CONTRACT=200 makes more examples

@@ -63,6 +63,7 @@ var importRules = []importRule{
 	{"packaging", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"packaging/npm", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"packaging/npm/types", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"packaging/pypi", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"packaging/pypi/types", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"spec", []string{"spec/api", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"spec/api", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},

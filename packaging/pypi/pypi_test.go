@@ -20,8 +20,8 @@ const (
 	limit = 5 * time.Minute // for each command, in real time
 )
 
-// TestPackagePyPI installs the wheel of this platform as its users do, and uses it.
-func TestPackagePyPI(t *testing.T) {
+// TestPackagingPyPI installs the wheel of this platform as its users do, and uses it.
+func TestPackagingPyPI(t *testing.T) {
 	t.Parallel()
 	if out, err := exec.CommandContext(t.Context(), "python3", "-c", "import pip, venv, ensurepip").CombinedOutput(); err != nil {
 		skipLoud(t, fmt.Sprintf("python3 with pip and venv is not installed: the PyPI package is NOT tested: %s", out))
