@@ -101,11 +101,11 @@ class TestServer:
 class TestFlags:
     def test_a_list_repeats_the_flag(self) -> None:
         with Understudy(stub=["https://a.test/*=500", "https://b.test/*=404"]) as u:
-            assert [s["url"] for s in u.call("GET", "stubs")] == ["https://a.test/*", "https://b.test/*"]
+            assert [s["url"] for s in u.control("GET", "stubs")] == ["https://a.test/*", "https://b.test/*"]
 
     def test_a_mapping_is_names_and_values(self) -> None:
         with Understudy(rewrite={"https://app.test": "http://127.0.0.1:9"}) as u:
-            assert u.call("GET", "rewrites") == {"https://app.test": "http://127.0.0.1:9"}
+            assert u.control("GET", "rewrites") == {"https://app.test": "http://127.0.0.1:9"}
 
     def test_false_is_given_and_none_is_left_out(self) -> None:
         with Understudy(validate_responses=False, quiet=True, seed=None) as u:
@@ -205,10 +205,18 @@ class TestCalls:
         assert "must be an integer" in refused[0]["problems"][0]
         assert understudy.requests(refused=False) == []
 
+    def test_a_failed_message_is_in_the_dlq(self, understudy: Understudy) -> None:
+        understudy.stub(APP, 500)
+        publish(understudy, Retries="0")
+        understudy.settle()
+        (entry,) = understudy.dlq()
+        assert entry["responseStatus"] == 500
+        assert understudy.dlq(url="https://other.test") == []
+
     def test_explain_gives_reasons(self, understudy: Understudy) -> None:
         understudy.stub(APP)
         publish(understudy, Delay="10m")
-        message = understudy.call("GET", "messages")["messages"][0]["messageId"]
+        message = understudy.messages(state="CREATED")[0]["messageId"]
         explanation = understudy.explain(message)
         assert explanation["kind"] == "message"
         assert explanation["reasons"][0]["until"] == explanation["now"] + 600_000
@@ -227,7 +235,7 @@ class TestCalls:
         understudy.reset()
         assert understudy.deliveries() == []
         assert understudy.requests() == []
-        assert understudy.call("GET", "stubs") == []
+        assert understudy.control("GET", "stubs") == []
         assert understudy.clock()["now"] < before
         assert understudy.log == []
 

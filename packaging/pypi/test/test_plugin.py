@@ -19,7 +19,7 @@ COUNT_SERVERS = """
         for name in ("understudy", "understudy_module", "understudy_function"):
             if name in request.fixturenames:
                 server = request.getfixturevalue(name)
-                assert server.deliveries() == [] and server.call("GET", "stubs") == [] # reset, or new
+                assert server.deliveries() == [] and server.control("GET", "stubs") == [] # reset, or new
                 server.stub("https://app.test/*", 500)
                 server.advance("1h")
                 with open(os.environ["PIDS"], "a") as file:
@@ -114,7 +114,7 @@ def test_options_and_markers_are_flags(pytester: pytest.Pytester) -> None:
 
         def test_module(understudy_module):
             assert understudy_module.clock()["mode"] == "real"
-            assert len(understudy_module.call("GET", "stubs")) == 1
+            assert len(understudy_module.control("GET", "stubs")) == 1
 
         @pytest.mark.understudy(clock="manual")
         def test_function(understudy_function):

@@ -14,14 +14,14 @@ start and reset servers.
 
 from ._binary import binary
 from ._server import Understudy, UnderstudyError, start_understudy
-from .control_types import Delivery, Event, Explanation, Progress, Request, Stub
+from .control_types import Delivery, Event, Exchange, Explanation, Progress, Stub
 
 __all__ = [
     "Delivery",
     "Event",
+    "Exchange",
     "Explanation",
     "Progress",
-    "Request",
     "Stub",
     "Understudy",
     "UnderstudyError",

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import IO, Any, Deque, Dict, List, Literal, Mapping, NoReturn, Optional, Sequence, Type, Union, cast, overload
 
 from ._binary import binary
-from .control_types import Answer, Clock, Delivery, Event, Explanation, Progress, Request, Stub
+from .control_types import Answer, Clock, Delivery, DLQRow, Event, Exchange, Explanation, MessageRow, Progress, Stub
 
 Duration = Union[str, datetime.timedelta]
 """A duration as the server writes it, such as "90s", "24h" or "7d", or a timedelta."""
@@ -115,15 +115,15 @@ class Understudy:
                 raise ValueError(f"to: invalid value {to!r}: must have a time zone")
             to = round(to.timestamp() * 1000)
         body = {"by": _duration(by), "to": to, "until": until, "timeout": _duration(timeout)}
-        return cast(Progress, self.call("POST", "clock/advance", _given(body), timeout=timeout))
+        return cast(Progress, self.control("POST", "clock/advance", _given(body), timeout=timeout))
 
     def clock(self) -> Clock:
         """Return the mode and the time (Unix ms) of the clock."""
-        return cast(Clock, self.call("GET", "clock"))
+        return cast(Clock, self.control("GET", "clock"))
 
     def settle(self, timeout: Optional[Duration] = None) -> Clock:
         """Wait until no delivery is ready or in flight; 5s of real time by default."""
-        return cast(Clock, self.call("POST", "settle", _given({"timeout": _duration(timeout)}), timeout=timeout))
+        return cast(Clock, self.control("POST", "settle", _given({"timeout": _duration(timeout)}), timeout=timeout))
 
     def stub(
         self,
@@ -148,7 +148,7 @@ class Understudy:
                 "answers": [{"status": a} if isinstance(a, int) else a for a in answers] or None,
             }
         )
-        return cast(List[Stub], self.call("POST", "stubs", stub))
+        return cast(List[Stub], self.control("POST", "stubs", stub))
 
     def deliveries(
         self,
@@ -160,7 +160,7 @@ class Understudy:
     ) -> List[Delivery]:
         """Return the attempts to deliver, oldest first; `url` is a prefix."""
         query = {"url": url, "messageId": message_id, "status": status, "limit": limit}
-        return cast(List[Delivery], self.call("GET", "deliveries", query=query)["entries"])
+        return cast(List[Delivery], self.control("GET", "deliveries", query=query)["entries"])
 
     def requests(
         self,
@@ -170,10 +170,19 @@ class Understudy:
         status: Optional[int] = None,
         refused: Optional[bool] = None,
         limit: Optional[int] = None,
-    ) -> List[Request]:
+    ) -> List[Exchange]:
         """Return the requests of clients, oldest first; `path` is a prefix."""
         query = {"operationId": operation, "path": path, "status": status, "refused": refused, "limit": limit}
-        return cast(List[Request], self.call("GET", "requests", query=query)["entries"])
+        return cast(List[Exchange], self.control("GET", "requests", query=query)["entries"])
+
+    def messages(self, *, state: Optional[str] = None, url: Optional[str] = None, count: Optional[int] = None) -> List[MessageRow]:
+        """Return the messages in their current state, newest first; `url` is a prefix."""
+        query = {"state": state, "url": url, "count": count}
+        return cast(List[MessageRow], self.control("GET", "messages", query=query)["messages"])
+
+    def dlq(self, *, url: Optional[str] = None, count: Optional[int] = None) -> List[DLQRow]:
+        """Return the DLQ, newest first; `url` is a prefix."""
+        return cast(List[DLQRow], self.control("GET", "dlq", query={"url": url, "count": count})["entries"])
 
     @overload
     def wait(
@@ -198,7 +207,7 @@ class Understudy:
         status: Optional[int] = None,
         timeout: Optional[Duration] = None,
         advance: Optional[Duration] = None,
-    ) -> List[Request]: ...
+    ) -> List[Exchange]: ...
 
     @overload
     def wait(
@@ -246,18 +255,18 @@ class Understudy:
             "timeout": _duration(timeout),
             "advance": _duration(advance),
         }
-        return self.call("POST", "await", _given(condition), timeout=timeout)["entries"]
+        return self.control("POST", "await", _given(condition), timeout=timeout)["entries"]
 
     def explain(self, id: str) -> Explanation:
         """Return why a message, a workflow run, a DLQ entry or a flow-control key is as it is."""
-        return cast(Explanation, self.call("GET", "explain/" + urllib.parse.quote(id, safe="")))
+        return cast(Explanation, self.control("GET", "explain/" + urllib.parse.quote(id, safe="")))
 
     def reset(self) -> None:
         """Forget all but the configuration: messages, stubs, journals, log and time, of all accounts."""
-        self.call("POST", "reset", query={"account": "*"})
+        self.control("POST", "reset", query={"account": "*"})
         self._process.forget()
 
-    def call(
+    def control(
         self,
         method: str,
         path: str,
@@ -266,7 +275,7 @@ class Understudy:
         query: Optional[Mapping[str, Any]] = None,
         timeout: Optional[Duration] = None,
     ) -> Any:
-        """Make any call of the control API, such as `call("PUT", "clock", {"mode": "auto"})`."""
+        """Make any call of the control API, such as `control("PUT", "clock", {"mode": "auto"})`."""
         url = self.control_url + "/" + path
         if query:
             url += "?" + urllib.parse.urlencode({k: _text(v) for k, v in query.items() if v is not None})
