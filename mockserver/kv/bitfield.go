@@ -25,7 +25,7 @@ func bitField(e *embedded, c *connection, args []string) any {
 		rest = rest[n:]
 		if name == "OVERFLOW" {
 			overflow = strings.ToUpper(part[0])
-			if !words("FAIL SAT WRAP")[overflow] {
+			if !wordSet("FAIL SAT WRAP")[overflow] {
 				return failure("ERR Invalid OVERFLOW type specified")
 			}
 			continue

@@ -49,15 +49,15 @@ const (
 	sketchSize      = 16 << 10 // of a HyperLogLog
 )
 
-// growing are the commands that may need more memory; they are refused when
+// growingCommands are the commands that may need more memory; they are refused when
 // there is none. Sorted by name.
-var growing = words(`APPEND BITOP COPY DECR DECRBY GEOADD GEORADIUS GEORADIUSBYMEMBER GETSET HINCRBY HINCRBYFLOAT HMSET HSET
+var growingCommands = wordSet(`APPEND BITOP COPY DECR DECRBY GEOADD GEORADIUS GEORADIUSBYMEMBER GETSET HINCRBY HINCRBYFLOAT HMSET HSET
 	HSETEX HSETNX INCR INCRBY INCRBYFLOAT LINSERT LMOVE LPUSH LPUSHX LSET MSET MSETNX PFADD PFMERGE PSETEX PUBLISH RENAME RENAMENX
 	RESTORE RPOPLPUSH RPUSH RPUSHX SADD SDIFFSTORE SET SETBIT SETEX SETNX SETRANGE SINTERSTORE SMOVE SUNIONSTORE XADD
 	XAUTOCLAIM XCLAIM XGROUP XREADGROUP ZADD ZINCRBY ZINTERSTORE ZUNIONSTORE`)
 
-// copying are the growing commands that copy what other keys hold.
-var copying = words(`COPY GEORADIUS GEORADIUSBYMEMBER SDIFFSTORE SINTERSTORE SUNIONSTORE ZINTERSTORE ZUNIONSTORE`)
+// copyingCommands are the growing commands that copy what other keys hold.
+var copyingCommands = wordSet(`COPY GEORADIUS GEORADIUSBYMEMBER SDIFFSTORE SINTERSTORE SUNIONSTORE ZINTERSTORE ZUNIONSTORE`)
 
 // usage is how much memory the data need at most, in bytes.
 type usage struct {
@@ -68,19 +68,19 @@ type usage struct {
 // admit says why a command has to be refused, or "". Growth is counted by what
 // the command brings; only when that reaches a bound, the data are measured.
 func (e *embedded) admit(c *connection, name string, args []string) string {
-	if check := checks[name]; check != nil {
+	if check := boundChecks[name]; check != nil {
 		if text := check(c, args); text != "" {
 			return text
 		}
 	}
-	if !growing[name] || len(args) == 0 {
-		e.usage.stale = e.usage.stale || !reading[name]
+	if !growingCommands[name] || len(args) == 0 {
+		e.usage.stale = e.usage.stale || !readOnlyCommands[name]
 		return ""
 	}
 	if n := len(args[0]); n > maxKey {
 		return fmt.Sprintf("ERR max key size exceeded. Limit: %d bytes, Actual: %d bytes", maxKey, n)
 	}
-	grows := growth(c, name, args)
+	grows := growthOf(c, name, args)
 	if grows > maxRecord || e.usage.used+grows > maxRecord && c.size(args[0])+grows > maxRecord+keyOverhead {
 		return errRecordTooLarge
 	}
@@ -104,8 +104,8 @@ func (e *embedded) count(now usage) {
 	e.usage = now
 }
 
-// growth is by how much a command may enlarge the data, at most.
-func growth(c *connection, name string, args []string) int64 {
+// growthOf is by how much a command may enlarge the data, at most.
+func growthOf(c *connection, name string, args []string) int64 {
 	total := int64(0)
 	for _, a := range args[1:] {
 		total += int64(len(a))
@@ -115,7 +115,7 @@ func growth(c *connection, name string, args []string) int64 {
 		total += int64(len(args)) / 2 * keyOverhead
 	case name == "PFADD" || name == "PFMERGE":
 		total += sketchSize
-	case copying[name]:
+	case copyingCommands[name]:
 		for _, a := range args {
 			total += c.size(a)
 		}
@@ -159,8 +159,8 @@ func (e *embedded) measure(c *connection) (total int64) {
 	return total
 }
 
-// checks refuse what the library would try without a bound. Sorted by name.
-var checks = map[string]func(c *connection, args []string) string{
+// boundChecks refuse what the library would try without a bound. Sorted by name.
+var boundChecks = map[string]func(c *connection, args []string) string{
 	"APPEND":       checkAppend,
 	"COPY":         checkCopy,
 	"HINCRBYFLOAT": func(c *connection, args []string) string { return checkFloat(c, "HGET", args) },

@@ -15,9 +15,9 @@ import (
 type kind int
 
 const (
-	single      kind = iota // one command
-	pipeline                // several, each for itself
-	transaction             // several, all or nothing
+	singleRequest      kind = iota // one command
+	pipelineRequest                // several, each for itself
+	transactionRequest             // several, all or nothing
 )
 
 // call is a request, read.
@@ -41,7 +41,7 @@ func readCall(w http.ResponseWriter, r *http.Request) (call, int, error) {
 		return call{}, http.StatusBadRequest, err
 	}
 	path := strings.Trim(r.URL.EscapedPath(), "/")
-	lists := map[string]kind{"pipeline": pipeline, "multi-exec": transaction}
+	lists := map[string]kind{"pipeline": pipelineRequest, "multi-exec": transactionRequest}
 	if kind, ok := lists[path]; ok && r.Method != http.MethodPost {
 		return call{}, http.StatusMethodNotAllowed, fmt.Errorf("ERR method %s: /%s accepts POST", r.Method, path)
 	} else if ok {
@@ -54,7 +54,7 @@ func readCall(w http.ResponseWriter, r *http.Request) (call, int, error) {
 	} else {
 		command, err = readPath(path, r.URL.RawQuery, body)
 	}
-	return call{single, [][]string{command}}, http.StatusBadRequest, err
+	return call{singleRequest, [][]string{command}}, http.StatusBadRequest, err
 }
 
 // readPath reads /COMMAND/ARGUMENT/...: a body is the argument after those of
@@ -92,7 +92,7 @@ func readPath(path, query string, body []byte) ([]string, error) {
 // readCommands reads an array of commands.
 func readCommands(body []byte) ([][]string, error) {
 	var items []json.RawMessage
-	if err := decode(body, &items); err != nil {
+	if err := decodeOne(body, &items); err != nil {
 		return nil, fmt.Errorf("ERR body: not an array of commands: %w", err)
 	}
 	if len(items) == 0 {
@@ -113,7 +113,7 @@ func readCommands(body []byte) ([][]string, error) {
 // client sent: a timestamp that went through a float would come out otherwise.
 func readCommand(body []byte) ([]string, error) {
 	var items []any
-	if err := decode(body, &items); err != nil {
+	if err := decodeOne(body, &items); err != nil {
 		return nil, fmt.Errorf("ERR body: not a command, which is a JSON array: %w", err)
 	}
 	if len(items) == 0 {
@@ -136,8 +136,8 @@ func readCommand(body []byte) ([]string, error) {
 	return command, nil
 }
 
-// decode reads one JSON value and nothing after it.
-func decode(body []byte, into any) error {
+// decodeOne reads one JSON value and nothing after it.
+func decodeOne(body []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
 	if err := decoder.Decode(into); err != nil {

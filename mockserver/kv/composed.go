@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// composed are commands that the library lacks, or has without some options, each
+// composedCommands are commands that the library lacks, or has without some options, each
 // made of others that it has. The caller holds the lock, so the parts run as one. Sorted by name.
-var composed map[string]composition
+var composedCommands map[string]composition
 
 // A composition runs a command; its arguments are those after the name.
 type composition struct {
@@ -20,7 +20,7 @@ type composition struct {
 }
 
 func init() { // they run commands, which may be composed
-	composed = map[string]composition{
+	composedCommands = map[string]composition{
 		"BITFIELD":       {1, bitField},
 		"GEOADD":         {4, geoAdd},
 		"GEODIST":        {3, geoDistance},
@@ -46,7 +46,7 @@ func init() { // they run commands, which may be composed
 		"ZDIFFSTORE":     {3, storeDifference},
 	}
 	for name, d := range documentCommands {
-		composed[name] = d
+		composedCommands[name] = d
 	}
 }
 
@@ -105,7 +105,7 @@ func expireFields(unit time.Duration, absolute bool) func(*embedded, *connection
 		if parse != nil || n < 0 || n > math.MaxInt64/int64(unit)/2 {
 			return failure("ERR invalid expire time, must be >= 0")
 		}
-		if len(options) > 1 || len(options) == 1 && !words("NX XX GT LT")[strings.ToUpper(options[0])] {
+		if len(options) > 1 || len(options) == 1 && !wordSet("NX XX GT LT")[strings.ToUpper(options[0])] {
 			return errSyntax
 		}
 		left := n * int64(unit/time.Millisecond)
@@ -131,7 +131,7 @@ func (e *embedded) expireField(c *connection, key, field string, left int64, con
 	if !ok {
 		return fieldMissing(c.look("HGET", key, field))
 	}
-	was := lifetime(c, key, field)
+	was := fieldLifetime(c, key, field)
 	holds := map[string]bool{"": true, "NX": was < 0, "XX": was >= 0, "GT": was >= 0 && left > was, "LT": was < 0 || left < was}
 	if !holds[condition] {
 		return int64(0)
@@ -154,8 +154,8 @@ func fieldMissing(read any) any {
 	return int64(-2)
 }
 
-// lifetime is the milliseconds that a field has left: -1 for ever, -2 there is none.
-func lifetime(c *connection, key, field string) int64 {
+// fieldLifetime is the milliseconds that a field has left: -1 for ever, -2 there is none.
+func fieldLifetime(c *connection, key, field string) int64 {
 	if list, ok := c.look("HPTTL", key, "FIELDS", "1", field).([]any); ok && len(list) == 1 {
 		if n, ok := list[0].(int64); ok {
 			return n
@@ -173,7 +173,7 @@ func fieldExpiry(unit time.Duration) func(*embedded, *connection, []string) any 
 		}
 		replies := make([]any, len(fields))
 		for i, field := range fields {
-			n := lifetime(c, args[0], field)
+			n := fieldLifetime(c, args[0], field)
 			if n >= 0 {
 				step := int64(unit / time.Millisecond)
 				n = (e.told.UnixMilli() + n + step - 1) / step

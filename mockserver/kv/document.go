@@ -56,7 +56,7 @@ func (d *document) save() any {
 	if len(text) > maxDocument {
 		return failure(fmt.Sprintf("ERR document too large: %d bytes; the embedded store takes at most %d", len(text), maxDocument))
 	}
-	if deep(d.root, maxDepth) {
+	if deeperThan(d.root, maxDepth) {
 		return failure(errDepth.Error())
 	}
 	return d.e.do(d.c, []string{"SET", d.key, text, "KEEPTTL"})
@@ -78,22 +78,22 @@ func readDocument(text string) (any, error) {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("ERR invalid JSON: something follows the value")
 	}
-	if deep(v, maxDepth) {
+	if deeperThan(v, maxDepth) {
 		return nil, errDepth
 	}
-	return numbered(v), nil
+	return comparableNumbers(v), nil
 }
 
-// numbered has the numbers that paths compare: int64 and float64.
-func numbered(v any) any {
+// comparableNumbers has the numbers that paths compare: int64 and float64.
+func comparableNumbers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, item := range v {
-			v[name] = numbered(item)
+			v[name] = comparableNumbers(item)
 		}
 	case []any:
 		for i, item := range v {
-			v[i] = numbered(item)
+			v[i] = comparableNumbers(item)
 		}
 	case json.Number:
 		if n, err := v.Int64(); err == nil {
@@ -106,12 +106,12 @@ func numbered(v any) any {
 	return v
 }
 
-// deep reports whether a value has more levels.
-func deep(v any, levels int) bool {
+// deeperThan reports whether a value has more levels.
+func deeperThan(v any, levels int) bool {
 	if levels < 0 {
 		return true
 	}
-	below := func(item any) bool { return deep(item, levels-1) }
+	below := func(item any) bool { return deeperThan(item, levels-1) }
 	switch v := v.(type) {
 	case map[string]any:
 		return slices.ContainsFunc(slices.Collect(maps.Values(v)), below)
@@ -276,26 +276,26 @@ func (d *document) create(p path, value any) bool {
 	created := false
 	for _, place := range d.locate(p.Expr[:len(p.Expr)-1]) {
 		if object, ok := d.at(place).(map[string]any); ok {
-			object[string(name)] = copied(value)
+			object[string(name)] = copyValue(value)
 			created = true
 		}
 	}
 	return created
 }
 
-// copied is a value that shares nothing with the original.
-func copied(v any) any {
+// copyValue is a value that shares nothing with the original.
+func copyValue(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, item := range v {
-			out[name] = copied(item)
+			out[name] = copyValue(item)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = copied(item)
+			out[i] = copyValue(item)
 		}
 		return out
 	}

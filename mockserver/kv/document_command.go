@@ -13,12 +13,12 @@ import (
 
 // documentCommands are the JSON commands, which the library lacks. Sorted by name.
 var documentCommands = map[string]composition{
-	"JSON.ARRAPPEND": {3, change(2, onList(appendItems))},
-	"JSON.ARRINDEX":  {3, inspect(2, indexItem)},
-	"JSON.ARRINSERT": {4, change(2, onList(insertItems))},
-	"JSON.ARRLEN":    {1, inspect(1, lengthOf[[]any])},
-	"JSON.ARRPOP":    {1, change(1, onList(popItem))},
-	"JSON.ARRTRIM":   {4, change(2, onList(trimItems))},
+	"JSON.ARRAPPEND": {3, changeValues(2, onList(appendItems))},
+	"JSON.ARRINDEX":  {3, inspectValues(2, indexItem)},
+	"JSON.ARRINSERT": {4, changeValues(2, onList(insertItems))},
+	"JSON.ARRLEN":    {1, inspectValues(1, lengthOf[[]any])},
+	"JSON.ARRPOP":    {1, changeValues(1, onList(popItem))},
+	"JSON.ARRTRIM":   {4, changeValues(2, onList(trimItems))},
 	"JSON.CLEAR":     {1, clearValues},
 	"JSON.DEL":       {1, deleteValues},
 	"JSON.FORGET":    {1, deleteValues},
@@ -26,16 +26,16 @@ var documentCommands = map[string]composition{
 	"JSON.MERGE":     {3, mergeDocument},
 	"JSON.MGET":      {2, getDocuments},
 	"JSON.MSET":      {3, setDocuments},
-	"JSON.NUMINCRBY": {3, calculate(func(a, b float64) float64 { return a + b })},
-	"JSON.NUMMULTBY": {3, calculate(func(a, b float64) float64 { return a * b })},
-	"JSON.OBJKEYS":   {1, inspect(1, keysOf)},
-	"JSON.OBJLEN":    {1, inspect(1, lengthOf[map[string]any])},
-	"JSON.RESP":      {1, inspect(1, func(v any, _ []string) any { return respOf(v) })},
+	"JSON.NUMINCRBY": {3, changeNumbers(func(a, b float64) float64 { return a + b })},
+	"JSON.NUMMULTBY": {3, changeNumbers(func(a, b float64) float64 { return a * b })},
+	"JSON.OBJKEYS":   {1, inspectValues(1, keysOf)},
+	"JSON.OBJLEN":    {1, inspectValues(1, lengthOf[map[string]any])},
+	"JSON.RESP":      {1, inspectValues(1, func(v any, _ []string) any { return respOf(v) })},
 	"JSON.SET":       {3, setDocument},
 	"JSON.STRAPPEND": {2, appendText},
-	"JSON.STRLEN":    {1, inspect(1, lengthOf[string])},
-	"JSON.TOGGLE":    {2, change(2, toggle)},
-	"JSON.TYPE":      {1, inspect(1, func(v any, _ []string) any { return kindOfValue(v) })},
+	"JSON.STRLEN":    {1, inspectValues(1, lengthOf[string])},
+	"JSON.TOGGLE":    {2, changeValues(2, toggleValue)},
+	"JSON.TYPE":      {1, inspectValues(1, func(v any, _ []string) any { return kindOfValue(v) })},
 }
 
 const (
@@ -73,8 +73,8 @@ func (p path) listed(replies []any) any {
 	return replies[0]
 }
 
-// inspect answers something about each value; null where there is no document.
-func inspect(pathAt int, about func(v any, rest []string) any) func(*embedded, *connection, []string) any {
+// inspectValues answers something about each value; null where there is no document.
+func inspectValues(pathAt int, about func(v any, rest []string) any) func(*embedded, *connection, []string) any {
 	return func(e *embedded, c *connection, args []string) any {
 		d, p, places, err := e.opened(c, args)
 		if err != nil || !d.is {
@@ -128,9 +128,9 @@ func indexItem(v any, rest []string) any {
 	if !ok {
 		return nil
 	}
-	from, to := within(limits[0], len(list)), len(list)
+	from, to := clampIndex(limits[0], len(list)), len(list)
 	if limits[1] != 0 { // 0: to the end
-		to = within(limits[1], len(list))
+		to = clampIndex(limits[1], len(list))
 	}
 	for i := from; i < to; i++ {
 		if reflect.DeepEqual(list[i], wanted) {
@@ -140,16 +140,16 @@ func indexItem(v any, rest []string) any {
 	return int64(-1)
 }
 
-// within brings an index, from the end if negative, into 0 to n.
-func within(i, n int) int {
+// clampIndex brings an index, from the end if negative, into 0 to n.
+func clampIndex(i, n int) int {
 	if i < 0 {
 		i += n
 	}
 	return min(max(i, 0), n)
 }
 
-// change replaces each value, or leaves it, and answers about each.
-func change(pathAt int, how func(v any, rest []string) (next, reply any)) func(*embedded, *connection, []string) any {
+// changeValues replaces each value, or leaves it, and answers about each.
+func changeValues(pathAt int, how func(v any, rest []string) (next, reply any)) func(*embedded, *connection, []string) any {
 	return func(e *embedded, c *connection, args []string) any {
 		d, p, places, err := e.opened(c, args)
 		if err != nil {
@@ -192,8 +192,8 @@ func onList(how func(list []any, rest []string) (next []any, reply any)) func(an
 	}
 }
 
-// items reads values; failure: one is no JSON.
-func items(texts []string) (list []any, err any) {
+// readValues reads values; failure: one is no JSON.
+func readValues(texts []string) (list []any, err any) {
 	for _, text := range texts {
 		v, err := readDocument(text)
 		if err != nil {
@@ -205,7 +205,7 @@ func items(texts []string) (list []any, err any) {
 }
 
 func appendItems(list []any, rest []string) ([]any, any) {
-	more, err := items(rest)
+	more, err := readValues(rest)
 	if err != nil {
 		return list, err
 	}
@@ -214,7 +214,7 @@ func appendItems(list []any, rest []string) ([]any, any) {
 
 func insertItems(list []any, rest []string) ([]any, any) {
 	at, parse := strconv.Atoi(rest[0])
-	more, err := items(rest[1:])
+	more, err := readValues(rest[1:])
 	switch {
 	case parse != nil:
 		return list, errInteger
@@ -223,7 +223,7 @@ func insertItems(list []any, rest []string) ([]any, any) {
 	case at > len(list) || at < -len(list):
 		return list, failure("ERR index out of bounds")
 	}
-	return slices.Insert(slices.Clone(list), within(at, len(list)), more...), int64(len(list) + len(more))
+	return slices.Insert(slices.Clone(list), clampIndex(at, len(list)), more...), int64(len(list) + len(more))
 }
 
 func popItem(list []any, rest []string) ([]any, any) {
@@ -238,7 +238,7 @@ func popItem(list []any, rest []string) ([]any, any) {
 	if len(list) == 0 {
 		return list, nil
 	}
-	at = min(within(at, len(list)), len(list)-1)
+	at = min(clampIndex(at, len(list)), len(list)-1)
 	return slices.Delete(slices.Clone(list), at, at+1), writeDocument(list[at])
 }
 
@@ -248,14 +248,14 @@ func trimItems(list []any, rest []string) ([]any, any) {
 	if err != nil || err2 != nil {
 		return list, errInteger
 	}
-	from, to = within(from, len(list)), min(within(to, len(list)), len(list)-1)
+	from, to = clampIndex(from, len(list)), min(clampIndex(to, len(list)), len(list)-1)
 	if from > to {
 		return []any{}, int64(0)
 	}
 	return slices.Clone(list[from : to+1]), int64(to - from + 1)
 }
 
-func toggle(v any, _ []string) (any, any) {
+func toggleValue(v any, _ []string) (any, any) {
 	switch v {
 	case true:
 		return false, int64(0)
@@ -265,14 +265,14 @@ func toggle(v any, _ []string) (any, any) {
 	return v, nil
 }
 
-// calculate changes numbers; its reply is JSON.
-func calculate(how func(a, b float64) float64) func(*embedded, *connection, []string) any {
+// changeNumbers changes numbers; its reply is JSON.
+func changeNumbers(how func(a, b float64) float64) func(*embedded, *connection, []string) any {
 	return func(e *embedded, c *connection, args []string) any {
 		operand, err := strconv.ParseFloat(args[2], 64)
 		if err != nil || math.IsNaN(operand) || math.IsInf(operand, 0) {
 			return failure("ERR value is not a valid float")
 		}
-		reply := change(2, func(v any, _ []string) (any, any) {
+		reply := changeValues(2, func(v any, _ []string) (any, any) {
 			var f float64
 			switch n := v.(type) {
 			case int64:
@@ -303,7 +303,7 @@ func appendText(e *embedded, c *connection, args []string) any {
 	if len(args) == 2 {
 		args = []string{args[0], ".", args[1]}
 	}
-	return change(2, func(v any, rest []string) (any, any) {
+	return changeValues(2, func(v any, rest []string) (any, any) {
 		more, err := readDocument(rest[0])
 		text, ok := more.(string)
 		if err != nil || !ok {

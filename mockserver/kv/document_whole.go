@@ -38,7 +38,7 @@ func setDocument(e *embedded, c *connection, args []string) any {
 		return failure("ERR document too large: the value goes to " + strconv.Itoa(len(places)) + " places")
 	}
 	for _, place := range places {
-		d.put(place, copied(value))
+		d.put(place, copyValue(value))
 	}
 	if len(places) == 0 && !d.create(p, value) {
 		return nil
@@ -77,18 +77,18 @@ func mergeDocument(e *embedded, c *connection, args []string) any {
 	case !d.is && len(p.Expr) > 1:
 		return errNewRoot
 	case !d.is:
-		d.root = merged(nil, patch)
+		d.root = mergePatch(nil, patch)
 		return d.save()
 	case len(args[2])*max(len(places), 1) > maxDocument:
 		return failure("ERR document too large: the value goes to " + strconv.Itoa(len(places)) + " places")
 	case len(places) == 0 && patch != nil:
-		d.create(p, merged(nil, patch))
+		d.create(p, mergePatch(nil, patch))
 	}
 	for _, place := range slices.Backward(places) {
 		if patch == nil {
 			d.remove(place)
 		} else {
-			d.put(place, merged(d.at(place), patch))
+			d.put(place, mergePatch(d.at(place), patch))
 		}
 	}
 	if !d.is {
@@ -98,10 +98,10 @@ func mergeDocument(e *embedded, c *connection, args []string) any {
 	return d.save()
 }
 
-func merged(target, patch any) any {
+func mergePatch(target, patch any) any {
 	changes, ok := patch.(map[string]any)
 	if !ok {
-		return copied(patch)
+		return copyValue(patch)
 	}
 	object, ok := target.(map[string]any)
 	if !ok {
@@ -111,7 +111,7 @@ func merged(target, patch any) any {
 		if value == nil {
 			delete(object, name)
 		} else {
-			object[name] = merged(object[name], value)
+			object[name] = mergePatch(object[name], value)
 		}
 	}
 	return object
@@ -125,7 +125,7 @@ func getDocument(e *embedded, c *connection, args []string) any {
 		return err
 	}
 	texts := args[1:]
-	for len(texts) > 1 && words("INDENT NEWLINE SPACE")[strings.ToUpper(texts[0])] {
+	for len(texts) > 1 && wordSet("INDENT NEWLINE SPACE")[strings.ToUpper(texts[0])] {
 		texts = texts[2:]
 	}
 	if len(texts) == 0 {

@@ -98,7 +98,7 @@ func (e *embedded) transact(ctx context.Context, commands [][]string) []any {
 	c.dispatch([]string{"MULTI"})
 	var broken any
 	for _, command := range commands {
-		if composed[strings.ToUpper(command[0])].run != nil {
+		if composedCommands[strings.ToUpper(command[0])].run != nil {
 			continue
 		}
 		if reply, failed := c.dispatch(command).(failure); failed && broken == nil {
@@ -134,7 +134,7 @@ func (e *embedded) do(c *connection, command []string) any {
 	if script := scriptCommands[name]; script != nil && len(command) > 1 {
 		return script(e, c, name, command[1:])
 	}
-	if k := composed[name]; k.run != nil {
+	if k := composedCommands[name]; k.run != nil {
 		return k.do(e, c, name, command[1:])
 	}
 	return c.dispatch(command)

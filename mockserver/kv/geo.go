@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	mercator    = 85.05112878    // where the places of the store end, in degrees of latitude
-	earthRadius = 6372797.560856 // metres, as the original server has it
-	geoBits     = 52
+	mercatorLimit = 85.05112878    // where the places of the store end, in degrees of latitude
+	earthRadius   = 6372797.560856 // metres, as the original server has it
+	geoBits       = 52
 )
 
-// metres are the units of distances.
-var metres = map[string]float64{"FT": 0.3048, "KM": 1000, "M": 1, "MI": 1609.34}
+// metresPerUnit are the units of distances.
+var metresPerUnit = map[string]float64{"FT": 0.3048, "KM": 1000, "M": 1, "MI": 1609.34}
 
 // geoAdd is GEOADD with its options: a place is a score.
 func geoAdd(e *embedded, c *connection, args []string) any {
 	add := []string{"ZADD", args[0]}
 	rest := args[1:]
-	for len(rest) > 0 && words("CH NX XX")[strings.ToUpper(rest[0])] {
+	for len(rest) > 0 && wordSet("CH NX XX")[strings.ToUpper(rest[0])] {
 		add, rest = append(add, rest[0]), rest[1:]
 	}
 	if len(rest) == 0 || len(rest)%3 != 0 {
@@ -35,7 +35,7 @@ func geoAdd(e *embedded, c *connection, args []string) any {
 		if err != nil || err2 != nil {
 			return failure("ERR value is not a valid float")
 		}
-		if !(math.Abs(long) <= 180 && math.Abs(lat) <= mercator) {
+		if !(math.Abs(long) <= 180 && math.Abs(lat) <= mercatorLimit) {
 			return failure(fmt.Sprintf("ERR invalid longitude,latitude pair %f,%f", long, lat))
 		}
 		add = append(add, strconv.FormatUint(geohash.EncodeIntWithPrecision(lat, long, geoBits), 10), triple[2])
@@ -43,8 +43,8 @@ func geoAdd(e *embedded, c *connection, args []string) any {
 	return e.do(c, add)
 }
 
-// position is where a member is.
-func position(c *connection, key, member string) (long, lat float64, reply any) {
+// memberPosition is where a member is.
+func memberPosition(c *connection, key, member string) (long, lat float64, reply any) {
 	score := c.look("ZSCORE", key, member)
 	text, ok := score.(string)
 	if !ok {
@@ -55,12 +55,12 @@ func position(c *connection, key, member string) (long, lat float64, reply any) 
 		return 0, 0, failure("ERR score of a member is not a place")
 	}
 	box := geohash.BoundingBoxIntWithPrecision(uint64(n), geoBits) // its upper ends are not exact
-	return centre(box.MinLng, 180), centre(box.MinLat, mercator), text
+	return cellCentre(box.MinLng, 180), cellCentre(box.MinLat, mercatorLimit), text
 }
 
-// centre is the middle of the cell that begins at low, by the steps of the
+// cellCentre is the middle of the cell that begins at low, by the steps of the
 // original server: clients' suites assert all digits.
-func centre(low, limit float64) float64 {
+func cellCentre(low, limit float64) float64 {
 	const cells = 1 << (geoBits / 2)
 	cell := math.Round((low + limit) / (2 * limit) * cells)
 	return (-limit + cell/cells*(2*limit) + -limit + (cell+1)/cells*(2*limit)) / 2
@@ -68,7 +68,7 @@ func centre(low, limit float64) float64 {
 
 // geoPositions is GEOPOS, with all digits.
 func geoPositions(_ *embedded, c *connection, args []string) any {
-	return eachPlace(c, args, func(long, lat float64) any { return []any{digits(long), digits(lat)} })
+	return eachPlace(c, args, func(long, lat float64) any { return []any{formatDigits(long), formatDigits(lat)} })
 }
 
 // eachPlace replies with what shown makes of the place of each member, null for
@@ -76,7 +76,7 @@ func geoPositions(_ *embedded, c *connection, args []string) any {
 func eachPlace(c *connection, args []string, shown func(long, lat float64) any) any {
 	replies := make([]any, len(args)-1)
 	for i, member := range args[1:] {
-		long, lat, reply := position(c, args[0], member)
+		long, lat, reply := memberPosition(c, args[0], member)
 		switch reply := reply.(type) {
 		case failure:
 			return reply
@@ -87,7 +87,7 @@ func eachPlace(c *connection, args []string, shown func(long, lat float64) any) 
 	return replies
 }
 
-func digits(f float64) string { return strconv.FormatFloat(f, 'g', 17, 64) }
+func formatDigits(f float64) string { return strconv.FormatFloat(f, 'g', 17, 64) }
 
 // geoDistance is GEODIST.
 func geoDistance(_ *embedded, c *connection, args []string) any {
@@ -95,21 +95,21 @@ func geoDistance(_ *embedded, c *connection, args []string) any {
 	if len(args) > 3 {
 		unit = strings.ToUpper(args[3])
 	}
-	if metres[unit] == 0 || len(args) > 4 {
+	if metresPerUnit[unit] == 0 || len(args) > 4 {
 		return failure("ERR unsupported unit provided. please use M, KM, FT, MI")
 	}
-	long, lat, reply := position(c, args[0], args[1])
-	long2, lat2, reply2 := position(c, args[0], args[2])
+	long, lat, reply := memberPosition(c, args[0], args[1])
+	long2, lat2, reply2 := memberPosition(c, args[0], args[2])
 	for _, r := range []any{reply, reply2} {
 		if _, ok := r.(string); !ok {
 			return r
 		}
 	}
-	return strconv.FormatFloat(distance(long, lat, long2, lat2)/metres[unit], 'f', 4, 64)
+	return strconv.FormatFloat(haversineDistance(long, lat, long2, lat2)/metresPerUnit[unit], 'f', 4, 64)
 }
 
-// distance is by the haversine formula, in metres.
-func distance(long, lat, long2, lat2 float64) float64 {
+// haversineDistance is by the haversine formula, in metres.
+func haversineDistance(long, lat, long2, lat2 float64) float64 {
 	radians := func(degrees float64) float64 { return degrees * math.Pi / 180 }
 	u := math.Sin((radians(lat2) - radians(lat)) / 2)
 	v := math.Sin((radians(long2) - radians(long)) / 2)
@@ -119,7 +119,7 @@ func distance(long, lat, long2, lat2 float64) float64 {
 // geoHash names places in the 11 letters of geohash.org, whose latitudes end at 90.
 func geoHash(_ *embedded, c *connection, args []string) any {
 	return eachPlace(c, args, func(long, lat float64) any {
-		return geohash.EncodeWithPrecision(lat*mercator/90, long, 10) + "0" // 52 bits fill no eleventh letter
+		return geohash.EncodeWithPrecision(lat*mercatorLimit/90, long, 10) + "0" // 52 bits fill no eleventh letter
 	})
 }
 
@@ -135,8 +135,8 @@ func geoSearch(_ *embedded, c *connection, args []string) any {
 		if !ok || len(parts) < 2 {
 			continue
 		}
-		if long, lat, reply := position(c, args[0], fmt.Sprint(parts[0])); reply != nil {
-			parts[len(parts)-1] = []any{digits(long), digits(lat)} // coordinates come last
+		if long, lat, reply := memberPosition(c, args[0], fmt.Sprint(parts[0])); reply != nil {
+			parts[len(parts)-1] = []any{formatDigits(long), formatDigits(lat)} // coordinates come last
 		}
 	}
 	return reply

@@ -65,7 +65,7 @@ func New(cfg Config) (*KV, error) {
 		return nil, errors.New("kv: Token and ReadOnlyToken are the same; accepted are two different ones")
 	}
 	if cfg.Now == nil {
-		cfg.Now = wall
+		cfg.Now = wallTime
 	}
 	if cfg.Capacity == nil {
 		cfg.Capacity = NewCapacity(defaultCapacity)
@@ -151,28 +151,28 @@ func (k *KV) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Svc-Sync-Token", strconv.FormatInt(k.calls.Add(1), 10))
 	readOnly, ok := k.admit(r)
 	if !ok {
-		refuse(w, http.StatusUnauthorized, errAuth)
+		refuseRequest(w, http.StatusUnauthorized, errAuth)
 		return
 	}
 	format, err := readFormat(r.Header)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
+		refuseRequest(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	c, status, err := readCall(w, r)
 	if err != nil {
-		refuse(w, status, err.Error())
+		refuseRequest(w, status, err.Error())
 		return
 	}
 	b, err := k.started()
 	if err != nil {
-		refuse(w, http.StatusServiceUnavailable, err.Error())
+		refuseRequest(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	replies := k.perform(r.Context(), b, c, readOnly)
 	for _, reply := range replies {
 		if text, down := reply.(outage); down {
-			refuse(w, http.StatusServiceUnavailable, string(text))
+			refuseRequest(w, http.StatusServiceUnavailable, string(text))
 			return
 		}
 	}
@@ -189,13 +189,13 @@ func (k *KV) admit(r *http.Request) (readOnly, ok bool) {
 		}
 		token = strings.TrimSpace(rest)
 	}
-	if same(token, k.cfg.Token) {
+	if sameSecret(token, k.cfg.Token) {
 		return false, true
 	}
-	return true, k.cfg.ReadOnlyToken != "" && same(token, k.cfg.ReadOnlyToken)
+	return true, k.cfg.ReadOnlyToken != "" && sameSecret(token, k.cfg.ReadOnlyToken)
 }
 
-func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+func sameSecret(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // perform runs the commands that are allowed, and puts a failure in the place
 // of those that are not. A transaction with one of them is discarded as a whole.
@@ -204,8 +204,8 @@ func (k *KV) perform(ctx context.Context, b backend, c call, readOnly bool) []an
 	var run [][]string
 	var place []int
 	for i, command := range c.commands {
-		if text := refusal(command, readOnly); text != "" {
-			if c.kind == transaction {
+		if text := refusalOf(command, readOnly); text != "" {
+			if c.kind == transactionRequest {
 				return []any{failure(text)}
 			}
 			replies[i] = failure(text)
@@ -216,7 +216,7 @@ func (k *KV) perform(ctx context.Context, b backend, c call, readOnly bool) []an
 		place = append(place, i)
 	}
 	var got []any
-	if c.kind == transaction {
+	if c.kind == transactionRequest {
 		got = b.transact(ctx, run)
 		if len(got) != len(run) {
 			return got
@@ -230,8 +230,8 @@ func (k *KV) perform(ctx context.Context, b backend, c call, readOnly bool) []an
 	return replies
 }
 
-// refuse answers a request that did not become a command.
-func refuse(w http.ResponseWriter, status int, text string) {
+// refuseRequest answers a request that did not become a command.
+func refuseRequest(w http.ResponseWriter, status int, text string) {
 	body, _ := json.Marshal(fault{text}) // a string always encodes
 	h := w.Header()
 	h.Set("Content-Type", "application/json")

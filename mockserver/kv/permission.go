@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// unavailable are commands that need a connection of the client's own, wait, or
+// unavailableCommands are commands that need a connection of the client's own, wait, or
 // belong to whoever runs the server. Sorted by name.
-var unavailable = words(`ACL AUTH BGREWRITEAOF BGSAVE BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP
+var unavailableCommands = wordSet(`ACL AUTH BGREWRITEAOF BGSAVE BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP
 	BZPOPMAX BZPOPMIN CLIENT CLUSTER CONFIG DEBUG DISCARD EXEC FAILOVER HELLO MIGRATE MODULE MONITOR
 	MULTI PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT READONLY READWRITE REPLICAOF RESET SAVE SELECT SHUTDOWN
 	SLAVEOF SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SWAPDB SYNC UNSUBSCRIBE UNWATCH WAIT WAITAOF WATCH`)
 
-// reading are the commands that a read-only token may use: those that change
+// readOnlyCommands are the commands that a read-only token may use: those that change
 // nothing, without KEYS and SCAN (wire.md, "Key-value REST interface"). Sorted by name.
-var reading = words(`BITCOUNT BITFIELD_RO BITPOS COMMAND DBSIZE DUMP ECHO EXISTS EXPIRETIME GEODIST GEOHASH
+var readOnlyCommands = wordSet(`BITCOUNT BITFIELD_RO BITPOS COMMAND DBSIZE DUMP ECHO EXISTS EXPIRETIME GEODIST GEOHASH
 	GEOPOS GEORADIUSBYMEMBER_RO GEORADIUS_RO GEOSEARCH GET GETBIT GETRANGE HEXISTS HEXPIRETIME HGET HGETALL HKEYS HLEN
 	HMGET HPEXPIRETIME HPTTL HRANDFIELD HSCAN HSTRLEN HTTL HVALS INFO JSON.ARRINDEX JSON.ARRLEN JSON.GET JSON.MGET JSON.OBJKEYS
 	JSON.OBJLEN JSON.RESP JSON.STRLEN JSON.TYPE LCS LINDEX LLEN LPOS LRANGE MEMORY MGET OBJECT PEXPIRETIME
@@ -24,7 +24,7 @@ var reading = words(`BITCOUNT BITFIELD_RO BITPOS COMMAND DBSIZE DUMP ECHO EXISTS
 	ZDIFF ZINTER ZINTERCARD ZLEXCOUNT ZMSCORE ZRANDMEMBER ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANK ZREVRANGE
 	ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE ZUNION`)
 
-func words(text string) map[string]bool {
+func wordSet(text string) map[string]bool {
 	set := map[string]bool{}
 	for word := range strings.FieldsSeq(text) {
 		set[word] = true
@@ -32,17 +32,17 @@ func words(text string) map[string]bool {
 	return set
 }
 
-// refusal is why a command must not run, or "".
-func refusal(command []string, readOnly bool) string {
+// refusalOf is why a command must not run, or "".
+func refusalOf(command []string, readOnly bool) string {
 	name := strings.ToUpper(command[0])
 	blocks := (name == "XREAD" || name == "XREADGROUP") &&
 		slices.ContainsFunc(command[1:], func(s string) bool { return strings.EqualFold(s, "BLOCK") })
 	switch {
 	case name == "":
 		return "ERR empty command"
-	case unavailable[name] || blocks:
+	case unavailableCommands[name] || blocks:
 		return fmt.Sprintf("ERR Command is not available: '%s'", name)
-	case readOnly && !reading[name]:
+	case readOnly && !readOnlyCommands[name]:
 		return fmt.Sprintf("NOPERM this user has no permissions to run the '%s' command or its subcommand", strings.ToLower(name))
 	}
 	return ""

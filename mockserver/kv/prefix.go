@@ -9,14 +9,14 @@ import (
 // Where the keys of commands are. A command that is in none of these has one
 // key, its first argument. Sorted by name.
 var (
-	keyless    = words(`COMMAND ECHO INFO LASTSAVE PING SCRIPT TIME`)
-	allKeys    = words(`DEL EXISTS MGET PFCOUNT PFMERGE SDIFF SDIFFSTORE SINTER SINTERSTORE SUNION SUNIONSTORE TOUCH UNLINK`)
-	pairedKeys = words(`MSET MSETNX`)
-	twoKeys    = words(`COPY GEOSEARCHSTORE LCS LMOVE RENAME RENAMENX RPOPLPUSH SMOVE ZRANGESTORE`)
-	secondKeys = words(`OBJECT XGROUP XINFO`) // after a subcommand
-	streamKeys = words(`XREAD XREADGROUP`)
-	storing    = words(`GEORADIUS GEORADIUSBYMEMBER SORT`) // STORE KEY
-	foreign    = words(`FCALL FCALL_RO FUNCTION LATENCY MOVE RANDOMKEY SLOWLOG`)
+	keylessCommands = wordSet(`COMMAND ECHO INFO LASTSAVE PING SCRIPT TIME`)
+	allKeys         = wordSet(`DEL EXISTS MGET PFCOUNT PFMERGE SDIFF SDIFFSTORE SINTER SINTERSTORE SUNION SUNIONSTORE TOUCH UNLINK`)
+	pairedKeys      = wordSet(`MSET MSETNX`)
+	twoKeys         = wordSet(`COPY GEOSEARCHSTORE LCS LMOVE RENAME RENAMENX RPOPLPUSH SMOVE ZRANGESTORE`)
+	secondKeys      = wordSet(`OBJECT XGROUP XINFO`) // after a subcommand
+	streamKeys      = wordSet(`XREAD XREADGROUP`)
+	storeKeys       = wordSet(`GEORADIUS GEORADIUSBYMEMBER SORT`) // STORE KEY
+	foreignCommands = wordSet(`FCALL FCALL_RO FUNCTION LATENCY MOVE RANDOMKEY SLOWLOG`)
 )
 
 // countedKeys are commands that say how many keys they have: the place of the
@@ -26,11 +26,11 @@ var countedKeys = map[string]int{
 	"ZINTER": 0, "ZINTERCARD": 0, "ZINTERSTORE": 1, "ZMPOP": 0, "ZUNION": 0, "ZUNIONSTORE": 1,
 }
 
-// prefixed is a command with the prefix in front of its keys. ok is false for
+// prefixCommand is a command with the prefix in front of its keys. ok is false for
 // one whose keys are not known, or that is about the server as a whole.
-func prefixed(prefix string, command []string) (out []string, ok bool) {
+func prefixCommand(prefix string, command []string) (out []string, ok bool) {
 	name := strings.ToUpper(command[0])
-	if foreign[name] {
+	if foreignCommands[name] {
 		return nil, false
 	}
 	out = slices.Clone(command)
@@ -53,7 +53,7 @@ func keyPlaces(name string, command []string) (places []int) {
 	from, to, step := 1, 2, 1
 	number, counted := countedKeys[name]
 	switch {
-	case keyless[name] || name == "KEYS" || name == "SCAN" || name == "DBSIZE" || name == "FLUSHALL" || name == "FLUSHDB":
+	case keylessCommands[name] || name == "KEYS" || name == "SCAN" || name == "DBSIZE" || name == "FLUSHALL" || name == "FLUSHDB":
 		return nil
 	case allKeys[name]:
 		to = len(command)
@@ -91,7 +91,7 @@ func keyPlaces(name string, command []string) (places []int) {
 			return nil // the server says so
 		}
 		from, to = number+2, number+2+n
-	case storing[name]:
+	case storeKeys[name]:
 		for i := 2; i+1 < len(command); i++ {
 			if strings.EqualFold(command[i], "STORE") || strings.EqualFold(command[i], "STOREDIST") {
 				places = append(places, i+1)
@@ -123,8 +123,8 @@ func globQuoted(text string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`).Replace(text)
 }
 
-// stripped is a reply without the prefix, where it names keys.
-func stripped(prefix string, command []string, reply any) any {
+// stripPrefix is a reply without the prefix, where it names keys.
+func stripPrefix(prefix string, command []string, reply any) any {
 	list, ok := reply.([]any)
 	if !ok || prefix == "" {
 		return reply
@@ -142,7 +142,7 @@ func stripped(prefix string, command []string, reply any) any {
 		}
 	case "SCAN":
 		if len(list) == 2 {
-			list[1] = stripped(prefix, []string{"KEYS"}, list[1])
+			list[1] = stripPrefix(prefix, []string{"KEYS"}, list[1])
 		}
 	case "LMPOP", "ZMPOP":
 		if len(list) > 0 {

@@ -44,7 +44,7 @@ func (r *recent) note(command []string) {
 		return
 	}
 	if len(command[1]) > sha1.Size*2 {
-		command = replace(command, 1, digest(command[1]))
+		command = replaceArgument(command, 1, scriptDigest(command[1]))
 	}
 	length := 0
 	for _, argument := range command {

@@ -63,7 +63,7 @@ func (r *remote) transact(ctx context.Context, commands [][]string) []any {
 		if _, ok := r.whole(command); ok {
 			return []any{failure("EXECABORT Transaction discarded: " + strings.ToUpper(command[0]) + " is not available in a transaction on a shared server")}
 		}
-		if _, ok := prefixed(r.prefix, command); r.prefix != "" && !ok {
+		if _, ok := prefixCommand(r.prefix, command); r.prefix != "" && !ok {
 			return []any{failure(fmt.Sprintf("ERR Command is not available: '%s'", strings.ToUpper(command[0])))}
 		}
 	}
@@ -123,7 +123,7 @@ func (r *remote) execute(ctx context.Context, p redis.Pipeliner, commands [][]st
 			replies[i] = answer(ctx)
 			continue
 		}
-		with, ok := prefixed(r.prefix, command)
+		with, ok := prefixCommand(r.prefix, command)
 		if r.prefix == "" {
 			with, ok = command, true
 		}
@@ -141,7 +141,7 @@ func (r *remote) execute(ctx context.Context, p redis.Pipeliner, commands [][]st
 	for i, command := range sent {
 		if command != nil {
 			value, err := command.Result()
-			replies[i] = stripped(r.prefix, commands[i], r.neutral(value, err))
+			replies[i] = stripPrefix(r.prefix, commands[i], r.neutral(value, err))
 		}
 	}
 	return replies

@@ -58,8 +58,8 @@ func readFormat(h http.Header) (format, error) {
 // status: clients drop all results of a list at anything but 2xx.
 func (f format) write(w http.ResponseWriter, k kind, replies []any) {
 	var whole any = replies
-	if _, failed := first(replies).(failure); k == single || k == transaction && failed && len(replies) == 1 {
-		whole = first(replies)
+	if _, failed := firstReply(replies).(failure); k == singleRequest || k == transactionRequest && failed && len(replies) == 1 {
+		whole = firstReply(replies)
 	}
 	code, kindOfBody := http.StatusOK, "application/json"
 	if _, failed := whole.(failure); failed {
@@ -76,7 +76,7 @@ func (f format) write(w http.ResponseWriter, k kind, replies []any) {
 	_, _ = w.Write(body) // the client may be gone
 }
 
-func first(replies []any) any {
+func firstReply(replies []any) any {
 	if len(replies) == 0 {
 		return nil
 	}
@@ -86,7 +86,7 @@ func first(replies []any) any {
 // json wraps the reply, or each of several, into its envelope.
 func (f format) json(k kind, whole any) []byte {
 	var document any
-	if list, ok := whole.([]any); ok && k != single {
+	if list, ok := whole.([]any); ok && k != singleRequest {
 		each := make([]any, len(list))
 		for i, reply := range list {
 			each[i] = f.envelope(reply)

@@ -23,9 +23,9 @@ func (s *scripts) out(command []string) []string {
 	}
 	switch strings.ToUpper(command[0]) {
 	case "EVAL", "EVAL_RO":
-		return replace(command, 1, s.comment(command[1]))
+		return replaceArgument(command, 1, s.comment(command[1]))
 	case "EVALSHA", "EVALSHA_RO":
-		return replace(command, 1, s.hash(command[1]))
+		return replaceArgument(command, 1, s.hash(command[1]))
 	case "SCRIPT":
 		return s.outScript(command)
 	}
@@ -36,11 +36,11 @@ func (s *scripts) outScript(command []string) []string {
 	switch strings.ToUpper(command[1]) {
 	case "LOAD":
 		if len(command) == 3 {
-			return replace(command, 2, s.comment(command[2]))
+			return replaceArgument(command, 2, s.comment(command[2]))
 		}
 	case "EXISTS":
 		for i := 2; i < len(command); i++ {
-			command = replace(command, i, s.hash(command[i]))
+			command = replaceArgument(command, i, s.hash(command[i]))
 		}
 	}
 	return command
@@ -51,7 +51,7 @@ func (s *scripts) outScript(command []string) []string {
 func (s *scripts) in(command []string, value any) any {
 	hash, ok := value.(string)
 	if ok && len(command) == 3 && strings.EqualFold(command[0], "SCRIPT") && strings.EqualFold(command[1], "LOAD") && len(hash) == sha1.Size*2 {
-		return digest(command[2])
+		return scriptDigest(command[2])
 	}
 	return value
 }
@@ -67,7 +67,7 @@ func (s *scripts) comment(text string) string {
 	if s.hashes == nil || len(s.hashes) >= maxScripts*2 { // clients send the text of an unknown hash
 		s.hashes = map[string]string{}
 	}
-	s.hashes[digest(text)] = digest(run)
+	s.hashes[scriptDigest(text)] = scriptDigest(run)
 	return run
 }
 
@@ -83,13 +83,13 @@ func (s *scripts) hash(sent string) string {
 	return strings.ToLower(sent)
 }
 
-func digest(text string) string {
+func scriptDigest(text string) string {
 	sum := sha1.Sum([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
-// replace is the command with another argument in place i; the original stays.
-func replace(command []string, i int, argument string) []string {
+// replaceArgument is the command with another argument in place i; the original stays.
+func replaceArgument(command []string, i int, argument string) []string {
 	if command[i] == argument {
 		return command
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/yuin/gopher-lua/pm"
 )
 
-// withheld are functions of the base library that scripts do not get: they read
+// withheldFunctions are functions of the base library that scripts do not get: they read
 // files, write to the terminal, or lead around the bounds.
-var withheld = []string{"_printregs", "collectgarbage", "dofile", "getfenv", "load", "loadfile", "module", "newproxy", "print", "require", "setfenv"}
+var withheldFunctions = []string{"_printregs", "collectgarbage", "dofile", "getfenv", "load", "loadfile", "module", "newproxy", "print", "require", "setfenv"}
 
 // open gives a script its libraries.
 func (r *scriptRun) open(meter *scriptMeter) {
@@ -24,10 +24,10 @@ func (r *scriptRun) open(meter *scriptMeter) {
 		l.Push(lua.LString(library.name))
 		l.Call(1, 0)
 	}
-	for _, name := range withheld {
+	for _, name := range withheldFunctions {
 		l.SetGlobal(name, lua.LNil)
 	}
-	l.SetGlobal(concatName, l.NewFunction(concatenate))
+	l.SetGlobal(concatName, l.NewFunction(concatenateOperands))
 	l.SetGlobal("loadstring", l.NewFunction(loadString))
 	l.Push(l.NewFunction(luajson.Loader))
 	l.Call(0, 1)
@@ -42,8 +42,8 @@ func (r *scriptRun) open(meter *scriptMeter) {
 		return 1
 	}))
 	l.SetGlobal("os", system)
-	for _, row := range guards {
-		guard(l, row.library, row.name, row.check)
+	for _, row := range argumentGuards {
+		guardFunction(l, row.library, row.name, row.check)
 	}
 	for _, name := range []string{"create", "wrap"} {
 		meterCoroutine(l, name, meter)
@@ -81,7 +81,7 @@ func (r *scriptRun) module() *lua.LTable {
 		"pcall": func(l *lua.LState) int {
 			value, fault := r.call(l)
 			if fault != "" {
-				value = field(l, "err", fault)
+				value = tableWith(l, "err", fault)
 			}
 			l.Push(value)
 			return 1
@@ -91,15 +91,15 @@ func (r *scriptRun) module() *lua.LTable {
 			if !strings.Contains(text, " ") {
 				text = "ERR " + text
 			}
-			l.Push(field(l, "err", text))
+			l.Push(tableWith(l, "err", text))
 			return 1
 		},
 		"status_reply": func(l *lua.LState) int {
-			l.Push(field(l, "ok", l.CheckString(1)))
+			l.Push(tableWith(l, "ok", l.CheckString(1)))
 			return 1
 		},
 		"sha1hex": func(l *lua.LState) int {
-			l.Push(lua.LString(digest(l.CheckString(1))))
+			l.Push(lua.LString(scriptDigest(l.CheckString(1))))
 			return 1
 		},
 		"log": func(*lua.LState) int { return 0 },
@@ -130,8 +130,8 @@ func loadString(l *lua.LState) int {
 	return 1
 }
 
-// concatenate is the operator .. on its operands, the last ones first.
-func concatenate(l *lua.LState) int {
+// concatenateOperands is the operator .. on its operands, the last ones first.
+func concatenateOperands(l *lua.LState) int {
 	rest := l.Get(l.GetTop())
 	for i := l.GetTop() - 1; i > 0; i-- {
 		left := l.Get(i)
@@ -170,9 +170,9 @@ func checkText(l *lua.LState, length float64) {
 	}
 }
 
-// guards check the arguments of functions whose work or result has no bound.
+// argumentGuards check the arguments of functions whose work or result has no bound.
 // Sorted by library and name.
-var guards = []struct {
+var argumentGuards = []struct {
 	library, name string
 	check         func(l *lua.LState)
 }{
@@ -191,8 +191,8 @@ var guards = []struct {
 	{"table", "concat", guardJoin},
 }
 
-// guard runs a check in front of a function of a library.
-func guard(l *lua.LState, library, name string, check func(l *lua.LState)) {
+// guardFunction runs a check in front of a function of a library.
+func guardFunction(l *lua.LState, library, name string, check func(l *lua.LState)) {
 	table := l.GetGlobal(library).(*lua.LTable)
 	original := table.RawGetString(name).(*lua.LFunction)
 	table.RawSetString(name, l.NewFunction(func(l *lua.LState) int {
@@ -233,12 +233,12 @@ func guardPattern(l *lua.LState) {
 	}
 }
 
-// wide is a width or precision of three digits, or one that an argument gives.
-var wide = regexp.MustCompile(`%[-+ #0.\d]*(?:\d{3}|[*\[])`)
+// wideFormat is a width or precision of three digits, or one that an argument gives.
+var wideFormat = regexp.MustCompile(`%[-+ #0.\d]*(?:\d{3}|[*\[])`)
 
 func guardFormat(l *lua.LState) {
 	format := l.CheckString(1)
-	if wide.MatchString(format) {
+	if wideFormat.MatchString(format) {
 		l.RaiseError("invalid format (width or precision too long)")
 	}
 	length := len(format) + 128*strings.Count(format, "%")

@@ -29,7 +29,7 @@ type scriptMeter struct {
 	coroutines int
 }
 
-var stopped = func() <-chan struct{} {
+var closedChannel = func() <-chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
@@ -58,7 +58,7 @@ func (m *scriptMeter) Done() <-chan struct{} {
 		}
 	}
 	if m.why != nil {
-		return stopped
+		return closedChannel
 	}
 	return m.Context.Done()
 }

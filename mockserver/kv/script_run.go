@@ -89,7 +89,7 @@ func (e *embedded) scriptCommand(c *connection, _ string, args []string) any {
 
 // compiled is a script, compiled now or before.
 func (e *embedded) compiled(text string) (string, *lua.FunctionProto, error) {
-	hash := digest(text)
+	hash := scriptDigest(text)
 	if proto := e.scripts.compiled[hash]; proto != nil {
 		return hash, proto, nil
 	}
@@ -215,7 +215,7 @@ func (r *scriptRun) call(l *lua.LState) (value lua.LValue, fault string) {
 		return nil, "ERR Please specify at least one argument for this redis.call()"
 	}
 	name := strings.ToUpper(command[0])
-	if text := refusal(command, false); text != "" || scriptCommands[name] != nil {
+	if text := refusalOf(command, false); text != "" || scriptCommands[name] != nil {
 		return nil, "ERR This Redis command is not allowed from script"
 	}
 	if r.readOnly && r.e.server.IsRegisteredCommand(name) && !r.e.server.IsReadOnlyCommand(name) {
@@ -239,9 +239,9 @@ func toLua(l *lua.LState, reply any) lua.LValue {
 	case string:
 		return lua.LString(v)
 	case status:
-		return field(l, "ok", string(v))
+		return tableWith(l, "ok", string(v))
 	case failure:
-		return field(l, "err", string(v))
+		return tableWith(l, "err", string(v))
 	case []any:
 		table := l.CreateTable(len(v), 0)
 		for _, item := range v {
@@ -252,8 +252,8 @@ func toLua(l *lua.LState, reply any) lua.LValue {
 	return lua.LFalse
 }
 
-// field is a table with one field.
-func field(l *lua.LState, name, value string) *lua.LTable {
+// tableWith is a table with one field.
+func tableWith(l *lua.LState, name, value string) *lua.LTable {
 	table := l.CreateTable(0, 1)
 	table.RawSetString(name, lua.LString(value))
 	return table

@@ -13,7 +13,7 @@ func entryIDs(args []string) (keep string, ids []string, err any) {
 	if len(args) > 0 && !strings.EqualFold(args[0], "IDS") {
 		keep, args = strings.ToUpper(args[0]), args[1:]
 	}
-	if !words("KEEPREF DELREF ACKED")[keep] || len(args) < 3 || !strings.EqualFold(args[0], "IDS") {
+	if !wordSet("KEEPREF DELREF ACKED")[keep] || len(args) < 3 || !strings.EqualFold(args[0], "IDS") {
 		return "", nil, errSyntax
 	}
 	if n, parse := strconv.Atoi(args[1]); parse != nil || n != len(args)-2 {
@@ -65,7 +65,7 @@ func eachEntry(ids []string, do func(id string) any) any {
 }
 
 func deleteEntry(c *connection, key, id, keep string) any {
-	for _, group := range groups(c, key) {
+	for _, group := range groupNames(c, key) {
 		switch keep {
 		case "DELREF":
 			c.look("XACK", key, group, id)
@@ -81,8 +81,8 @@ func deleteEntry(c *connection, key, id, keep string) any {
 	return int64(-1)
 }
 
-// groups are the names of the groups of a stream.
-func groups(c *connection, key string) (names []string) {
+// groupNames are the names of the groups of a stream.
+func groupNames(c *connection, key string) (names []string) {
 	list, _ := c.look("XINFO", "GROUPS", key).([]any)
 	for _, item := range list {
 		if pairs, ok := item.([]any); ok && len(pairs) > 1 {
@@ -92,15 +92,15 @@ func groups(c *connection, key string) (names []string) {
 	return names
 }
 
-// place is where a word stands among arguments, or -1.
-func place(args []string, word string) int {
+// indexOfWord is where a word stands among arguments, or -1.
+func indexOfWord(args []string, word string) int {
 	return slices.IndexFunc(args, func(s string) bool { return strings.EqualFold(s, word) })
 }
 
 // addEntry is XADD. The LIMIT of an approximate trim bounds work; the trim here is
 // exact and needs none.
 func addEntry(_ *embedded, c *connection, args []string) any {
-	if at := place(args, "LIMIT"); at == 4 && args[2] == "~" { // key MAXLEN ~ n LIMIT n
+	if at := indexOfWord(args, "LIMIT"); at == 4 && args[2] == "~" { // key MAXLEN ~ n LIMIT n
 		args = slices.Delete(slices.Clone(args), at, at+2)
 	} else if at == 5 && args[3] == "~" { // key NOMKSTREAM MAXLEN ~ n LIMIT n
 		args = slices.Delete(slices.Clone(args), at, min(at+2, len(args)))
@@ -125,13 +125,13 @@ func changeGroup(e *embedded, c *connection, args []string) any {
 		return c.dispatch(append([]string{"XGROUP"}, args...))
 	}
 	key, group := args[1], args[2]
-	if !slices.Contains(groups(c, key), group) {
+	if !slices.Contains(groupNames(c, key), group) {
 		return failure(fmt.Sprintf("NOGROUP No such consumer group '%s' for key name '%s'", group, key))
 	}
 	if pending, ok := c.look("XPENDING", key, group, "-", "+", "1").([]any); ok && len(pending) > 0 {
 		return failure("ERR XGROUP SETID: the embedded store moves only groups without pending entries")
 	}
-	members := consumers(c, key, group)
+	members := consumerNames(c, key, group)
 	c.look("XGROUP", "DESTROY", key, group)
 	if reply := e.do(c, []string{"XGROUP", "CREATE", key, group, args[3]}); reply != status("OK") {
 		return reply
@@ -142,8 +142,8 @@ func changeGroup(e *embedded, c *connection, args []string) any {
 	return status("OK")
 }
 
-// consumers are the names of the consumers of a group.
-func consumers(c *connection, key, group string) (names []string) {
+// consumerNames are the names of the consumers of a group.
+func consumerNames(c *connection, key, group string) (names []string) {
 	list, _ := c.look("XINFO", "CONSUMERS", key, group).([]any)
 	for _, item := range list {
 		if pairs, ok := item.([]any); ok && len(pairs) > 1 {
@@ -156,14 +156,14 @@ func consumers(c *connection, key, group string) (names []string) {
 // readGroup is XREADGROUP. With NOACK nothing is pending, and the service then
 // knows no consumer.
 func readGroup(_ *embedded, c *connection, args []string) any {
-	at, streams := place(args, "NOACK"), place(args, "STREAMS")
+	at, streams := indexOfWord(args, "NOACK"), indexOfWord(args, "STREAMS")
 	silent := at > 2 && at < streams && strings.EqualFold(args[0], "GROUP")
 	known := map[string]bool{}
 	var keys []string
 	if silent {
 		keys = args[streams+1 : streams+1+(len(args)-streams-1)/2]
 		for _, key := range keys {
-			known[key] = slices.Contains(consumers(c, key, args[1]), args[2])
+			known[key] = slices.Contains(consumerNames(c, key, args[1]), args[2])
 		}
 	}
 	reply := c.dispatch(append([]string{"XREADGROUP"}, args...))
