@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/engine/internal/snapshot"
 	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/journal"
 	"github.com/understudy-mock/understudy/engine/memory"
@@ -80,10 +81,10 @@ type Account struct {
 	behind     atomic.Uint64 // the last record that could not be made durable, 0 for none
 	more       chan struct{} // closed by the next change; nil while nobody follows
 	ledger     ledger
-	observed   atomic.Int64 // as in ledger, for readers without the lock
-	saves      sync.Mutex   // one snapshot at a time
-	saving     *saver       // the one that is being written, nil for none
-	saveEpoch  uint32       // counts them
+	observed   atomic.Int64     // as in ledger, for readers without the lock
+	saves      sync.Mutex       // one snapshot at a time
+	saving     *snapshot.Writer // the one that is being written, nil for none
+	saveEpoch  uint32           // counts them
 	state      state.State
 }
 
@@ -121,7 +122,7 @@ func (a *Account) unlock() {
 }
 
 // busy reports whether something is ready or in flight.
-func (a *Account) busy() bool { return a.state.Running > 0 || a.waitingTurns() > 0 }
+func (a *Account) busy() bool { return a.state.Running > 0 || a.state.WaitingTurns() > 0 }
 
 // tick is called by the clock's alarm.
 func (a *Account) tick() {

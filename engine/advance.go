@@ -121,7 +121,7 @@ func (a *Account) rest(ctx context.Context) error {
 		return refusal.Of(ErrClosed, "account", a.cfg.ID, "closed")
 	}
 	if ctx.Err() != nil {
-		return refusal.Of(ctx.Err(), "settle", "", fmt.Sprintf("still %d attempts in flight and %d ready", a.state.Running, a.waitingTurns()))
+		return refusal.Of(ctx.Err(), "settle", "", fmt.Sprintf("still %d attempts in flight and %d ready", a.state.Running, a.state.WaitingTurns()))
 	}
 	a.quiet.Wait()
 	return nil

@@ -40,6 +40,14 @@ var recordedFields = cmp.Options{
 	cmp.Comparer(func(x, y vector.Filter) bool { return textOf(x) == textOf(y) }),
 }
 
+// structField is the field that a path ends with.
+func structField(p cmp.Path) (f reflect.StructField, ok bool) {
+	if _, ok := p.Last().(cmp.StructField); !ok {
+		return f, false
+	}
+	return p.Index(-2).Type().FieldByName(p.Last().(cmp.StructField).Name())
+}
+
 func textOf(f vector.Filter) string {
 	text, err := f.MarshalText()
 	if err != nil {

@@ -15,7 +15,7 @@ func CommandKinds() (names []string) {
 }
 
 // Document is a snapshot as a document.
-func Document(s *Snapshot) []byte { return s.document() }
+func Document(s *Snapshot) []byte { return s.Document() }
 
 // Replay is the account of a journal as it was after the last record.
 func Replay(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) (*Account, error) {

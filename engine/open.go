@@ -225,7 +225,7 @@ func replayed(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, erro
 // standAt puts the account where it was when a snapshot was written: what was in
 // flight then is so again, until the record of its outcome.
 func (a *Account) standAt(from *Snapshot) error {
-	restored, err := from.take()
+	restored, err := from.Take()
 	if err != nil {
 		return err
 	}
@@ -235,11 +235,11 @@ func (a *Account) standAt(from *Snapshot) error {
 	a.cfg.NextKey = cmp.Or(a.cfg.NextKey, restored.NextKey)
 	restored.ReadAnswers(a.cfg.Wire.ReadAnswer)
 	a.replace(restored)
-	a.mode, a.lsn = from.Clock, from.lsn
-	for range from.inFlight {
+	a.mode, a.lsn = from.Clock, from.LSN
+	for range from.InFlight {
 		a.state.Ready.Pop()
 	}
-	for _, m := range slices.Concat(from.inFlight, from.canceling) {
+	for _, m := range slices.Concat(from.InFlight, from.Canceling) {
 		m.Cancel = func() {}
 		a.state.Running++
 		a.state.Shares.Count(a.state.Shares.Of(m), 1)

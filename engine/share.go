@@ -2,9 +2,6 @@ package engine
 
 import "github.com/understudy-mock/understudy/engine/internal/state"
 
-// waitingTurns is how many turns have not started.
-func (a *Account) waitingTurns() int { return a.state.Ready.Len() + a.state.Shares.Turns }
-
 // nextTurn is the oldest turn whose destination may start an attempt.
 func (a *Account) nextTurn() (state.ReadyTurn, bool) {
 	free := a.cfg.Parallel - a.state.Running

@@ -1,36 +1,64 @@
 package engine
 
 import (
-	"bytes"
 	"io"
-	"math"
-	"time"
 
 	"github.com/understudy-mock/understudy/engine/codec"
+	"github.com/understudy-mock/understudy/engine/internal/snapshot"
 	"github.com/understudy-mock/understudy/engine/internal/state"
-	"github.com/understudy-mock/understudy/engine/journal"
-
-	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
-// SnapshotVersion is the form of snapshots that this package writes. It reads
-// this one and those before it (docs/state.md).
-const SnapshotVersion = 2
+// WriteSnapshot writes the whole state as it is when the call begins, as one
+// JSON object (docs/state.md). Attempts and commands continue meanwhile. The
+// same state gives the same bytes.
+//
+// An attempt in flight is kept as ready: a restored account makes it again,
+// under the same number, and logs no second ACTIVE. One that was being
+// cancelled is cancelled by Restore.
+func (a *Account) WriteSnapshot(to io.Writer) error {
+	c := codec.NewWriter(to)
+	c.Document(a.SnapshotMembers)
+	return c.Close()
+}
 
-// Snapshot is a state that was read and checked. Restore puts it into an
-// account.
-type Snapshot struct {
-	Account string    // whose state it is
-	Clock   string    // real, manual or auto
-	Now     time.Time // where the clock is
+// SnapshotMembers writes the members of the object that WriteSnapshot writes.
+func (a *Account) SnapshotMembers(c *codec.Codec) { a.save(snapshot.NewWriter(&a.mu, &a.state), c) }
 
-	VectorIndexes []string // their names, sorted
+// save writes one snapshot after the other: an object has one mark, and so a place in
+// one snapshot at a time.
+func (a *Account) save(w *snapshot.Writer, c *codec.Codec) {
+	a.saves.Lock()
+	defer a.saves.Unlock()
+	a.briefly(func() {
+		a.saveEpoch++
+		a.saving = w
+		a.stamp()
+		w.Begin(snapshot.Instant{Epoch: a.saveEpoch, Account: a.cfg.ID, Clock: a.mode, LSN: a.lsn})
+	})
+	defer a.briefly(func() { a.saving = nil })
+	w.Members(c)
+}
 
-	state     *state.State // nil once an account has it
-	canceling []*Message
-	inFlight  []*Message // the first of what is ready
-	lsn       uint64     // of the last record of the journal
-	text      []byte     // for a journal
+// briefly holds the lock for a part of a snapshot, which is no command.
+func (a *Account) briefly(part func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	part()
+}
+
+// touch is called before an object of the state changes, so that a snapshot that is being
+// written has it as it was.
+func (a *Account) touch(v any) {
+	if a.saving != nil {
+		a.saving.Touch(v)
+	}
+}
+
+// isNew keeps a message that is created now out of a snapshot that is being written.
+func (a *Account) isNew(m *Message) {
+	if a.saving != nil {
+		a.saving.MarkNew(m)
+	}
 }
 
 // Restore replaces the state by that of a snapshot, which can be used once; a
@@ -38,16 +66,13 @@ type Snapshot struct {
 // Attempts in flight are cut off, their outcomes ignored; an Advance under way
 // ends with an error.
 func (a *Account) Restore(s *Snapshot) error {
-	return done(do(a, restore{(*recordedSnapshot)(s.keptFor(a.cfg.Journal))}))
+	return done(do(a, restore{s.Recorded(a.cfg.Journal != nil)}))
 }
 
-type restore struct{ Snapshot *recordedSnapshot }
-
-// recordedSnapshot is a snapshot as a journal has it: its document.
-type recordedSnapshot Snapshot
+type restore struct{ Snapshot *snapshot.Recorded }
 
 func (c restore) apply(a *Account) (nothing, error) {
-	restored, err := (*Snapshot)(c.Snapshot).take()
+	restored, err := (*Snapshot)(c.Snapshot).Take()
 	if err != nil {
 		return nothing{}, err
 	}
@@ -59,57 +84,15 @@ func (c restore) apply(a *Account) (nothing, error) {
 		a.state.Now = now
 	}
 	a.follow(a.mode, nil)
-	for _, m := range c.Snapshot.canceling {
+	for _, m := range c.Snapshot.Canceling {
 		a.cutOff(m)
 	}
 	return nothing{}, nil
 }
 
-// keptFor keeps the document for a journal, which records it once the state is
-// given away.
-func (s *Snapshot) keptFor(j journal.Journal) *Snapshot {
-	if j != nil && s.state != nil {
-		_ = s.document()
-	}
-	return s
-}
-
-// take gives the state away.
-func (s *Snapshot) take() (state.State, error) {
-	if s.state == nil {
-		return state.State{}, refusal.Of(ErrInvalid, "snapshot of account", s.Account, "used already")
-	}
-	taken := *s.state
-	s.state = nil
-	return taken, nil
-}
-
-// document is the snapshot as WriteSnapshot writes it. It is written once, and in an
-// epoch that no account reaches: writing leaves its marks in the state, and an account
-// that takes the state would mistake those of its next epoch for its own.
-func (s *Snapshot) document() []byte {
-	if s.text == nil {
-		var text bytes.Buffer
-		still := &Account{cfg: Config{ID: s.Account}, mode: s.Clock, replaying: true, saveEpoch: math.MaxUint32 - 1, state: *s.state}
-		_ = still.WriteSnapshot(&text) // a buffer takes everything
-		s.text = text.Bytes()
-	}
-	return s.text
-}
-
-// MarshalJSON gives the document.
-func (s *recordedSnapshot) MarshalJSON() ([]byte, error) {
-	return (*Snapshot)(s).document(), nil
-}
-
-// UnmarshalJSON reads what MarshalJSON has written.
-func (s *recordedSnapshot) UnmarshalJSON(text []byte) error {
-	read, err := ReadSnapshot(bytes.NewReader(text))
-	if err == nil {
-		*s = recordedSnapshot(*read)
-	}
-	return err
-}
+// ReadSnapshot reads what WriteSnapshot has written, or an earlier version. An
+// error names the place at which the document is damaged.
+func ReadSnapshot(from io.Reader) (*Snapshot, error) { return snapshot.Read(from) }
 
 // replace puts another state in place of what was.
 func (a *Account) replace(s state.State) {
@@ -120,7 +103,7 @@ func (a *Account) replace(s state.State) {
 	}
 	a.unweigh()
 	if a.saving != nil {
-		a.saving.detach()
+		a.saving.Detach()
 	}
 	a.state = s
 	a.replaced++
@@ -129,33 +112,4 @@ func (a *Account) replace(s state.State) {
 		close(a.more)
 		a.more = nil
 	}
-}
-
-// damaged is the error of a snapshot that contradicts itself.
-func damaged(err error) error { return refusal.Of(ErrInvalid, "snapshot is damaged", "", err.Error()) }
-
-// ReadSnapshot reads what WriteSnapshot has written, or an earlier version. An
-// error names the place at which the document is damaged.
-func ReadSnapshot(from io.Reader) (*Snapshot, error) {
-	c, r := codec.NewReader(from), SnapshotReader{}
-	c.Document(r.Members)
-	_ = c.Close() // an error of the document is that of the snapshot
-	return r.Snapshot(c)
-}
-
-// SnapshotReader reads a snapshot that is part of a larger document. The zero
-// value begins with nothing.
-type SnapshotReader struct{ loader *loader }
-
-// Members reads the members of the snapshot.
-func (r *SnapshotReader) Members(c *codec.Codec) { r.begun().members(c) }
-
-// Snapshot is what was read, once it is complete.
-func (r *SnapshotReader) Snapshot(c *codec.Codec) (*Snapshot, error) { return r.begun().snapshot(c) }
-
-func (r *SnapshotReader) begun() *loader {
-	if r.loader == nil {
-		r.loader = newLoader()
-	}
-	return r.loader
 }

@@ -1,6 +1,9 @@
 package engine
 
-import "github.com/understudy-mock/understudy/engine/internal/state"
+import (
+	"github.com/understudy-mock/understudy/engine/internal/snapshot"
+	"github.com/understudy-mock/understudy/engine/internal/state"
+)
 
 // The values of an account, as callers see them. What an account knows is in the
 // package state, which only the engine imports; here is what goes in and comes out.
@@ -60,7 +63,16 @@ type (
 	FlowKey = state.FlowKey
 	// Schedule publishes again and again.
 	Schedule = state.Schedule
+
+	// Snapshot is a state that was read and checked.
+	Snapshot = snapshot.Snapshot
+	// SnapshotReader reads a snapshot that is part of a larger document.
+	SnapshotReader = snapshot.Reader
 )
+
+// SnapshotVersion is the form of snapshots that an account writes. It reads this one and
+// those before it (docs/state.md).
+const SnapshotVersion = snapshot.Version
 
 // The states of a message.
 const (

@@ -38,6 +38,7 @@ var importRules = []importRule{
 	{"engine/clock", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/duration", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/formula", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
+	{"engine/internal/snapshot", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/internal/state", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/journal", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},
 	{"engine/memory", []string{"engine", "net/http", "spec", "mockserver", "conformance", "fixtures", "features"}},

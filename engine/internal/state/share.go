@@ -151,3 +151,6 @@ func (t ReadyTurn) Front() *Message {
 	}
 	return nil
 }
+
+// WaitingTurns is how many turns have not started.
+func (s *State) WaitingTurns() int { return s.Ready.Len() + s.Shares.Turns }

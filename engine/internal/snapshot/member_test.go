@@ -1,4 +1,4 @@
-package engine
+package snapshot
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/codec"
 	"github.com/understudy-mock/understudy/engine/formula"
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
@@ -44,7 +45,7 @@ func TestASnapshotHasEveryExportedField(t *testing.T) {
 	t.Run("counts", mapped(countsMembers))
 	t.Run("search index", mapped((*search.Index).Members))
 	t.Run("vector index", mapped((*vector.Saved).Members))
-	t.Run("DLQ entry", mapped(func(e *DLQEntry, c *codec.Codec) {
+	t.Run("DLQ entry", mapped(func(e *state.DLQEntry, c *codec.Codec) {
 		s := savedEntry{DLQEntry: *e}
 		s.members(c)
 		*e = s.DLQEntry
@@ -70,7 +71,7 @@ func mapped[T any](members func(*T, *codec.Codec), but ...string) func(*testing.
 			t.Fatalf("%v in %s", err, text.Bytes())
 		}
 		apart := cmp.FilterPath(func(p cmp.Path) bool {
-			f, ok := structField(p)
+			f, ok := fieldAt(p)
 			return ok && !isSaved(f)
 		}, cmp.Ignore())
 		left := cmp.FilterPath(func(p cmp.Path) bool { return slices.Contains(but, typeless(p)) }, cmp.Ignore())
@@ -83,8 +84,8 @@ func mapped[T any](members func(*T, *codec.Codec), but ...string) func(*testing.
 // isSaved reports whether a snapshot has the field as it is.
 func isSaved(f reflect.StructField) bool { return f.IsExported() && f.Tag.Get("saved") == "" }
 
-// structField is the field that a path ends with.
-func structField(p cmp.Path) (f reflect.StructField, ok bool) {
+// fieldAt is the field that a path ends with.
+func fieldAt(p cmp.Path) (f reflect.StructField, ok bool) {
 	if _, ok := p.Last().(cmp.StructField); !ok {
 		return f, false
 	}
@@ -122,7 +123,7 @@ func fill(v reflect.Value, n *int, depth int) {
 		}
 		v.Set(reflect.ValueOf(parsed))
 		return
-	case *Callback, *RunRef:
+	case *state.Callback, *state.RunRef:
 		if depth > 3 {
 			return
 		}

@@ -1,13 +1,13 @@
-package engine
+package snapshot
 
 import (
-	"github.com/understudy-mock/understudy/engine/formula"
-
 	"github.com/understudy-mock/understudy/engine/codec"
+	"github.com/understudy-mock/understudy/engine/formula"
+	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/usage"
 )
 
-func messageMembers(m *Message, c *codec.Codec) {
+func messageMembers(m *state.Message, c *codec.Codec) {
 	codec.Text(c, "id", &m.ID)
 	codec.Text(c, "role", &m.Role)
 	codec.Text(c, "state", &m.State)
@@ -31,7 +31,7 @@ func messageMembers(m *Message, c *codec.Codec) {
 	codec.Int(c, "dropped", &m.Dropped)
 }
 
-func optionsMembers(o *Options, c *codec.Codec) {
+func optionsMembers(o *state.Options, c *codec.Codec) {
 	codec.Text(c, "method", &o.Method)
 	codec.Duration(c, "delay", &o.Delay)
 	codec.Time(c, "notBefore", &o.NotBefore)
@@ -53,25 +53,25 @@ func optionsMembers(o *Options, c *codec.Codec) {
 	codec.Text(c, "dialect", &o.Dialect)
 }
 
-func callbackMembers(b *Callback, c *codec.Codec) {
+func callbackMembers(b *state.Callback, c *codec.Codec) {
 	codec.Text(c, "url", &b.URL)
 	codec.Object(c, "options", &b.Options, optionsMembers)
 }
 
-func flowControlMembers(f *FlowControl, c *codec.Codec) {
+func flowControlMembers(f *state.FlowControl, c *codec.Codec) {
 	codec.Text(c, "key", &f.Key)
 	codec.Int(c, "parallelism", &f.Parallelism)
 	codec.Int(c, "rate", &f.Rate)
 	codec.Duration(c, "period", &f.Period)
 }
 
-func redactionMembers(r *Redaction, c *codec.Codec) {
+func redactionMembers(r *state.Redaction, c *codec.Codec) {
 	codec.Bool(c, "body", &r.Body)
 	codec.Bool(c, "headers", &r.Headers)
 	codec.Texts(c, "names", &r.Names)
 }
 
-func workflowMembers(w *Workflow, c *codec.Codec) {
+func workflowMembers(w *state.Workflow, c *codec.Codec) {
 	codec.OptionalBool(c, "init", &w.Init)
 	codec.Text(c, "runId", &w.RunID)
 	codec.Header(c, "header", &w.Header)
@@ -84,7 +84,7 @@ func workflowMembers(w *Workflow, c *codec.Codec) {
 	codec.Time(c, "createdAt", &w.CreatedAt)
 }
 
-func outcomeMembers(o *Outcome, c *codec.Codec) {
+func outcomeMembers(o *state.Outcome, c *codec.Codec) {
 	codec.Int(c, "status", &o.Status)
 	codec.Header(c, "header", &o.Header)
 	codec.Bytes(c, "body", &o.Body)
@@ -97,7 +97,7 @@ func outcomeMembers(o *Outcome, c *codec.Codec) {
 	codec.Int(c, "dropped", &o.Dropped)
 }
 
-func callbackInfoMembers(i *CallbackInfo, c *codec.Codec) {
+func callbackInfoMembers(i *state.CallbackInfo, c *codec.Codec) {
 	codec.Text(c, "messageId", &i.MessageID)
 	codec.Text(c, "state", &i.State)
 	codec.Int(c, "status", &i.Status)
@@ -107,7 +107,7 @@ func callbackInfoMembers(i *CallbackInfo, c *codec.Codec) {
 	codec.Time(c, "endedAt", &i.EndedAt)
 }
 
-func queueMembers(q *Queue, c *codec.Codec) {
+func queueMembers(q *state.Queue, c *codec.Codec) {
 	codec.Text(c, "name", &q.Name)
 	codec.Time(c, "createdAt", &q.CreatedAt)
 	codec.Time(c, "updatedAt", &q.UpdatedAt)
@@ -116,7 +116,7 @@ func queueMembers(q *Queue, c *codec.Codec) {
 	codec.Int(c, "lag", &q.Lag)
 }
 
-func flowMembers(k *FlowKey, c *codec.Codec) {
+func flowMembers(k *state.FlowKey, c *codec.Codec) {
 	codec.Text(c, "key", &k.Key)
 	codec.Int(c, "waiting", &k.Waiting)
 	codec.Int(c, "parallelism", &k.Parallelism)
@@ -130,7 +130,7 @@ func flowMembers(k *FlowKey, c *codec.Codec) {
 	codec.Bool(c, "pinnedRate", &k.PinnedRate)
 }
 
-func groupMembers(g *Group, c *codec.Codec) {
+func groupMembers(g *state.Group, c *codec.Codec) {
 	codec.Text(c, "name", &g.Name)
 	codec.Time(c, "createdAt", &g.CreatedAt)
 	codec.Time(c, "updatedAt", &g.UpdatedAt)
@@ -140,12 +140,12 @@ func groupMembers(g *Group, c *codec.Codec) {
 	codec.Header(c, "forward", &g.Forward)
 }
 
-func endpointMembers(e *Endpoint, c *codec.Codec) {
+func endpointMembers(e *state.Endpoint, c *codec.Codec) {
 	codec.Text(c, "name", &e.Name)
 	codec.Text(c, "url", &e.URL)
 }
 
-func scheduleMembers(s *Schedule, c *codec.Codec) {
+func scheduleMembers(s *state.Schedule, c *codec.Codec) {
 	codec.Text(c, "id", &s.ID)
 	codec.Text(c, "cron", &s.Cron)
 	codec.Time(c, "createdAt", &s.CreatedAt)
@@ -156,7 +156,7 @@ func scheduleMembers(s *Schedule, c *codec.Codec) {
 	codec.TextMap(c, "lastStates", &s.LastStates)
 }
 
-func requestMembers(r *PublishRequest, c *codec.Codec) {
+func requestMembers(r *state.PublishRequest, c *codec.Codec) {
 	codec.Text(c, "url", &r.URL)
 	codec.Text(c, "group", &r.Group)
 	codec.Object(c, "options", &r.Options, optionsMembers)
@@ -168,18 +168,18 @@ func requestMembers(r *PublishRequest, c *codec.Codec) {
 	codec.Bool(c, "trigger", &r.Trigger)
 }
 
-func runRefMembers(r *RunRef, c *codec.Codec) {
+func runRefMembers(r *state.RunRef, c *codec.Codec) {
 	codec.Text(c, "id", &r.ID)
 	codec.Text(c, "url", &r.URL)
 	codec.Time(c, "createdAt", &r.CreatedAt)
 }
 
-func relationMembers(r *Relation, c *codec.Codec) {
+func relationMembers(r *state.Relation, c *codec.Codec) {
 	runRefMembers(&r.RunRef, c)
 	codec.Bool(c, "resumed", &r.Resumed)
 }
 
-func runMembers(r *Run, c *codec.Codec) {
+func runMembers(r *state.Run, c *codec.Codec) {
 	runRefMembers(&r.RunRef, c)
 	codec.Int(c, "seq", &r.Seq)
 	codec.Text(c, "state", &r.State)
@@ -199,7 +199,7 @@ func runMembers(r *Run, c *codec.Codec) {
 	codec.Int(c, "keptItems", &r.Kept)
 }
 
-func stepMembers(s *Step, c *codec.Codec) {
+func stepMembers(s *state.Step, c *codec.Codec) {
 	codec.Int(c, "id", &s.ID)
 	codec.Text(c, "name", &s.Name)
 	codec.Text(c, "type", &s.Type)
@@ -227,7 +227,7 @@ func stepMembers(s *Step, c *codec.Codec) {
 	codec.Header(c, "invokedHeader", &s.InvokedHeader)
 }
 
-func stepErrorMembers(e *StepError, c *codec.Codec) {
+func stepErrorMembers(e *state.StepError, c *codec.Codec) {
 	codec.Text(c, "error", &e.Error)
 	codec.Text(c, "body", &e.Body)
 	codec.Header(c, "header", &e.Header)
@@ -236,7 +236,7 @@ func stepErrorMembers(e *StepError, c *codec.Codec) {
 }
 
 // waiterMembers leave out the URL of the run, which the run has.
-func waiterMembers(w *Waiter, c *codec.Codec) {
+func waiterMembers(w *state.Waiter, c *codec.Codec) {
 	codec.Text(c, "id", &w.ID)
 	codec.Time(c, "createdAt", &w.CreatedAt)
 	codec.Text(c, "eventId", &w.EventID)

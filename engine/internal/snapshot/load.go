@@ -1,4 +1,4 @@
-package engine
+package snapshot
 
 import (
 	"bytes"
@@ -14,10 +14,9 @@ import (
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/codec"
 	"github.com/understudy-mock/understudy/engine/internal/state"
+	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
-
-	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
 // loader makes a state of a document, entry by entry. What an entry points at
@@ -26,18 +25,18 @@ import (
 type loader struct {
 	state     state.State
 	head      header
-	messages  places[Message]
+	messages  places[state.Message]
 	items     places[state.StepItem]
-	runs      places[Run]
+	runs      places[state.Run]
 	slots     places[state.QueueSlot]
 	queues    places[state.QueueBacklog]
-	known     []*Run // those that the account knows
+	known     []*state.Run // those that the account knows
 	ready     []savedTurn
 	events    []*state.LogEntry
 	waiting   map[uint64]state.Sleeper // version 1: by the sequence of their timer
 	bookings  []savedBooking           // version 1: all timers
-	canceling []*Message
-	inFlight  []*Message // ready in the document
+	canceling []*state.Message
+	inFlight  []*state.Message // ready in the document
 	err       error
 }
 
@@ -59,8 +58,8 @@ type header struct {
 
 func (h *header) members(c *codec.Codec) {
 	codec.Int(c, "version", &h.version)
-	if h.version > SnapshotVersion {
-		c.Failf("%w %d: this program reads versions 1 to %d", errVersion, h.version, SnapshotVersion)
+	if h.version > Version {
+		c.Failf("%w %d: this program reads versions 1 to %d", errVersion, h.version, Version)
 	}
 	codec.Text(c, "account", &h.account)
 	codec.Text(c, "clock", &h.clock)
@@ -148,7 +147,7 @@ func (l *loader) members(c *codec.Codec) {
 	read(l, c, "flowKeys", (*savedFlow).members, l.flow)
 	read(l, c, "waiters", (*savedWaiter).members, l.waiter)
 	read(l, c, "dlq", (*savedEntry).members, l.entry)
-	read(l, c, "groups", groupMembers, func(g *Group) { l.state.Groups[g.Name] = new(*g) })
+	read(l, c, "groups", groupMembers, func(g *state.Group) { l.state.Groups[g.Name] = new(*g) })
 	read(l, c, "schedules", (*savedSchedule).members, l.schedule)
 	read(l, c, "dedup", (*savedMark).members, l.mark)
 	read(l, c, "usage", (*savedMinute).members, func(s *savedMinute) {
@@ -205,7 +204,7 @@ func (l *loader) firstVersion(c *codec.Codec) {
 // snapshot is what was read, once all of it fits together.
 func (l *loader) snapshot(c *codec.Codec) (*Snapshot, error) {
 	if err := c.Err(); errors.Is(err, errVersion) {
-		return nil, refusal.Of(ErrInvalid, err.Error(), "", "")
+		return nil, refusal.Of(refusal.Invalid, err.Error(), "", "")
 	} else if err != nil {
 		return nil, damaged(err)
 	}
@@ -228,7 +227,7 @@ func (l *loader) snapshot(c *codec.Codec) (*Snapshot, error) {
 	if l.err != nil {
 		return nil, damaged(l.err)
 	}
-	return &Snapshot{Account: h.account, Clock: h.clock, Now: h.now, VectorIndexes: slices.Sorted(maps.Keys(l.state.Vectors)), state: &l.state, canceling: l.canceling, inFlight: l.inFlight, lsn: h.lsn}, nil
+	return &Snapshot{Account: h.account, Clock: h.clock, Now: h.now, VectorIndexes: slices.Sorted(maps.Keys(l.state.Vectors)), state: &l.state, Canceling: l.canceling, InFlight: l.inFlight, LSN: h.lsn}, nil
 }
 
 // loadSource puts the source of ids back. Its decoder panics at some texts.
@@ -293,7 +292,7 @@ func (l *loader) finish() {
 	l.finishTimers()
 	l.finishLog()
 	for _, k := range l.state.Flows {
-		k.Held.All(func(m *Message) {
+		k.Held.All(func(m *state.Message) {
 			l.want(m.FlowKey() == k.Key, "message %q: held by key %q, but its key is %q", m.ID, k.Key, m.FlowKey())
 		})
 	}
@@ -303,7 +302,7 @@ func (l *loader) finish() {
 		case t.flowKey == "":
 			m := must(l, &l.messages, t.message, "ready", "message")
 			l.state.Ready.Push(state.ReadyTurn{Message: m})
-			if t.inFlight && l.want(m.State == Active, "message %q: in flight, with state %q", m.ID, m.State) {
+			if t.inFlight && l.want(m.State == state.Active, "message %q: in flight, with state %q", m.ID, m.State) {
 				l.inFlight = append(l.inFlight, m)
 			}
 		case l.want(k != nil, "ready key %q: not found", t.flowKey):
@@ -313,7 +312,7 @@ func (l *loader) finish() {
 	for _, w := range l.state.Waiters {
 		w.Item.Waiter, w.RunRef = w, w.Run.RunRef // its URL has the name of the waiter's own
 	}
-	slices.SortFunc(l.known, state.ByPosition[*Run])
+	slices.SortFunc(l.known, state.ByPosition[*state.Run])
 	for _, run := range l.known {
 		l.state.RunList.Add(run.ID, run)
 	}
@@ -360,7 +359,7 @@ func (l *loader) finishLog() {
 		if e.LogDetail != nil && e.LogDetail.Outcome != nil && l.state.Messages[e.Message.ID] != e.Message {
 			e.Message.Last = e.LogDetail.Outcome // a message that has ended does not have it itself
 		}
-		if e.State == string(Created) {
+		if e.State == string(state.Created) {
 			l.state.Log.Created = append(l.state.Log.Created, e)
 		}
 	}

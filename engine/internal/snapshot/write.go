@@ -1,9 +1,8 @@
-package engine
+package snapshot
 
 import (
 	"cmp"
 	"encoding/base64"
-	"io"
 	"iter"
 	"maps"
 	"slices"
@@ -17,98 +16,69 @@ import (
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
-// WriteSnapshot writes the whole state as it is when the call begins, as one
-// JSON object (docs/state.md). Attempts and commands continue meanwhile. The
-// same state gives the same bytes.
-//
-// An attempt in flight is kept as ready: a restored account makes it again,
-// under the same number, and logs no second ACTIVE. One that was being
-// cancelled is cancelled by Restore.
-func (a *Account) WriteSnapshot(to io.Writer) error {
-	c := codec.NewWriter(to)
-	c.Document(a.SnapshotMembers)
-	return c.Close()
-}
-
-// SnapshotMembers writes the members of the object that WriteSnapshot writes.
-func (a *Account) SnapshotMembers(c *codec.Codec) { a.save(newSaver(a), c) }
-
-// save writes one snapshot after the other.
-func (a *Account) save(w *saver, c *codec.Codec) {
-	a.saves.Lock()
-	defer a.saves.Unlock()
-	w.briefly(w.begin)
-	defer a.briefly(w.end)
-	w.members(c)
-}
-
-// briefly holds the lock for a part of a snapshot, which is no command.
-func (a *Account) briefly(part func()) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	part()
-}
-
-// briefly lets commands have the lock afterwards.
-func (w *saver) briefly(part func()) {
-	w.account.briefly(part)
-	w.between()
-}
-
-func newSaver(a *Account) *saver {
-	w := &saver{account: a, from: &a.state, most: batch, between: func() {}, details: map[*state.LogEntry]*state.LogDetail{}, callbacks: map[*DLQEntry]*CallbackInfo{}, flows: map[*state.FlowGate]savedFlow{}}
-	w.messages = table[Message, savedMessage]{at: func(m *Message) *state.SnapshotMark { return &m.Saved }, copy: w.copyMessage}
+// NewWriter writes a state. The lock is that of its account: whenever it is free, commands
+// continue.
+func NewWriter(lock locker, from *state.State) *Writer {
+	w := &Writer{lock: lock, from: from, Most: batch, Between: func() {}, details: map[*state.LogEntry]*state.LogDetail{}, callbacks: map[*state.DLQEntry]*state.CallbackInfo{}, flows: map[*state.FlowGate]savedFlow{}}
+	w.messages = table[state.Message, savedMessage]{at: func(m *state.Message) *state.SnapshotMark { return &m.Saved }, copy: w.copyMessage}
 	w.items = table[state.StepItem, savedItem]{at: func(it *state.StepItem) *state.SnapshotMark { return &it.Saved }, copy: func(it *state.StepItem) savedItem { return savedItem{*it} }}
-	w.runs = table[Run, savedRun]{at: func(run *Run) *state.SnapshotMark { return &run.Saved }, copy: w.copyRun}
+	w.runs = table[state.Run, savedRun]{at: func(run *state.Run) *state.SnapshotMark { return &run.Saved }, copy: w.copyRun}
 	w.slots = table[state.QueueSlot, savedSlot]{at: func(s *state.QueueSlot) *state.SnapshotMark { return &s.Saved }, copy: func(s *state.QueueSlot) savedSlot { return savedSlot{QueueSlot: *s} }}
 	w.queues = table[state.QueueBacklog, savedQueue]{at: func(q *state.QueueBacklog) *state.SnapshotMark { return &q.Saved }, copy: w.copyQueue}
 	return w
 }
 
-// begin notes the state of this instant.
-func (w *saver) begin() {
-	a := w.account
-	a.saveEpoch++
-	w.epoch, a.saving = a.saveEpoch, w
-	a.stamp()
-	source, _ := a.state.IDs.Source.MarshalBinary() // never fails
-	w.head = header{version: SnapshotVersion, account: a.cfg.ID, clock: a.mode, now: a.state.Now, currentKey: a.state.CurrentKey, nextKey: a.state.NextKey,
-		source: base64.StdEncoding.EncodeToString(source), secret: strconv.FormatUint(a.state.IDs.Secret, 10),
-		sequence: a.state.Seq, timers: a.state.Timers.Issued, events: a.state.Log.Issued, stripped: a.state.Log.Bare, lsn: a.lsn}
-	w.events, w.live = a.state.Log.Events, a.state.Messages // the log is only added to
-	w.entries, w.runList = slices.Clone(a.state.DLQ.Items), slices.Clone(a.state.RunList.Items)
-	w.turns = make([]state.ReadyTurn, 0, a.waitingTurns())
-	a.state.Shares.All(func(t state.ReadyTurn) { w.turns = append(w.turns, t) })
-	a.state.Ready.All(func(t state.ReadyTurn) { w.turns = append(w.turns, t) })
-	w.marks, w.minutes = slices.Clone(a.state.Dedup.Order.Items[a.state.Dedup.Order.Head:]), slices.Clone(a.state.Usage)
-	for _, name := range slices.Sorted(maps.Keys(a.state.Queues)) {
-		w.queues.place(w.epoch, a.state.Queues[name])
+// briefly holds the lock for a part of a snapshot, and lets commands have it afterwards.
+func (w *Writer) briefly(part func()) {
+	func() {
+		w.lock.Lock()
+		defer w.lock.Unlock()
+		part()
+	}()
+	w.Between()
+}
+
+// Begin notes the state of this instant. It is called under the lock.
+func (w *Writer) Begin(at Instant) {
+	s := w.from
+	w.epoch = at.Epoch
+	source, _ := s.IDs.Source.MarshalBinary() // never fails
+	w.head = header{version: Version, account: at.Account, clock: at.Clock, now: s.Now, currentKey: s.CurrentKey, nextKey: s.NextKey,
+		source: base64.StdEncoding.EncodeToString(source), secret: strconv.FormatUint(s.IDs.Secret, 10),
+		sequence: s.Seq, timers: s.Timers.Issued, events: s.Log.Issued, stripped: s.Log.Bare, lsn: at.LSN}
+	w.events, w.live = s.Log.Events, s.Messages // the log is only added to
+	w.entries, w.runList = slices.Clone(s.DLQ.Items), slices.Clone(s.RunList.Items)
+	w.turns = make([]state.ReadyTurn, 0, s.WaitingTurns())
+	s.Shares.All(func(t state.ReadyTurn) { w.turns = append(w.turns, t) })
+	s.Ready.All(func(t state.ReadyTurn) { w.turns = append(w.turns, t) })
+	w.marks, w.minutes = slices.Clone(s.Dedup.Order.Items[s.Dedup.Order.Head:]), slices.Clone(s.Usage)
+	for _, name := range slices.Sorted(maps.Keys(s.Queues)) {
+		w.queues.place(w.epoch, s.Queues[name])
 	}
-	w.flowKeys, w.groups = slices.Collect(maps.Values(a.state.Flows)), slices.Collect(maps.Values(a.state.Groups))
-	for _, s := range a.state.Schedules {
-		w.schedules = append(w.schedules, savedSchedule{*s, w.timer(s)})
+	w.flowKeys, w.groups = slices.Collect(maps.Values(s.Flows)), slices.Collect(maps.Values(s.Groups))
+	for _, one := range s.Schedules {
+		w.schedules = append(w.schedules, savedSchedule{*one, w.timer(one)})
 	}
-	for _, one := range a.state.Waiters {
+	for _, one := range s.Waiters {
 		w.waiters = append(w.waiters, savedWaiter{PendingWait: *one, wake: w.timer(one)})
 	}
-	for _, x := range a.state.Search {
+	for _, x := range s.Search {
 		w.search = append(w.search, *x)
 	}
-	for _, x := range a.state.Vectors {
-		w.vectors = append(w.vectors, x.Save(a.state.Now))
+	for _, x := range s.Vectors {
+		w.vectors = append(w.vectors, x.Save(s.Now))
 	}
 }
 
-// detach keeps the state that another one is about to replace.
-func (w *saver) detach() {
+// Detach keeps the state that another one is about to replace: nothing changes it from
+// then on.
+func (w *Writer) Detach() {
 	old := *w.from
-	w.from = &old
+	w.from, w.detached = &old, true
 }
 
-func (w *saver) end() { w.account.saving = nil }
-
 // timer is what an owner waits for.
-func (w *saver) timer(owner state.Sleeper) savedTimer {
+func (w *Writer) timer(owner state.Sleeper) savedTimer {
 	t := owner.Timed()
 	if t.Place == 0 {
 		return savedTimer{}
@@ -117,10 +87,10 @@ func (w *saver) timer(owner state.Sleeper) savedTimer {
 	return savedTimer{b.Seq, b.Due, t.Kind}
 }
 
-func (w *saver) copyMessage(m *Message) savedMessage {
+func (w *Writer) copyMessage(m *state.Message) savedMessage {
 	s := savedMessage{Message: *m, wake: w.timer(m), live: w.from.Messages[m.ID] == m}
 	if s.live {
-		s.inFlight, s.canceling = m.State == Active && m.Cancel != nil, m.State == CancelRequested
+		s.inFlight, s.canceling = m.State == state.Active && m.Cancel != nil, m.State == state.CancelRequested
 		s.reportsOn = w.from.Reports[m.ID]
 	} else {
 		s.Last = nil // it is in the log
@@ -128,15 +98,15 @@ func (w *saver) copyMessage(m *Message) savedMessage {
 	return s
 }
 
-func (w *saver) copyQueue(q *state.QueueBacklog) savedQueue {
+func (w *Writer) copyQueue(q *state.QueueBacklog) savedQueue {
 	return savedQueue{QueueBacklog: *q, held: slices.Clone(q.Waiting.Items[q.Waiting.Head:]), gone: w.from.Queues[q.Name] != q}
 }
 
-func (w *saver) copyFlow(k *state.FlowGate) savedFlow {
+func (w *Writer) copyFlow(k *state.FlowGate) savedFlow {
 	return savedFlow{FlowGate: *k, wake: w.timer(k), held: slices.Clone(k.Held.Items[k.Held.Head:]), times: slices.Clone(k.Starts.Items[k.Starts.Head:])}
 }
 
-func (w *saver) copyRun(run *Run) savedRun {
+func (w *Writer) copyRun(run *state.Run) savedRun {
 	s := savedRun{Run: *run, gone: w.from.Runs[run.ID] != run}
 	s.Open, s.Calls = slices.Clone(run.Open), maps.Clone(run.Calls)
 	for _, event := range slices.Sorted(maps.Keys(run.Early)) {
@@ -147,16 +117,17 @@ func (w *saver) copyRun(run *Run) savedRun {
 	return s
 }
 
-// members writes the sections in an order in which each object has its place
+// Members writes the sections in an order in which each object has its place
 // before the section of its kind begins.
-func (w *saver) members(c *codec.Codec) {
+func (w *Writer) Members(c *codec.Codec) {
+	w.Between()
 	w.head.members(c)
 	codec.Section(c, "events", copies(w, w.events, w.event), (*savedEvent).members, nil)
 	slices.SortFunc(w.waiters, func(x, y savedWaiter) int { return cmp.Compare(x.wake.seq, y.wake.seq) })
 	codec.Section(c, "waiters", copies(w, w.waiters, w.waiter), (*savedWaiter).members, nil)
-	entries := slices.DeleteFunc(w.entries, func(e *DLQEntry) bool { return e == nil })
+	entries := slices.DeleteFunc(w.entries, func(e *state.DLQEntry) bool { return e == nil })
 	codec.Section(c, "dlq", copies(w, entries, w.entry), (*savedEntry).members, nil)
-	runs := slices.DeleteFunc(w.runList, func(run *Run) bool { return run == nil })
+	runs := slices.DeleteFunc(w.runList, func(run *state.Run) bool { return run == nil })
 	enumerate(w, &w.runs, runs)
 	codec.Section(c, "runs", records(w, &w.runs, w.run), (*savedRun).members, nil)
 	enumerate(w, &w.messages, w.unlogged())
@@ -171,8 +142,8 @@ func (w *saver) members(c *codec.Codec) {
 }
 
 // small writes what begin has copied.
-func (w *saver) small(c *codec.Codec) {
-	slices.SortFunc(w.groups, func(x, y *Group) int { return strings.Compare(x.Name, y.Name) })
+func (w *Writer) small(c *codec.Codec) {
+	slices.SortFunc(w.groups, func(x, y *state.Group) int { return strings.Compare(x.Name, y.Name) })
 	codec.Section(c, "groups", slices.Values(w.groups), groupMembers, nil) // a group is a value: a change replaces it
 	slices.SortFunc(w.schedules, func(x, y savedSchedule) int { return strings.Compare(x.ID, y.ID) })
 	codec.Section(c, "schedules", each(w.schedules), (*savedSchedule).members, nil)
@@ -197,11 +168,11 @@ func each[T any](list []T) iter.Seq[*T] {
 
 // inParts visits the records that next makes: it has the lock, and gives at
 // most as many as it is asked for, none at the end.
-func inParts[S any](w *saver, next func(most int, part []S) []S) iter.Seq[*S] {
+func inParts[S any](w *Writer, next func(most int, part []S) []S) iter.Seq[*S] {
 	return func(yield func(*S) bool) {
 		var part []S
 		for {
-			w.briefly(func() { part = next(w.most, part[:0]) })
+			w.briefly(func() { part = next(w.Most, part[:0]) })
 			if len(part) == 0 {
 				return
 			}
@@ -215,7 +186,7 @@ func inParts[S any](w *saver, next func(most int, part []S) []S) iter.Seq[*S] {
 }
 
 // copies makes records of what begin has listed.
-func copies[T, S any](w *saver, list []T, record func(T) S) iter.Seq[*S] {
+func copies[T, S any](w *Writer, list []T, record func(T) S) iter.Seq[*S] {
 	return inParts(w, func(most int, part []S) []S {
 		n := min(most, len(list))
 		for _, v := range list[:n] {
@@ -227,7 +198,7 @@ func copies[T, S any](w *saver, list []T, record func(T) S) iter.Seq[*S] {
 }
 
 // records makes those of a table; refer puts in the places of others.
-func records[T, S any](w *saver, t *table[T, S], refer func(*T, *S)) iter.Seq[*S] {
+func records[T, S any](w *Writer, t *table[T, S], refer func(*T, *S)) iter.Seq[*S] {
 	return inParts(w, func(most int, part []S) []S {
 		for len(part) < most && t.copied < len(t.list) {
 			v := t.list[t.copied]
@@ -240,8 +211,8 @@ func records[T, S any](w *saver, t *table[T, S], refer func(*T, *S)) iter.Seq[*S
 }
 
 // enumerate gives places to the objects of a list.
-func enumerate[T, S any](w *saver, t *table[T, S], list []*T) {
-	for part := range slices.Chunk(list, 16*w.most) {
+func enumerate[T, S any](w *Writer, t *table[T, S], list []*T) {
+	for part := range slices.Chunk(list, 16*w.Most) {
 		w.briefly(func() {
 			for _, v := range part {
 				t.place(w.epoch, v)
@@ -252,16 +223,16 @@ func enumerate[T, S any](w *saver, t *table[T, S], list []*T) {
 
 // unlogged are the messages that had not ended and are not in the log, in order
 // of creation.
-func (w *saver) unlogged() []*Message {
-	var found []*Message
-	known := func(m *Message) bool { return m.Saved.Epoch == w.epoch }
+func (w *Writer) unlogged() []*state.Message {
+	var found []*state.Message
+	known := func(m *state.Message) bool { return m.Saved.Epoch == w.epoch }
 	w.briefly(func() {
 		n := 0
 		for _, m := range w.live {
-			if n++; n%(16*w.most) == 0 { // what comes and goes meanwhile does no harm
-				w.account.mu.Unlock()
-				w.between()
-				w.account.mu.Lock()
+			if n++; n%(16*w.Most) == 0 { // what comes and goes meanwhile does no harm
+				w.lock.Unlock()
+				w.Between()
+				w.lock.Lock()
 			}
 			if !known(m) {
 				found = append(found, m)
@@ -273,13 +244,13 @@ func (w *saver) unlogged() []*Message {
 			}
 		}
 	})
-	slices.SortFunc(found, func(x, y *Message) int {
+	slices.SortFunc(found, func(x, y *state.Message) int {
 		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), strings.Compare(x.ID, y.ID))
 	})
 	return slices.Compact(found)
 }
 
-func (w *saver) event(e *state.LogEntry) savedEvent {
+func (w *Writer) event(e *state.LogEntry) savedEvent {
 	s := savedEvent{LogEntry: *e, messagePlace: w.messages.place(w.epoch, e.Message), runPlace: w.runs.place(w.epoch, e.Run)}
 	d, changed := w.details[e]
 	if !changed {
@@ -291,12 +262,12 @@ func (w *saver) event(e *state.LogEntry) savedEvent {
 	return s
 }
 
-func (w *saver) waiter(s savedWaiter) savedWaiter {
+func (w *Writer) waiter(s savedWaiter) savedWaiter {
 	s.itemPlace, s.runPlace = w.items.place(w.epoch, s.Item), w.runs.place(w.epoch, s.Run)
 	return s
 }
 
-func (w *saver) entry(e *DLQEntry) savedEntry {
+func (w *Writer) entry(e *state.DLQEntry) savedEntry {
 	s := savedEntry{DLQEntry: *e, itemPlace: w.items.place(w.epoch, e.Message.Step), runPlace: w.runs.place(w.epoch, e.FailedRun)}
 	if callback, changed := w.callbacks[e]; changed {
 		s.Callback = callback
@@ -304,7 +275,7 @@ func (w *saver) entry(e *DLQEntry) savedEntry {
 	return s
 }
 
-func (w *saver) run(_ *Run, s *savedRun) {
+func (w *Writer) run(_ *state.Run, s *savedRun) {
 	for _, it := range s.Run.Items {
 		s.itemPlaces = append(s.itemPlaces, w.items.place(w.epoch, it))
 	}
@@ -321,7 +292,7 @@ func (w *saver) run(_ *Run, s *savedRun) {
 
 // message notes which attempts are in flight: they are made again before all
 // that is ready.
-func (w *saver) message(m *Message, s *savedMessage) {
+func (w *Writer) message(m *state.Message, s *savedMessage) {
 	m.Saved.Live = s.live
 	s.itemPlace = w.items.place(w.epoch, s.Step)
 	if s.live {
@@ -333,7 +304,7 @@ func (w *saver) message(m *Message, s *savedMessage) {
 }
 
 // ready are the turns, without those of messages that were cancelled meanwhile.
-func (w *saver) ready() []savedTurn {
+func (w *Writer) ready() []savedTurn {
 	list := w.inFlight
 	w.briefly(func() {
 		for _, t := range w.turns {
@@ -348,7 +319,7 @@ func (w *saver) ready() []savedTurn {
 	return list
 }
 
-func (w *saver) flow(k *state.FlowGate) savedFlow {
+func (w *Writer) flow(k *state.FlowGate) savedFlow {
 	s, changed := w.flows[k]
 	if !changed {
 		s = w.copyFlow(k)
@@ -357,18 +328,18 @@ func (w *saver) flow(k *state.FlowGate) savedFlow {
 	return s
 }
 
-func (w *saver) slot(_ *state.QueueSlot, s *savedSlot) {
+func (w *Writer) slot(_ *state.QueueSlot, s *savedSlot) {
 	s.queuePlace = w.queues.place(w.epoch, s.QueueSlot.Queue)
 }
 
-func (w *saver) queue(_ *state.QueueBacklog, s *savedQueue) { s.places = w.waitingPlaces(s.held) }
+func (w *Writer) queue(_ *state.QueueBacklog, s *savedQueue) { s.places = w.waitingPlaces(s.held) }
 
 // waits reports whether a message in a list of the state has not ended. What was
 // cancelled while it waited stays in its list, with the place of an earlier snapshot.
-func (w *saver) waits(m *Message) bool { return m.Saved.Live && m.Saved.Epoch == w.epoch }
+func (w *Writer) waits(m *state.Message) bool { return m.Saved.Live && m.Saved.Epoch == w.epoch }
 
 // waitingPlaces leave out what was cancelled while it waited.
-func (w *saver) waitingPlaces(list []*Message) (places []int) {
+func (w *Writer) waitingPlaces(list []*state.Message) (places []int) {
 	for _, m := range list {
 		if w.waits(m) {
 			places = append(places, int(m.Saved.Place))

@@ -1,4 +1,4 @@
-package engine
+package snapshot
 
 import (
 	"reflect"
@@ -34,15 +34,15 @@ var recordFields = map[reflect.Type]string{
 // sharedValues are types that callers see as well. A snapshot has their fields as they
 // are, which TestASnapshotHasEveryExportedField holds it to, but for those with a tag.
 var sharedValues = map[reflect.Type]string{
-	reflect.TypeFor[Message]():        "",
-	reflect.TypeFor[Schedule]():       "timer",
-	reflect.TypeFor[Run]():            "",
-	reflect.TypeFor[DLQEntry]():       "",
-	reflect.TypeFor[Group]():          "",
-	reflect.TypeFor[Options]():        "",
-	reflect.TypeFor[Outcome]():        "",
-	reflect.TypeFor[PublishRequest](): "",
-	reflect.TypeFor[Step]():           "",
+	reflect.TypeFor[state.Message]():        "",
+	reflect.TypeFor[state.Schedule]():       "timer",
+	reflect.TypeFor[state.Run]():            "",
+	reflect.TypeFor[state.DLQEntry]():       "",
+	reflect.TypeFor[state.Group]():          "",
+	reflect.TypeFor[state.Options]():        "",
+	reflect.TypeFor[state.Outcome]():        "",
+	reflect.TypeFor[state.PublishRequest](): "",
+	reflect.TypeFor[state.Step]():           "",
 }
 
 // A field that is new must be saved, or left out for a reason: here it is asked.

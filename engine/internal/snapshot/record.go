@@ -1,4 +1,4 @@
-package engine
+package snapshot
 
 import (
 	"time"
@@ -12,10 +12,8 @@ import (
 // at the instant of the snapshot, with places for what it points at. Messages,
 // items, runs, slots and queues are named elsewhere by their place in the list
 // of their kind, from 1 on; 0 is none.
-//
-// The names of members are written here and in snapshot_member.go, and nowhere
-// else: no name of a Go field reaches the file.
 
+// savedTimer is what an object waits for.
 type savedTimer struct {
 	seq  uint64 // 0: it waits for no time
 	due  int64  // Unix ms
@@ -23,7 +21,7 @@ type savedTimer struct {
 }
 
 type savedMessage struct {
-	Message
+	state.Message
 	live      bool // not ended
 	wake      savedTimer
 	slotPlace int
@@ -88,9 +86,9 @@ func (s *savedSlot) members(c *codec.Codec) {
 
 type savedQueue struct {
 	state.QueueBacklog
-	held   []*Message // that wait in it
-	places []int      // the same
-	gone   bool       // deleted, but messages still have a turn in it
+	held   []*state.Message // that wait in it
+	places []int            // the same
+	gone   bool             // deleted, but messages still have a turn in it
 }
 
 func (s *savedQueue) members(c *codec.Codec) {
@@ -103,8 +101,8 @@ func (s *savedQueue) members(c *codec.Codec) {
 type savedFlow struct {
 	state.FlowGate
 	wake   savedTimer
-	held   []*Message // that wait for it
-	places []int      // the same
+	held   []*state.Message // that wait for it
+	places []int            // the same
 	times  []time.Time
 }
 
@@ -118,7 +116,7 @@ func (s *savedFlow) members(c *codec.Codec) {
 }
 
 type savedSchedule struct {
-	Schedule
+	state.Schedule
 	wake savedTimer
 }
 
@@ -148,7 +146,7 @@ func (m *savedMark) members(c *codec.Codec) {
 }
 
 type savedRun struct {
-	Run
+	state.Run
 	itemPlaces []int
 	openPlaces []int
 	callPlaces []savedCall
@@ -215,7 +213,7 @@ func (s *savedWaiter) members(c *codec.Codec) {
 }
 
 type savedEntry struct {
-	DLQEntry
+	state.DLQEntry
 	runPlace, itemPlace int
 }
 

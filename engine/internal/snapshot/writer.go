@@ -1,4 +1,4 @@
-package engine
+package snapshot
 
 import (
 	"github.com/understudy-mock/understudy/engine/internal/state"
@@ -6,18 +6,6 @@ import (
 	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/engine/vector"
 )
-
-// A snapshot is the state of one instant, and commands continue while it is
-// written. At that instant, begin notes what there is: lists of pointers, and
-// whole what is small. Then the saver copies record after record, a few of them
-// each time that it has the lock, and writes them without it. A command that
-// changes an object calls touch before: if the object belongs to the instant
-// and is not copied yet, its record is made there and then, and kept until its
-// turn. What is new since then is marked so that it is left out.
-//
-// Objects have their place in the mark that they carry, so that no map of a
-// million messages is needed. What records point at is never changed: bodies,
-// headers, options, outcomes.
 
 // batch is how many records are copied at once under the lock, well within a
 // millisecond.
@@ -32,26 +20,41 @@ type table[T, S any] struct {
 	earlier map[*T]S // records of objects that have changed since
 }
 
-// saver writes a snapshot.
-type saver struct {
-	account *Account
-	from    *state.State // that of the account, or what a Restore has put aside
-	epoch   uint32
-	most    int    // records copied at once under the lock
-	between func() // called whenever the lock is free; for tests
+// locker is the lock of an account.
+type locker interface {
+	Lock()
+	Unlock()
+}
+
+// Instant says whose state a snapshot has, beside the state itself.
+type Instant struct {
+	Epoch   uint32 // differs from those of all other snapshots of the same objects
+	Account string
+	Clock   string // real, manual or auto
+	LSN     uint64 // of the last record of the journal
+}
+
+// Writer writes a snapshot.
+type Writer struct {
+	lock     locker
+	from     *state.State // that of the account until it is detached
+	epoch    uint32
+	detached bool   // another state has taken its place
+	Most     int    // records copied at once under the lock
+	Between  func() // called whenever the lock is free; for tests
 
 	head      header
 	events    []*state.LogEntry
 	details   map[*state.LogEntry]*state.LogDetail // of events that have changed since
-	entries   []*DLQEntry
-	callbacks map[*DLQEntry]*CallbackInfo // of entries that have changed since
+	entries   []*state.DLQEntry
+	callbacks map[*state.DLQEntry]*state.CallbackInfo // of entries that have changed since
 	waiters   []savedWaiter
 	flowKeys  []*state.FlowGate
 	flows     map[*state.FlowGate]savedFlow // keys that have changed since
 	turns     []state.ReadyTurn
-	runList   []*Run
-	live      map[string]*Message
-	groups    []*Group
+	runList   []*state.Run
+	live      map[string]*state.Message
+	groups    []*state.Group
 	schedules []savedSchedule
 	marks     []state.DedupMark
 	minutes   usage.Minutes
@@ -59,9 +62,9 @@ type saver struct {
 	vectors   []vector.Saved
 	inFlight  []savedTurn
 
-	messages table[Message, savedMessage]
+	messages table[state.Message, savedMessage]
 	items    table[state.StepItem, savedItem]
-	runs     table[Run, savedRun]
+	runs     table[state.Run, savedRun]
 	slots    table[state.QueueSlot, savedSlot]
 	queues   table[state.QueueBacklog, savedQueue]
 }
@@ -103,28 +106,28 @@ func (t *table[T, S]) record(v *T) S {
 	return s
 }
 
-// touch is called before an object of the state changes.
-func (a *Account) touch(v any) {
-	w := a.saving
-	if w == nil {
+// Touch is called, under the lock, before an object of the account changes. Once the
+// state is detached, what changes is no part of it: its timers, for one, are elsewhere.
+func (w *Writer) Touch(v any) {
+	if w.detached {
 		return
 	}
 	switch v := v.(type) {
-	case *Message: // what it stands for changes with it
+	case *state.Message: // what it stands for changes with it
 		w.messages.keep(w.epoch, v)
 		if v.Step != nil {
-			a.touch(v.Step)
+			w.Touch(v.Step)
 		}
-		if run := a.state.Runs[v.RunID]; run != nil {
-			a.touch(run)
+		if run := w.from.Runs[v.RunID]; run != nil {
+			w.Touch(run)
 		}
 		if v.Slot != nil {
-			a.touch(v.Slot)
-			a.touch(v.Slot.Queue)
+			w.Touch(v.Slot)
+			w.Touch(v.Slot.Queue)
 		}
 	case *state.StepItem:
 		w.items.keep(w.epoch, v)
-	case *Run:
+	case *state.Run:
 		w.runs.keep(w.epoch, v)
 	case *state.QueueSlot:
 		w.slots.keep(w.epoch, v)
@@ -138,16 +141,12 @@ func (a *Account) touch(v any) {
 		if _, ok := w.details[v]; !ok {
 			w.details[v] = v.LogDetail
 		}
-	case *DLQEntry:
+	case *state.DLQEntry:
 		if _, ok := w.callbacks[v]; !ok {
 			w.callbacks[v] = v.Callback
 		}
 	}
 }
 
-// isNew marks a message that is created now.
-func (a *Account) isNew(m *Message) {
-	if a.saving != nil {
-		m.Saved = state.SnapshotMark{Epoch: a.saving.epoch}
-	}
-}
+// MarkNew marks a message that is created now: it is no part of the snapshot.
+func (w *Writer) MarkNew(m *state.Message) { m.Saved = state.SnapshotMark{Epoch: w.epoch} }

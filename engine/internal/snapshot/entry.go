@@ -1,13 +1,15 @@
-package engine
+package snapshot
 
-import "github.com/understudy-mock/understudy/engine/internal/state"
+import (
+	"github.com/understudy-mock/understudy/engine/internal/state"
+)
 
 // What the loader does with each entry of a document.
 
 // sharedOptions shares the options of what is loaded; there must be some.
-func (l *loader) sharedOptions(o *Options, what, id string) *Options {
+func (l *loader) sharedOptions(o *state.Options, what, id string) *state.Options {
 	if !l.want(o != nil, "%s %q: no options", what, id) {
-		return &Options{}
+		return &state.Options{}
 	}
 	return l.state.Options.Share(*o)
 }
@@ -23,7 +25,7 @@ func (l *loader) message(s *savedMessage) {
 		return
 	}
 	_, moves := state.Transitions[m.State]
-	l.want(moves && m.State != "" && (m.State == CancelRequested) == s.canceling, "message %q: it has not ended, with state %q", m.ID, m.State)
+	l.want(moves && m.State != "" && (m.State == state.CancelRequested) == s.canceling, "message %q: it has not ended, with state %q", m.ID, m.State)
 	l.want(l.state.Messages[m.ID] == nil, "message %q: repeated", m.ID)
 	l.state.Messages[m.ID] = m
 	l.waits(m, s.wake, state.WakeMessage)
