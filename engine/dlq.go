@@ -4,11 +4,9 @@ import (
 	"fmt"
 
 	"github.com/understudy-mock/understudy/engine/internal/state"
+	"github.com/understudy-mock/understudy/engine/internal/view"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
-
-// maxDLQPage is the largest and the default page ("Limits", interface document).
-const maxDLQPage = 100
 
 // deadLetter puts a failed message into the DLQ.
 func (a *Account) deadLetter(m *Message, o *Outcome) *DLQEntry { return a.deadLetterAs("", m, o) }
@@ -37,26 +35,7 @@ func (a *Account) deadLetterAs(id string, m *Message, o *Outcome) *DLQEntry {
 func (a *Account) DLQ(f Filter) (Page[DLQEntry], error) {
 	a.lock()
 	defer a.unlock()
-	p, err := listPage(a, "dlq", f, maxDLQPage, a.state.DLQ.Newest, f.entry, a.viewEntry)
-	if f.CountAll {
-		for e := range a.state.DLQ.Newest(state.NewestPosition) {
-			if f.entry(e) {
-				p.All++
-			}
-		}
-	}
-	return p, err
-}
-
-// viewEntry is the entry as lists show it.
-func (a *Account) viewEntry(e *DLQEntry) DLQEntry {
-	v := *e
-	v.Message = a.redacted(&e.Message)
-	v.Message.Last = &v.Last
-	if r := e.Message.Options.Redact; r != nil && r.Body {
-		v.Payload = state.RedactedValue(e.Payload)
-	}
-	return v
+	return a.view().Entries(f)
 }
 
 // DLQEntry is one entry.
@@ -67,7 +46,7 @@ func (a *Account) DLQEntry(id string) (DLQEntry, error) {
 	if err != nil {
 		return DLQEntry{}, err
 	}
-	return a.viewEntry(e), nil
+	return a.view().Entry(e), nil
 }
 
 func (a *Account) entry(id string) (*DLQEntry, error) {
@@ -107,7 +86,7 @@ func (c deleteDLQs) apply(a *Account) (pair[int, string], error) {
 
 // entries selects for a bulk operation.
 func (a *Account) entries(f Filter) ([]*DLQEntry, string, error) {
-	p, err := listPage(a, "dlq", f, maxDLQPage, a.state.DLQ.Newest, f.entry,
+	p, err := view.List(&a.state.IDs, "dlq", f, view.MaxDLQPage, a.state.DLQ.Newest, f.MatchesEntry,
 		func(e *DLQEntry) *DLQEntry { return e })
 	return p.Items, p.Cursor, err
 }

@@ -51,7 +51,7 @@ func (a *Account) tellInvoker(run *Run) {
 	it.Step.Out = a.cfg.Wire.InvocationResult(run)
 	it.Body = a.cfg.Wire.FinishStep(inv.Raw, &it.Step)
 	if inv.Run.Ended() { // nobody waits for the outcome; the run view shows it
-		it.Settled = StepSuccess
+		it.Settled = state.StepSuccess
 		return
 	}
 	inv.Run.RemoveOpen(it)

@@ -3,36 +3,12 @@ package engine
 import (
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/understudy-mock/understudy/engine/internal/state"
 )
 
-// maxLogPage is the largest and the default page ("Limits", interface document).
-const maxLogPage = 1000
-
 // keepEvents is how many log events an account keeps; the oldest go first.
 const keepEvents = 500_000
-
-// Event is one recorded state of a message or run, immutable. Outcome and
-// Error belong to attempts that ended, NextAt to CREATED and RETRY.
-type Event struct {
-	Seq     uint64
-	Time    time.Time
-	State   string
-	Message *Message // as it stands now; nil on run-level events
-	Outcome *Outcome
-	Error   string
-	Rule    string // by which NextAt was chosen
-	NextAt  time.Time
-	DLQID   string
-	Run     *RunRef
-	Invoker *RunRef // RUN_STARTED of an invoked run
-	Step    *Step   // message-level events of a run
-	Waits   *Step   // WAITER_ADDED and INVOKED: the step that caused them; not on the wire
-	Tried   string  // ERROR and FAILED: the step that the attempt was for, "" where nothing tells it; not on the wire
-	Result  []byte  // RUN_SUCCESS: the response of the workflow
-}
 
 // move takes a message to its next state and logs it.
 func (a *Account) move(m *Message, to MessageState, e state.LogEntry) {
@@ -90,7 +66,7 @@ func (a *Account) append(e state.LogEntry) {
 func (a *Account) Events(f Filter) (Page[Event], error) {
 	a.lock()
 	defer a.unlock()
-	return listPage(a, "log", f, maxLogPage, a.state.Log.Newest, f.event, a.viewEvent)
+	return a.view().Events(f)
 }
 
 // Follow gives the events after a position, at most as many as asked for (0:
@@ -106,9 +82,9 @@ func (a *Account) Follow(after uint64, most int) ([]Event, <-chan struct{}) {
 	if most > 0 && len(tail) > most {
 		tail, more = tail[:most], atOnce
 	}
-	events := make([]Event, len(tail))
+	events, seen := make([]Event, len(tail)), a.view()
 	for i, e := range tail {
-		events[i] = a.viewEvent(e)
+		events[i] = seen.Event(e)
 	}
 	return events, more
 }
@@ -119,43 +95,3 @@ var atOnce = func() <-chan struct{} {
 	close(c)
 	return c
 }()
-
-// event matches a log event.
-func (f *Filter) event(e *state.LogEntry) bool {
-	if f.WorkflowOnly && e.Run == nil || f.MessagesOnly && e.Run != nil || !isWanted(f.States, e.State) {
-		return false
-	}
-	at := time.UnixMilli(e.At)
-	if e.Run == nil {
-		return f.run(nil) && f.message(e.Message, at)
-	}
-	if !f.run(e.Run.Ref()) {
-		return false
-	}
-	if e.Message == nil {
-		return f.within(at) && len(f.IDs) == 0 && isAnyWanted(f.Labels, e.Run.Options.Labels)
-	}
-	return f.message(e.Message, at)
-}
-
-// viewEvent is the event as lists show it.
-func (a *Account) viewEvent(e *state.LogEntry) Event {
-	v := Event{Seq: e.Seq, Time: time.UnixMilli(e.At), State: e.State}
-	if e.Next != 0 {
-		v.NextAt = time.UnixMilli(e.Next)
-	}
-	if e.Message != nil {
-		m := a.redacted(e.Message)
-		v.Message = &m
-	}
-	if d := e.LogDetail; d != nil {
-		v.Outcome, v.Error, v.Rule, v.DLQID, v.Invoker = d.Outcome, d.Error, d.Rule, d.DLQID, d.Invoker
-		if e.Message != nil && d.Outcome != nil {
-			v.Tried = e.Message.AttemptedStep(d.Outcome)
-		}
-	}
-	if e.Run != nil {
-		viewEventRun(e, &v)
-	}
-	return v
-}

@@ -1,6 +1,10 @@
 package engine
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+
 	"github.com/understudy-mock/understudy/engine/internal/state"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
@@ -62,15 +66,15 @@ func (a *Account) CancelMessages(f Filter) (int, error) { return do(a, cancelMes
 type cancelMessages struct{ Filter Filter }
 
 func (c cancelMessages) apply(a *Account) (int, error) {
-	if err := c.Filter.check(); err != nil {
+	if err := c.Filter.Check(); err != nil {
 		return 0, err
 	}
 	n := 0
 	for _, m := range sortedMessages(a.state.Messages) {
-		if n == c.Filter.limit(maxBulk) {
+		if n == c.Filter.Limit(maxBulk) {
 			break
 		}
-		if m.State != CancelRequested && m.RunID == "" && c.Filter.message(m, m.CreatedAt) {
+		if m.State != CancelRequested && m.RunID == "" && c.Filter.MatchesMessage(m, m.CreatedAt) {
 			a.cancel(m)
 			n++
 		}
@@ -98,4 +102,16 @@ func (a *Account) cancel(m *Message) {
 	a.state.Timers.Remove(m)
 	a.move(m, Canceled, state.LogEntry{})
 	a.end(m)
+}
+
+// sortedMessages is in order of creation.
+func sortedMessages(all map[string]*Message) []*Message {
+	list := make([]*Message, 0, len(all))
+	for _, m := range all {
+		list = append(list, m)
+	}
+	slices.SortFunc(list, func(x, y *Message) int {
+		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), strings.Compare(x.ID, y.ID))
+	})
+	return list
 }

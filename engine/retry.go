@@ -20,6 +20,14 @@ func defaultBackoff(n int) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
+// headerName is a header in texts about a message or run with these options.
+func (a *Account) headerName(o *Options, name string) string {
+	if a.cfg.HeaderName == nil {
+		return name
+	}
+	return a.cfg.HeaderName(o.Dialect, name)
+}
+
 // retryWait says how long to wait before the next attempt of m, and by which
 // rule. m.Retried counts the retries made so far.
 func (a *Account) retryWait(m *Message, o *Outcome) (wait time.Duration, rule string) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/internal/state"
+	"github.com/understudy-mock/understudy/engine/internal/view"
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
@@ -156,22 +157,12 @@ func (a *Account) CancelRuns(f Filter) (int, error) { return do(a, cancelRuns{f}
 type cancelRuns struct{ Filter Filter }
 
 func (c cancelRuns) apply(a *Account) (int, error) {
-	p, err := listPage(a, "run", c.Filter, max(maxRunBulk, len(c.Filter.RunIDs)), a.state.RunList.Newest,
-		func(r *Run) bool { return !r.Ended() && c.Filter.wholeRun(r) }, func(r *Run) *Run { return r })
+	p, err := view.List(&a.state.IDs, "run", c.Filter, max(maxRunBulk, len(c.Filter.RunIDs)), a.state.RunList.Newest,
+		func(r *Run) bool { return !r.Ended() && c.Filter.MatchesRun(r) }, func(r *Run) *Run { return r })
 	for _, run := range p.Items {
 		a.endRun(run, RunCanceled, state.LogDetail{})
 	}
 	return len(p.Items), err
-}
-
-// wholeRun matches a run by what it was triggered with.
-func (f *Filter) wholeRun(r *Run) bool {
-	key := ""
-	if r.Options.Flow != nil {
-		key = r.Options.Flow.Key
-	}
-	return f.run(&r.RunRef) && f.within(r.CreatedAt) && isWanted(f.States, string(r.State)) &&
-		isAnyWanted(f.Labels, r.Options.Labels) && isWanted(f.FlowKeys, key) && isWanted(f.CallerIPs, r.CallerIP)
 }
 
 // endRun takes a run to its last state: what it still had to do is dropped,
@@ -185,33 +176,16 @@ func (a *Account) endRun(run *Run, last RunState, d state.LogDetail) {
 		a.release(run)
 	}
 	a.dropWaiters(run)
-	for _, m := range a.runMessages(run) {
+	for _, m := range a.state.RunMessages(run) {
 		if m.Cancel == nil && !m.Role.Conduct().ReportsFailed { // what is in flight ends by itself
-			if a.asleep(m.Step) {
+			if a.state.Asleep(m.Step) {
 				a.touch(m)
-				m.Step.Settled = StepCanceled
+				m.Step.Settled = state.StepCanceled
 			}
 			a.cancel(m)
 		}
 	}
 	a.tellInvoker(run)
-}
-
-// runMessages are the messages of a run that have not ended, in order.
-func (a *Account) runMessages(run *Run) []*Message {
-	var list []*Message
-	for _, it := range run.Items {
-		if m := a.state.Messages[it.MessageID]; m != nil {
-			list = append(list, m)
-		}
-	}
-	for _, it := range run.Calls {
-		if m := a.state.Messages[it.MessageID]; m != nil {
-			list = append(list, m)
-		}
-	}
-	slices.SortFunc(list, func(x, y *Message) int { return cmp.Compare(x.ID, y.ID) })
-	return list
 }
 
 // stepEnded is called when a call to a workflow endpoint has ended: if it
@@ -228,7 +202,7 @@ func (a *Account) stepEnded(m *Message) {
 func (a *Account) failRun(run *Run, m *Message, o *Outcome) {
 	if call := run.Calls[m.Step.Step.ID]; call != nil && m.BearsAnswer() {
 		a.touch(call)
-		call.Settled, call.Errors = StepFailed, m.Step.Errors
+		call.Settled, call.Errors = state.StepFailed, m.Step.Errors
 	}
 	entry := a.deadLetterRun("", run, m, o)
 	failing := *m
@@ -262,7 +236,7 @@ func (a *Account) Run(id string) (RunView, error) {
 	if run == nil {
 		return RunView{}, unknownRun(id)
 	}
-	return a.viewRun(run), nil
+	return a.view().Run(run), nil
 }
 
 // Steps is the raw step list of a run that has not ended, as its endpoint gets

@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/understudy-mock/understudy/engine/internal/snapshot"
 	"github.com/understudy-mock/understudy/engine/internal/state"
+	"github.com/understudy-mock/understudy/engine/internal/view"
 )
 
 // The values of an account, as callers see them. What an account knows is in the
@@ -63,6 +64,35 @@ type (
 	FlowKey = state.FlowKey
 	// Schedule publishes again and again.
 	Schedule = state.Schedule
+
+	// Filter says what to list.
+	Filter = view.Filter
+	// Page is a part of a list; an empty cursor means that it was the last.
+	Page[T any] = view.Page[T]
+	// Event is one recorded state of a message or run.
+	Event = view.Event
+	// Trace is all that is known of one message.
+	Trace = view.Trace
+	// RunView is a run as the run view shows it.
+	RunView = view.RunView
+	// StepGroup is one step, the steps of a parallel branch, or the next call.
+	StepGroup = view.StepGroup
+	// StepView is a step with its progress.
+	StepView = view.StepView
+	// RunSummary is a run without its steps, and what goes on in it.
+	RunSummary = view.RunSummary
+	// RunTrace is a run on a time axis.
+	RunTrace = view.RunTrace
+	// Span is the time that a step took.
+	Span = view.Span
+	// Part is what happened during a part of a span.
+	Part = view.Part
+	// Reason is one reason for the state of something, and until when it holds.
+	Reason = view.Reason
+	// Explanation says why a message, a run or a flow-control key is as it is.
+	Explanation = view.Explanation
+	// Overview is an account at a glance.
+	Overview = view.Overview
 
 	// Snapshot is a state that was read and checked.
 	Snapshot = snapshot.Snapshot

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -92,4 +93,21 @@ func (r *Run) StepOptions(own Options) *Options {
 // RemoveOpen takes a wait or an invocation that has come back off the open ones.
 func (r *Run) RemoveOpen(it *StepItem) {
 	r.Open = slices.DeleteFunc(r.Open, func(o *StepItem) bool { return o == it })
+}
+
+// RunMessages are the messages of a run that have not ended, in order.
+func (s *State) RunMessages(run *Run) []*Message {
+	var list []*Message
+	for _, it := range run.Items {
+		if m := s.Messages[it.MessageID]; m != nil {
+			list = append(list, m)
+		}
+	}
+	for _, it := range run.Calls {
+		if m := s.Messages[it.MessageID]; m != nil {
+			list = append(list, m)
+		}
+	}
+	slices.SortFunc(list, func(x, y *Message) int { return cmp.Compare(x.ID, y.ID) })
+	return list
 }

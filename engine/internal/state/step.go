@@ -85,3 +85,18 @@ type StepError struct {
 	Status int
 	Time   time.Time
 }
+
+// The states of a step in the run view (wire.md, "Run views").
+const (
+	StepProgress = "STEP_PROGRESS"
+	StepSuccess  = "STEP_SUCCESS"
+	StepRetry    = "STEP_RETRY"
+	StepFailed   = "STEP_FAILED"
+	StepCanceled = "STEP_CANCELED"
+)
+
+// Asleep reports whether the entry is a sleep that is not over.
+func (s *State) Asleep(it *StepItem) bool {
+	m := s.Messages[it.MessageID]
+	return m != nil && m.State == Created && m.NextAt.After(s.Now) && (it.Step.Type == "SleepFor" || it.Step.Type == "SleepUntil")
+}

@@ -1,4 +1,4 @@
-package engine
+package view
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 
 // redacted is a copy of the message as logs, lists and the DLQ show it. It is
 // delivered as it is.
-func (a *Account) redacted(m *Message) Message {
+func (a *Account) redacted(m *state.Message) state.Message {
 	v := *m
 	v.Slot, v.Cancel = nil, nil
 	r := m.Options.Redact
@@ -18,14 +18,14 @@ func (a *Account) redacted(m *Message) Message {
 	if r.Body && len(m.Body) > 0 {
 		v.Body = state.RedactedValue(m.Body)
 	}
-	names := redactedNames(r, a.cfg.Wire)
+	names := redactedNames(r, a.Wire)
 	v.Header, v.Forward = redactedHeader(r, m.Header, names), redactedHeader(r, m.Forward, names)
 	return v
 }
 
 // redactedNames are the names of the redacted headers, for the destination and as the
 // publisher sends them.
-func redactedNames(r *Redaction, w Wire) []string {
+func redactedNames(r *state.Redaction, w Wire) []string {
 	names := slices.Clone(r.Names)
 	for _, name := range r.Names {
 		names = append(names, w.PublishedName(name))
@@ -33,11 +33,11 @@ func redactedNames(r *Redaction, w Wire) []string {
 	return names
 }
 
-func redactedHeader(r *Redaction, h Header, names []string) Header {
+func redactedHeader(r *state.Redaction, h state.Header, names []string) state.Header {
 	if !r.Headers && len(names) == 0 {
 		return h
 	}
-	shown := make(Header, len(h))
+	shown := make(state.Header, len(h))
 	for name, values := range h {
 		if !r.Headers && !slices.Contains(names, name) {
 			shown[name] = values

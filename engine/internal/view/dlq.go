@@ -1,0 +1,32 @@
+package view
+
+import (
+	"github.com/understudy-mock/understudy/engine/internal/state"
+)
+
+// MaxDLQPage is the largest and the default page ("Limits", interface document).
+const MaxDLQPage = 100
+
+// Entries lists entries of the DLQ, newest first.
+func (a *Account) Entries(f Filter) (Page[state.DLQEntry], error) {
+	p, err := List(&a.State.IDs, "dlq", f, MaxDLQPage, a.State.DLQ.Newest, f.MatchesEntry, a.Entry)
+	if f.CountAll {
+		for e := range a.State.DLQ.Newest(state.NewestPosition) {
+			if f.MatchesEntry(e) {
+				p.All++
+			}
+		}
+	}
+	return p, err
+}
+
+// Entry is the entry as lists show it.
+func (a *Account) Entry(e *state.DLQEntry) state.DLQEntry {
+	v := *e
+	v.Message = a.redacted(&e.Message)
+	v.Message.Last = &v.Last
+	if r := e.Message.Options.Redact; r != nil && r.Body {
+		v.Payload = state.RedactedValue(e.Payload)
+	}
+	return v
+}

@@ -1,0 +1,180 @@
+package view
+
+import (
+	"cmp"
+	"iter"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine/internal/state"
+	"github.com/understudy-mock/understudy/engine/refusal"
+)
+
+// Filter says what to list. Several values of one field: any matches;
+// different fields: all must match (decided: 17, 18).
+type Filter struct {
+	IDs            []string // message ids
+	DLQIDs         []string
+	RunIDs         []string
+	URLs           []string
+	Hosts, Paths   []string // of the URL: of the workflow, for what belongs to a run
+	RunURLs        []string
+	Groups         []string
+	Schedules      []string
+	Queues         []string
+	Labels         []string
+	FlowKeys       []string
+	CallerIPs      []string
+	States         []string
+	CallbackStates []string
+	Statuses       []int
+	From, To       time.Time // inclusive
+	RunCreatedAt   time.Time
+	Cursor         string
+	Count          int  // 0: the default, which is the maximum
+	URLPrefix      bool // URLs and RunURLs are prefixes
+	WorkflowOnly   bool
+	MessagesOnly   bool
+	Nothing        bool // matches nothing, whatever else is said
+	CountAll       bool // the page of the DLQ says how many entries match, on all pages
+}
+
+// Page is a part of a list; an empty cursor means that it was the last.
+type Page[T any] struct {
+	Items  []T
+	Cursor string
+	All    int // of the DLQ, with CountAll
+}
+
+// Check refuses a filter that makes no sense.
+func (f *Filter) Check() error {
+	if f.Count < 0 {
+		return refusal.OfValue("count", strconv.Itoa(f.Count), "", "an integer from 1 up")
+	}
+	return nil
+}
+
+// Limit is the size of a page: a larger count is read as the most.
+func (f *Filter) Limit(most int) int {
+	if f.Count == 0 {
+		return most
+	}
+	return min(f.Count, most)
+}
+
+// List walks a list from the newest, below the cursor, and takes what matches.
+func List[E state.Sequenced, T any](ids *state.IDs, list string, f Filter, most int,
+	newest func(below state.Position) iter.Seq[E], matches func(E) bool, view func(E) T) (Page[T], error) {
+	if err := f.Check(); err != nil {
+		return Page[T]{}, err
+	}
+	below, err := ids.Position(list, f.Cursor)
+	if err != nil {
+		return Page[T]{}, err
+	}
+	p := Page[T]{}
+	last := state.Position{}
+	for e := range newest(below) {
+		if !matches(e) {
+			continue
+		}
+		if len(p.Items) == f.Limit(most) {
+			p.Cursor = ids.Cursor(list, last)
+			break
+		}
+		p.Items = append(p.Items, view(e))
+		last = e.Position()
+	}
+	return p, nil
+}
+
+// isWanted reports whether v is among the wanted values, or nothing is wanted.
+func isWanted[T comparable](want []T, v T) bool {
+	return len(want) == 0 || slices.Contains(want, v)
+}
+
+func isAnyWanted(want []string, have []string) bool {
+	if len(want) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(have, func(v string) bool { return slices.Contains(want, v) })
+}
+
+func (f *Filter) wantedURL(want []string, url string) bool {
+	if len(want) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(want, func(w string) bool {
+		return w == url || f.URLPrefix && strings.HasPrefix(url, w)
+	})
+}
+
+// place matches the host and the path of a URL.
+func (f *Filter) place(raw string) bool {
+	if len(f.Hosts) == 0 && len(f.Paths) == 0 {
+		return true
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return false
+	}
+	host := func(want string) bool {
+		return strings.EqualFold(want, u.Host) || strings.EqualFold(strings.Trim(want, "[]"), u.Hostname())
+	}
+	path := func(want string) bool { return want == cmp.Or(u.EscapedPath(), "/") || want == cmp.Or(u.Path, "/") }
+	return (len(f.Hosts) == 0 || slices.ContainsFunc(f.Hosts, host)) && (len(f.Paths) == 0 || slices.ContainsFunc(f.Paths, path))
+}
+
+// within matches the time that counts; whatever is matched has one.
+func (f *Filter) within(t time.Time) bool {
+	return !f.Nothing && (f.From.IsZero() || !t.Before(f.From)) && (f.To.IsZero() || !t.After(f.To))
+}
+
+// MatchesMessage matches what a message itself says; at is the time that counts.
+func (f *Filter) MatchesMessage(m *state.Message, at time.Time) bool {
+	return f.within(at) &&
+		isWanted(f.IDs, m.ID) &&
+		f.wantedURL(f.URLs, m.URL) &&
+		(m.RunID != "" && !m.Role.Conduct().ReportsFailed || f.place(m.URL)) && // of a run, the URL of the workflow counts
+		isWanted(f.Groups, m.Group) &&
+		isWanted(f.Schedules, m.ScheduleID) &&
+		isWanted(f.Queues, m.Options.Queue) &&
+		isAnyWanted(f.Labels, m.Options.Labels) &&
+		isWanted(f.FlowKeys, m.FlowKey()) &&
+		isWanted(f.CallerIPs, m.CallerIP)
+}
+
+// MatchesEntry matches a DLQ entry.
+func (f *Filter) MatchesEntry(e *state.DLQEntry) bool {
+	if e.Run == nil && (f.WorkflowOnly || len(f.RunIDs) > 0 || len(f.RunURLs) > 0) || e.Run != nil && f.MessagesOnly {
+		return false
+	}
+	state := ""
+	if e.Callback != nil {
+		state = e.Callback.State
+	}
+	return isWanted(f.DLQIDs, e.ID) && isWanted(f.Statuses, e.Last.Status) && isWanted(f.CallbackStates, state) &&
+		f.run(e.Run) && f.MatchesMessage(&e.Message, e.At)
+}
+
+// run matches the run that something belongs to.
+func (f *Filter) run(r *state.RunRef) bool {
+	if r == nil {
+		return len(f.RunIDs) == 0 && len(f.RunURLs) == 0 && f.RunCreatedAt.IsZero()
+	}
+	return isWanted(f.RunIDs, r.ID) && f.wantedURL(f.RunURLs, r.URL) && f.place(r.URL) &&
+		(f.RunCreatedAt.IsZero() || f.RunCreatedAt.Equal(r.CreatedAt))
+}
+
+// MatchesRun matches a run by what it was triggered with.
+func (f *Filter) MatchesRun(r *state.Run) bool {
+	key := ""
+	if r.Options.Flow != nil {
+		key = r.Options.Flow.Key
+	}
+	return f.run(&r.RunRef) && f.within(r.CreatedAt) && isWanted(f.States, string(r.State)) &&
+		isAnyWanted(f.Labels, r.Options.Labels) && isWanted(f.FlowKeys, key) && isWanted(f.CallerIPs, r.CallerIP)
+}

@@ -1,0 +1,229 @@
+package view
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine/internal/state"
+)
+
+// RunView is a run as the run view shows it (extension).
+type RunView struct {
+	state.Run
+	Groups  []StepGroup
+	Failure *state.DLQEntry // with a failure callback, nil without one
+}
+
+// StepGroup is one step, the steps of a parallel branch, or the next call.
+type StepGroup struct {
+	Type  string // sequential, parallel, next
+	Steps []StepView
+}
+
+// StepView is a step with its progress.
+type StepView struct {
+	state.Step
+	State      string
+	Header     state.Header
+	Retries    int // limit
+	RetryDelay string
+	NextAt     time.Time
+	Errors     []state.StepError
+}
+
+// RunViews lists runs, newest first.
+func (a *Account) RunViews(f Filter) (Page[RunView], error) {
+	return List(&a.State.IDs, "run", f, maxRunViews, a.State.RunList.Newest, f.MatchesRun, a.Run)
+}
+
+// maxRunViews is the largest and the default page of the run view.
+const maxRunViews = 10
+
+// Run is a run with its steps.
+func (a *Account) Run(run *state.Run) RunView {
+	v := RunView{Run: *run}
+	if e := a.State.DLQ.Get(run.DLQID); e != nil && e.Callback != nil {
+		failure := *e
+		v.Failure = &failure
+	}
+	g := grouping{account: a, run: run, header: state.MergeHeader(a.Wire.RunHeader(run, run.Bare), run.Forward), slots: map[int]*StepView{}, done: map[int]bool{}}
+	var before *state.StepItem
+	for i, it := range run.Items {
+		g.add(it, before, i == len(run.Items)-1)
+		before = it
+	}
+	for _, it := range run.Open {
+		g.pending(it)
+	}
+	for _, id := range slices.Sorted(maps.Keys(run.Calls)) { // the same view every time
+		if !g.done[id] {
+			g.pending(run.Calls[id])
+		}
+	}
+	v.Groups = g.groups
+	return v
+}
+
+// grouping builds the groups of a run from its step list.
+type grouping struct {
+	account *Account
+	run     *state.Run
+	header  state.Header // that every call to the endpoint carries
+	groups  []StepGroup
+	slots   map[int]*StepView // step id -> its place in a parallel group
+	done    map[int]bool      // step ids with a result
+}
+
+// add takes the next entry of the list. Its step ran in the call that carried
+// the entry before it, and so do the failed attempts of that call belong to it.
+func (g *grouping) add(it, before *state.StepItem, last bool) {
+	s := it.Step
+	switch {
+	case s.TargetStep > 0:
+		g.plan(it)
+		return
+	case s.Concurrent > 1:
+		g.done[s.ID] = true
+		if slot := g.slots[s.ID]; slot != nil {
+			attempts := slot.Errors // those of its plan
+			*slot = g.view(it, state.StepSuccess)
+			slot.Errors = attempts
+		}
+	default:
+		g.done[s.ID] = true
+		v := g.view(it, state.StepSuccess)
+		switch {
+		case it.Settled != "":
+			v.State = it.Settled
+		case g.account.State.Asleep(it):
+			v.State = state.StepProgress
+		}
+		v.Errors = nil
+		if before != nil && before.Step.TargetStep == 0 {
+			v.Errors = before.Errors
+		}
+		g.groups = append(g.groups, StepGroup{Type: "sequential", Steps: []StepView{v}})
+	}
+	if last {
+		g.next(it)
+	}
+}
+
+// plan gives each step of a parallel branch its place.
+func (g *grouping) plan(it *state.StepItem) {
+	s := it.Step
+	n := len(g.groups)
+	if n == 0 || g.groups[n-1].Type != "parallel" || len(g.groups[n-1].Steps) == cap(g.groups[n-1].Steps) {
+		g.groups = append(g.groups, StepGroup{Type: "parallel", Steps: make([]StepView, 0, min(max(1, s.Concurrent), len(g.run.Items)))})
+		n++
+	}
+	group := &g.groups[n-1]
+	v := g.view(it, g.progress(it))
+	v.ID, v.TargetStep = s.TargetStep, 0
+	group.Steps = append(group.Steps, v) // never beyond its capacity: slots stay where they are
+	g.slots[s.TargetStep] = &group.Steps[len(group.Steps)-1]
+}
+
+// pending shows a wait, a call or an invocation that has not come back.
+func (g *grouping) pending(it *state.StepItem) {
+	now := state.StepProgress
+	m := g.account.State.Messages[it.MessageID]
+	switch {
+	case it.Settled != "":
+		now = it.Settled
+	case m != nil && m.Retried > 0:
+		now = state.StepRetry
+	case g.run.Ended() && it.Step.Type != "Invoke": // what was invoked continues
+		now = state.StepCanceled
+	}
+	if slot := g.slots[it.Step.ID]; slot != nil {
+		*slot = g.view(it, now)
+		return
+	}
+	if n := len(g.groups); n > 0 && g.groups[n-1].Type == "next" {
+		g.groups = g.groups[:n-1]
+	}
+	g.groups = append(g.groups, StepGroup{Type: "sequential", Steps: []StepView{g.view(it, now)}})
+}
+
+// next shows the call that follows the last entry, unless it has led on.
+func (g *grouping) next(it *state.StepItem) {
+	now := g.progress(it)
+	if now == state.StepSuccess || it.Settled != "" || g.account.State.Asleep(it) {
+		return
+	}
+	v := g.view(it, now)
+	v.Step = state.Step{MessageID: it.MessageID, CreatedAt: v.CreatedAt}
+	if n := len(it.Errors); n > 0 {
+		last := &it.Errors[n-1]
+		v.Name = g.account.Wire.ReadAnswer(&state.Outcome{Status: last.Status, Header: last.Header}).Step
+	}
+	g.groups = append(g.groups, StepGroup{Type: "next", Steps: []StepView{v}})
+}
+
+// progress is the state of the call that carries an entry.
+func (g *grouping) progress(it *state.StepItem) string {
+	switch it.Ended {
+	case state.Delivered:
+		switch {
+		case it.Step.TargetStep > 0 && g.run.Ended():
+			return state.StepCanceled // its result was refused, or will be
+		case it.Step.TargetStep > 0:
+			return state.StepProgress // the endpoint has not reported the result yet
+		}
+		return state.StepSuccess
+	case state.Failed:
+		return state.StepFailed
+	case state.Canceled:
+		return state.StepCanceled
+	}
+	if m := g.account.State.Messages[it.MessageID]; m != nil && m.Retried > 0 {
+		return state.StepRetry
+	}
+	return state.StepProgress
+}
+
+func (g *grouping) view(it *state.StepItem, now string) StepView {
+	v := StepView{Step: it.View(g.run.Options.Redact), State: now, Header: g.header, Retries: g.run.Options.EffectiveRetries(), Errors: it.Errors}
+	if it.CallType == "toCallback" {
+		v.Header = it.Step.CallHeader
+	}
+	if g.run.Options.RetryDelay != nil {
+		v.RetryDelay = g.run.Options.RetryDelay.String()
+	} else if v.Retries > 0 {
+		v.RetryDelay = "min(86400, exp(2.5 * (retried + 1))) * 1000"
+	}
+	if m := g.account.State.Messages[it.MessageID]; m != nil {
+		v.NextAt = m.NextAt
+	}
+	if v.CreatedAt.IsZero() { // an entry of a snapshot from before it was kept
+		v.CreatedAt = g.run.CreatedAt
+	}
+	return v
+}
+
+// viewEventRun fills in what an event says of its run.
+func viewEventRun(e *state.LogEntry, v *Event) {
+	v.Run = &e.Run.RunRef
+	it := (*state.StepItem)(nil)
+	switch {
+	case e.Message != nil:
+		it = e.Message.Step
+	case e.LogDetail != nil:
+		it = e.LogDetail.Step
+	}
+	if it != nil {
+		s := it.View(e.Run.Options.Redact)
+		if e.Message != nil {
+			s.CreatedAt, s.MessageID = e.Message.CreatedAt, e.Message.ID
+		}
+		v.Step = &s
+	}
+	if e.State == string(state.RunSuccess) {
+		v.Result = e.Run.Result
+	}
+	if e.Message == nil {
+		v.Step, v.Waits = nil, v.Step // run-level events never carry stepInfo
+	}
+}
