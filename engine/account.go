@@ -130,7 +130,7 @@ func (a *Account) tick() {
 	defer a.unlock()
 	a.outbox.alarm.due = time.Time{}
 	if due, ok := a.state.Timers.Next(); ok && !due.After(a.state.Now) {
-		_, _ = step(a, tick{}) // closed meanwhile, or done
+		_, _ = applyCommand(a, tick{}) // closed meanwhile, or done
 	}
 }
 
@@ -186,7 +186,9 @@ func (a *Account) Keys() (current, next string) {
 }
 
 // RotateKeys makes the next signing key current and draws a new next one.
-func (a *Account) RotateKeys() (current, next string, err error) { return both(do(a, rotateKeys{})) }
+func (a *Account) RotateKeys() (current, next string, err error) {
+	return splitPair(runCommand(a, rotateKeys{}))
+}
 
 type rotateKeys struct{}
 
@@ -199,7 +201,7 @@ func (rotateKeys) apply(a *Account) (pair[string, string], error) {
 // are cut off, and their outcomes ignored. It begins with another clock, whose time
 // may be behind: nothing is left that remembers it. Without one, the clock stays.
 func (a *Account) Reset(c clock.Clock, auto bool) error {
-	return done(doEither(a, c == nil, reset{a.freshSeed()}, resetTo(a.freshSeed(), c, auto)))
+	return errorOnly(runEither(a, c == nil, reset{a.freshSeed()}, resetTo(a.freshSeed(), c, auto)))
 }
 
 type reset struct{ Seed uint64 }

@@ -24,13 +24,13 @@ type Progress struct {
 // flight, so that what a timer causes happens at that timer's time. It returns
 // early, with the error of ctx, when ctx ends.
 func (a *Account) Advance(ctx context.Context, to time.Time) (Progress, error) {
-	return durably(a, func() (Progress, error) { return a.advance(ctx, to) })
+	return runDurably(a, func() (Progress, error) { return a.advance(ctx, to) })
 }
 
 // AdvanceUntil moves a manual clock to the next timer, or, when idle is set, from
 // timer to timer until none is left but those of schedules.
 func (a *Account) AdvanceUntil(ctx context.Context, idle bool) (Progress, error) {
-	return durably(a, func() (Progress, error) { return a.advanceUntil(ctx, idle) })
+	return runDurably(a, func() (Progress, error) { return a.advanceUntil(ctx, idle) })
 }
 
 func (a *Account) advanceUntil(ctx context.Context, idle bool) (Progress, error) {
@@ -88,7 +88,7 @@ func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
 			manual.Set(due)
 			a.state.Now = due
 			var n int
-			n, err = step(a, tick{})
+			n, err = applyCommand(a, tick{})
 			fired += n
 		}
 		if last || err != nil {
@@ -172,7 +172,7 @@ func (a *Account) skipTo(due time.Time) {
 // from there: time never runs backwards: a real clock keeps its distance
 // from the wall, so that delays take as long as they say, until a reset.
 func (a *Account) SetClock(c clock.Clock, auto bool) error {
-	return done(do(a, setClock{modeOf(c, auto), c.Now().Truncate(time.Millisecond), c}))
+	return errorOnly(runCommand(a, setClock{modeOf(c, auto), c.Now().Truncate(time.Millisecond), c}))
 }
 
 type setClock struct {

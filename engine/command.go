@@ -18,7 +18,7 @@ import (
 type change[R any] interface {
 	// apply changes the state. It sees neither the clock, but a.now, nor a lock, nor
 	// anything outside of the account, so that it does the same again in replay. A
-	// command that is refused has changed nothing, ids included (changes names the
+	// command that is refused has changed nothing, ids included (changesState names the
 	// one exception), and is not recorded.
 	apply(a *Account) (R, error)
 }
@@ -26,11 +26,11 @@ type change[R any] interface {
 // nothing is what a command gives that has nothing to give.
 type nothing = struct{}
 
-// done leaves out what a command gives.
-func done[R any](_ R, err error) error { return err }
+// errorOnly leaves out what a command gives.
+func errorOnly[R any](_ R, err error) error { return err }
 
-// given leaves out why a command was refused.
-func given[R any](r R, _ error) R { return r }
+// resultOnly leaves out why a command was refused.
+func resultOnly[R any](r R, _ error) R { return r }
 
 // pair is what a command gives that gives two things.
 type pair[T, U any] struct {
@@ -38,31 +38,31 @@ type pair[T, U any] struct {
 	second U
 }
 
-// both takes a pair apart.
-func both[T, U any](p pair[T, U], err error) (T, U, error) { return p.first, p.second, err }
+// splitPair takes a pair apart.
+func splitPair[T, U any](p pair[T, U], err error) (T, U, error) { return p.first, p.second, err }
 
-// do is the door: it stamps, applies and records a command, starts what may
+// runCommand is the door: it stamps, applies and records a command, starts what may
 // start, and returns when the record is durable.
-func do[R any, C change[R]](a *Account, c C) (R, error) {
-	return durably(a, func() (R, error) { return step(a, c) })
+func runCommand[R any, C change[R]](a *Account, c C) (R, error) {
+	return runDurably(a, func() (R, error) { return applyCommand(a, c) })
 }
 
-// doEither does the first of two commands, or the second.
-func doEither[R any, C, D change[R]](a *Account, first bool, c C, d D) (R, error) {
+// runEither does the first of two commands, or the second.
+func runEither[R any, C, D change[R]](a *Account, first bool, c C, d D) (R, error) {
 	if first {
-		return do(a, c)
+		return runCommand(a, c)
 	}
-	return do(a, d)
+	return runCommand(a, d)
 }
 
-// durably runs steps under the lock and waits, without it, until their records are
+// runDurably runs steps under the lock and waits, without it, until their records are
 // durable. While records of earlier commands are not, it runs nothing.
-func durably[R any](a *Account, steps func() (R, error)) (R, error) {
+func runDurably[R any](a *Account, steps func() (R, error)) (R, error) {
 	var zero R
 	if err := a.caughtUp(); err != nil {
 		return zero, err
 	}
-	r, lsn, err := locked(a, steps)
+	r, lsn, err := runLocked(a, steps)
 	if lsn == 0 {
 		return r, err
 	}
@@ -72,9 +72,9 @@ func durably[R any](a *Account, steps func() (R, error)) (R, error) {
 	return r, err
 }
 
-// locked gives the sequence of the last record too, 0 when there is nothing to
+// runLocked gives the sequence of the last record too, 0 when there is nothing to
 // wait for.
-func locked[R any](a *Account, steps func() (R, error)) (r R, lsn uint64, err error) {
+func runLocked[R any](a *Account, steps func() (R, error)) (r R, lsn uint64, err error) {
 	a.lock()
 	defer a.unlock()
 	before := a.lsn
@@ -84,8 +84,8 @@ func locked[R any](a *Account, steps func() (R, error)) (r R, lsn uint64, err er
 	return r, lsn, err
 }
 
-// step applies one command under the lock, and records it.
-func step[R any, C change[R]](a *Account, c C) (R, error) {
+// applyCommand applies one command under the lock, and records it.
+func applyCommand[R any, C change[R]](a *Account, c C) (R, error) {
 	if a.closed || a.replaying {
 		var zero R
 		return zero, refusal.Of(ErrClosed, "account", a.cfg.ID, "closed")
@@ -114,8 +114,8 @@ type kind struct {
 	apply func(a *Account, body []byte) error
 }
 
-// command is the kind of commands of type C; R follows from C.
-func command[C change[R], R any](name string) kind {
+// commandKind is the kind of commands of type C; R follows from C.
+func commandKind[C change[R], R any](name string) kind {
 	k := kind{name: name, body: reflect.TypeFor[C](), form: journal.FormOf(reflect.TypeFor[C]())}
 	k.apply = func(a *Account, body []byte) error {
 		var c C
@@ -150,81 +150,81 @@ func (k *kind) decode(body []byte, c any) error {
 // kindsByType finds the kind of a command.
 var kindsByType = func() map[reflect.Type]*kind {
 	kinds := map[reflect.Type]*kind{}
-	for i := range commands {
-		kinds[commands[i].body] = &commands[i]
+	for i := range commandTable {
+		kinds[commandTable[i].body] = &commandTable[i]
 	}
 	return kinds
 }()
 
 // kindNamed finds a kind of commands.
 func kindNamed(name string) (kind, bool) {
-	i, ok := slices.BinarySearchFunc(commands, name, func(k kind, name string) int { return strings.Compare(k.name, name) })
+	i, ok := slices.BinarySearchFunc(commandTable, name, func(k kind, name string) int { return strings.Compare(k.name, name) })
 	if !ok {
 		return kind{}, false
 	}
-	return commands[i], true
+	return commandTable[i], true
 }
 
-// commands are all kinds of commands, sorted by name.
-var commands = []kind{
-	command[addEndpoints]("addEndpoints"),
-	command[begin]("begin"),
-	command[cancel]("cancel"),
-	command[cancelCallback]("cancelCallback"),
-	command[cancelMessages]("cancelMessages"),
-	command[cancelRun]("cancelRun"),
-	command[cancelRuns]("cancelRuns"),
-	command[changeSearch[search.CreateCommand]]("createSearchIndex"),
-	command[deleteDLQ]("deleteDLQ"),
-	command[deleteDLQs]("deleteDLQs"),
-	command[deleteGroup]("deleteGroup"),
-	command[deleteQueue]("deleteQueue"),
-	command[deleteSchedule]("deleteSchedule"),
-	command[changeSearch[search.DeleteCommand]]("deleteSearchIndex"),
-	command[changeVectors[vector.Nothing, vector.DeleteNamespaceCommand]]("deleteVectorNamespace"),
-	command[changeVectors[int, vector.DeleteCommand]]("deleteVectors"),
-	command[changeVectors[int, vector.DeleteWhereCommand]]("deleteVectorsWhere"),
-	command[deliverNow]("deliverNow"),
-	ofBrief(command[changeVectors[vector.Nothing, vector.EndCommand]]("endResumable")),
-	command[finishRun]("finishRun"),
-	command[Fixture]("fixture"),
-	command[forget]("forget"),
-	ofBrief(command[changeVectors[vector.Further, vector.NextCommand]]("nextResumable")),
-	command[notify]("notify"),
-	command[notifyRun]("notifyRun"),
-	command[outcome]("outcome"),
-	command[pauseFlow]("pauseFlow"),
-	command[pauseQueue]("pauseQueue"),
-	command[pauseSchedule]("pauseSchedule"),
-	command[pinFlow]("pinFlow"),
-	command[publishOne]("publish"),
-	command[publishBatch]("publishBatch"),
-	command[putSchedule]("putSchedule"),
-	command[removeEndpoints]("removeEndpoints"),
-	command[changeSearch[search.RenameCommand]]("renameSearchIndex"),
-	command[changeVectors[bool, vector.RenameNamespaceCommand]]("renameVectorNamespace"),
-	command[repeatCallback]("repeatCallback"),
-	command[reset]("reset"),
-	command[resetClock]("resetClock"),
-	command[resetFlow]("resetFlow"),
-	command[changeSearch[search.ResetTokensCommand]]("resetSearchIndexTokens"),
-	command[changeVectors[vector.Nothing, vector.ResetCommand]]("resetVectors"),
-	command[restartAll]("restartAll"),
-	command[restartRun]("restartRun"),
-	command[restore]("restore"),
-	command[resumeFlow]("resumeFlow"),
-	command[resumeQueue]("resumeQueue"),
-	command[resumeSchedule]("resumeSchedule"),
-	command[retryDLQ]("retryDLQ"),
-	command[retryDLQs]("retryDLQs"),
-	command[rotateKeys]("rotateKeys"),
-	command[setClock]("setClock"),
-	command[changeVectors[vector.Started, vector.StartCommand]]("startResumable"),
-	command[tick]("tick"),
-	command[unpinFlow]("unpinFlow"),
-	command[updateGroup]("updateGroup"),
-	command[changeVectors[bool, vector.UpdateCommand]]("updateVector"),
-	command[upsertQueue]("upsertQueue"),
-	command[changeVectors[vector.Nothing, vector.UpsertCommand]]("upsertVectors"),
-	command[WaitRequest]("wait"),
+// commandTable has all kinds of commands, sorted by name.
+var commandTable = []kind{
+	commandKind[addEndpoints]("addEndpoints"),
+	commandKind[begin]("begin"),
+	commandKind[cancel]("cancel"),
+	commandKind[cancelCallback]("cancelCallback"),
+	commandKind[cancelMessages]("cancelMessages"),
+	commandKind[cancelRun]("cancelRun"),
+	commandKind[cancelRuns]("cancelRuns"),
+	commandKind[changeSearch[search.CreateCommand]]("createSearchIndex"),
+	commandKind[deleteDLQ]("deleteDLQ"),
+	commandKind[deleteDLQs]("deleteDLQs"),
+	commandKind[deleteGroup]("deleteGroup"),
+	commandKind[deleteQueue]("deleteQueue"),
+	commandKind[deleteSchedule]("deleteSchedule"),
+	commandKind[changeSearch[search.DeleteCommand]]("deleteSearchIndex"),
+	commandKind[changeVectors[vector.Nothing, vector.DeleteNamespaceCommand]]("deleteVectorNamespace"),
+	commandKind[changeVectors[int, vector.DeleteCommand]]("deleteVectors"),
+	commandKind[changeVectors[int, vector.DeleteWhereCommand]]("deleteVectorsWhere"),
+	commandKind[deliverNow]("deliverNow"),
+	ofBrief(commandKind[changeVectors[vector.Nothing, vector.EndCommand]]("endResumable")),
+	commandKind[finishRun]("finishRun"),
+	commandKind[Fixture]("fixture"),
+	commandKind[forget]("forget"),
+	ofBrief(commandKind[changeVectors[vector.Further, vector.NextCommand]]("nextResumable")),
+	commandKind[notify]("notify"),
+	commandKind[notifyRun]("notifyRun"),
+	commandKind[outcome]("outcome"),
+	commandKind[pauseFlow]("pauseFlow"),
+	commandKind[pauseQueue]("pauseQueue"),
+	commandKind[pauseSchedule]("pauseSchedule"),
+	commandKind[pinFlow]("pinFlow"),
+	commandKind[publishOne]("publish"),
+	commandKind[publishBatch]("publishBatch"),
+	commandKind[putSchedule]("putSchedule"),
+	commandKind[removeEndpoints]("removeEndpoints"),
+	commandKind[changeSearch[search.RenameCommand]]("renameSearchIndex"),
+	commandKind[changeVectors[bool, vector.RenameNamespaceCommand]]("renameVectorNamespace"),
+	commandKind[repeatCallback]("repeatCallback"),
+	commandKind[reset]("reset"),
+	commandKind[resetClock]("resetClock"),
+	commandKind[resetFlow]("resetFlow"),
+	commandKind[changeSearch[search.ResetTokensCommand]]("resetSearchIndexTokens"),
+	commandKind[changeVectors[vector.Nothing, vector.ResetCommand]]("resetVectors"),
+	commandKind[restartAll]("restartAll"),
+	commandKind[restartRun]("restartRun"),
+	commandKind[restore]("restore"),
+	commandKind[resumeFlow]("resumeFlow"),
+	commandKind[resumeQueue]("resumeQueue"),
+	commandKind[resumeSchedule]("resumeSchedule"),
+	commandKind[retryDLQ]("retryDLQ"),
+	commandKind[retryDLQs]("retryDLQs"),
+	commandKind[rotateKeys]("rotateKeys"),
+	commandKind[setClock]("setClock"),
+	commandKind[changeVectors[vector.Started, vector.StartCommand]]("startResumable"),
+	commandKind[tick]("tick"),
+	commandKind[unpinFlow]("unpinFlow"),
+	commandKind[updateGroup]("updateGroup"),
+	commandKind[changeVectors[bool, vector.UpdateCommand]]("updateVector"),
+	commandKind[upsertQueue]("upsertQueue"),
+	commandKind[changeVectors[vector.Nothing, vector.UpsertCommand]]("upsertVectors"),
+	commandKind[WaitRequest]("wait"),
 }

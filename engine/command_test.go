@@ -18,7 +18,7 @@ import (
 
 func TestCommandsAreSortedByName(t *testing.T) {
 	t.Parallel()
-	if !slices.IsSortedFunc(commands, func(x, y kind) int { return strings.Compare(x.name, y.name) }) {
+	if !slices.IsSortedFunc(commandTable, func(x, y kind) int { return strings.Compare(x.name, y.name) }) {
 		t.Error("they are not")
 	}
 }
@@ -58,7 +58,7 @@ func textOf(f vector.Filter) string {
 
 func TestCommandsDecodeToThemselves(t *testing.T) {
 	t.Parallel()
-	for _, k := range commands {
+	for _, k := range commandTable {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			if k.body == reflect.TypeFor[restore]() {

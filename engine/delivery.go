@@ -99,7 +99,7 @@ func (a *Account) attempt(ctx context.Context, cancel context.CancelFunc, at Att
 	case a.closed:
 		a.note(slog.LevelWarn, "attempt ended by shutdown", "message", at.Message.ID, "url", at.Message.URL, "attempt", at.Number+1, "outcome", o.Err)
 	case a.replaced == from.replaced: // else it was forgotten by a Reset meanwhile
-		_, _ = step(a, outcome{at.Message.ID, o}) // nothing refuses it
+		_, _ = applyCommand(a, outcome{at.Message.ID, o}) // nothing refuses it
 	}
 }
 
@@ -181,22 +181,6 @@ func (a *Account) settle(m *Message, o Outcome) {
 		}
 	}
 	a.reweigh(run)
-}
-
-// minWait is the minimum interval between two attempts of a message, in which
-// the server does something else.
-const minWait = time.Millisecond
-
-// retry books the next attempt.
-func (a *Account) retry(m *Message, o *Outcome) {
-	wait, rule := a.retryWait(m, o)
-	wait = max(wait, minWait)
-	m.Retried++
-	at := a.state.Now.Add(wait)
-	m.Last = o.Brief()
-	a.move(m, Retry, state.LogEntry{Next: at.UnixMilli(), LogDetail: &state.LogDetail{Rule: rule}})
-	a.failed(FailedAttempt{Message: m, Outcome: o, NextAt: at, Wait: wait})
-	a.waitUntil(m, at)
 }
 
 // fail ends a message for good. A message of its own goes to the DLQ and its

@@ -57,7 +57,7 @@ func (a *Account) entry(id string) (*DLQEntry, error) {
 }
 
 // DeleteDLQ removes one entry.
-func (a *Account) DeleteDLQ(id string) error { return done(do(a, deleteDLQ{id})) }
+func (a *Account) DeleteDLQ(id string) error { return errorOnly(runCommand(a, deleteDLQ{id})) }
 
 type deleteDLQ struct{ ID string }
 
@@ -72,7 +72,9 @@ func (c deleteDLQ) apply(a *Account) (nothing, error) {
 
 // DeleteDLQs removes what matches and says how many that were. A cursor means
 // that more may match.
-func (a *Account) DeleteDLQs(f Filter) (int, string, error) { return both(do(a, deleteDLQs{f})) }
+func (a *Account) DeleteDLQs(f Filter) (int, string, error) {
+	return splitPair(runCommand(a, deleteDLQs{f}))
+}
 
 type deleteDLQs struct{ Filter Filter }
 
@@ -94,7 +96,7 @@ func (a *Account) entries(f Filter) ([]*DLQEntry, string, error) {
 // RetryDLQ publishes the message of an entry again, with over on top of its
 // options, and removes the entry.
 func (a *Account) RetryDLQ(id string, over Options) (Receipt, error) {
-	return do(a, retryDLQ{id, over})
+	return runCommand(a, retryDLQ{id, over})
 }
 
 type retryDLQ struct {
@@ -119,7 +121,7 @@ func (c retryDLQ) apply(a *Account) (Receipt, error) {
 
 // RetryDLQs does the same for all that match: all of them or none.
 func (a *Account) RetryDLQs(f Filter, over Options) ([]Receipt, string, error) {
-	return both(do(a, retryDLQs{f, over}))
+	return splitPair(runCommand(a, retryDLQs{f, over}))
 }
 
 type retryDLQs struct {

@@ -16,20 +16,20 @@
 // # Lock and time
 //
 // An account has one mutex over one state of plain values. Exported methods that
-// read lock first and defer unlock; those that change something go through do;
+// read lock first and defer unlock; those that change something go through runCommand;
 // unexported methods never lock. lock also stamps the instant of the command, which
 // is never before the one of the last command. Whatever is outside of
 // the account and may be slow comes after the lock: attempts, the log, reports of
-// failures, the clock's alarm (outbox.go). Only Snapshot holds the lock for long:
-// it copies the state, about 3 s for a million messages. The only goroutines are
-// the attempts in flight and the step of an auto clock; Close waits for both.
+// failures, the clock's alarm (outbox.go). A snapshot has the lock for a few records at a
+// time. The only goroutines are the attempts in flight and the step of an auto clock;
+// Close waits for both.
 //
 // # Commands and the journal
 //
 // Whatever changes an account is a command: plain data with a method apply, which
 // sees no clock, no lock and nothing outside of the account (command.go has the
-// table of all of them). do applies one, records it in Config.Journal, launches what
-// may start, and returns when the record is durable. Time that passes (tick) and the
+// table of all of them). runCommand applies one, records it in Config.Journal, launches
+// what may start, and returns when the record is durable. Time that passes (tick) and the
 // end of an attempt (outcome) are commands as well; launches follow from them and
 // are not recorded. So the records of a journal, replayed, give the same state to
 // the byte: Replay for reading, Open to continue. An attempt waits until the record
@@ -55,6 +55,12 @@
 // An attempt that was in flight is made again.
 //
 // # Rooms
+//
+// What an account knows is in engine/internal/state: values, their containers and what
+// they mean. engine/internal/snapshot writes them to a document and reads them again,
+// engine/internal/view is what callers see of them. This package has what happens: one
+// file for each noun, with the commands on it and what follows from them. A retry, for
+// one, is retry.go: how long it waits, and when the message is due again.
 //
 // Vectors (engine/vector) and search indexes (engine/search) are packages of
 // plain values without locks, which take the time and ids as arguments. An

@@ -8,7 +8,7 @@ import (
 
 // CommandKinds are the names of all commands.
 func CommandKinds() (names []string) {
-	for _, k := range commands {
+	for _, k := range commandTable {
 		names = append(names, k.name)
 	}
 	return names

@@ -63,7 +63,7 @@ type FixtureVectors struct {
 }
 
 // AddFixture puts all of a fixture into the account, or nothing.
-func (a *Account) AddFixture(s Fixture) error { return done(do(a, s)) }
+func (a *Account) AddFixture(s Fixture) error { return errorOnly(runCommand(a, s)) }
 
 func (s Fixture) apply(a *Account) (nothing, error) {
 	c, err := a.checkFixture(&s)

@@ -154,7 +154,7 @@ func (a *Account) knownKey(key string) (*state.FlowGate, error) {
 // arrival, within its limits ("Resume a flow-control key"). Attempts in flight end
 // normally. A key may be paused before its first message (decided: 6).
 func (a *Account) SetFlowPaused(key string, paused bool) error {
-	return done(doEither(a, paused, pauseFlow{key}, resumeFlow{key}))
+	return errorOnly(runEither(a, paused, pauseFlow{key}, resumeFlow{key}))
 }
 
 type pauseFlow struct{ Key string }
@@ -181,7 +181,9 @@ func (c resumeFlow) apply(a *Account) (nothing, error) {
 }
 
 // PinFlow fixes the limits that f sets, whatever later messages say.
-func (a *Account) PinFlow(key string, f FlowControl) error { return done(do(a, pinFlow{key, f})) }
+func (a *Account) PinFlow(key string, f FlowControl) error {
+	return errorOnly(runCommand(a, pinFlow{key, f}))
+}
 
 type pinFlow struct {
 	Key  string
@@ -205,7 +207,7 @@ func (c pinFlow) apply(a *Account) (nothing, error) {
 
 // UnpinFlow lets later messages set these limits again.
 func (a *Account) UnpinFlow(key string, parallelism, rate bool) error {
-	return done(do(a, unpinFlow{key, parallelism, rate}))
+	return errorOnly(runCommand(a, unpinFlow{key, parallelism, rate}))
 }
 
 type unpinFlow struct {
@@ -225,7 +227,7 @@ func (c unpinFlow) apply(a *Account) (nothing, error) {
 }
 
 // ResetFlow forgets the starts of the current period.
-func (a *Account) ResetFlow(key string) error { return done(do(a, resetFlow{key})) }
+func (a *Account) ResetFlow(key string) error { return errorOnly(runCommand(a, resetFlow{key})) }
 
 type resetFlow struct{ Key string }
 

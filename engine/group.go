@@ -48,7 +48,7 @@ func (a *Account) dropGroup(name string) {
 // UpdateGroup sets the default headers of a group and creates it when it is
 // new. opts and forward are what the headers mean.
 func (a *Account) UpdateGroup(name string, headers, forward Header, opts Options) (Group, error) {
-	return do(a, updateGroup{name, headers, forward, opts})
+	return runCommand(a, updateGroup{name, headers, forward, opts})
 }
 
 type updateGroup struct {
@@ -70,7 +70,7 @@ func (c updateGroup) apply(a *Account) (Group, error) {
 // AddEndpoints adds endpoints, or replaces those with the same name or URL. It
 // creates the group when it is new.
 func (a *Account) AddEndpoints(name string, endpoints []Endpoint) (Group, error) {
-	return do(a, addEndpoints{name, endpoints})
+	return runCommand(a, addEndpoints{name, endpoints})
 }
 
 type addEndpoints struct {
@@ -101,7 +101,7 @@ func (c addEndpoints) apply(a *Account) (Group, error) {
 // RemoveEndpoints removes endpoints by name or URL; removing the last removes
 // the group.
 func (a *Account) RemoveEndpoints(name string, endpoints []Endpoint) error {
-	return done(do(a, removeEndpoints{name, endpoints}))
+	return errorOnly(runCommand(a, removeEndpoints{name, endpoints}))
 }
 
 type removeEndpoints struct {
@@ -160,7 +160,7 @@ func (a *Account) Groups() []Group {
 
 // DeleteGroup removes a group; messages on their way stay. A group that does
 // not exist is deleted as well: clients clean up so.
-func (a *Account) DeleteGroup(name string) error { return done(do(a, deleteGroup{name})) }
+func (a *Account) DeleteGroup(name string) error { return errorOnly(runCommand(a, deleteGroup{name})) }
 
 type deleteGroup struct{ Name string }
 

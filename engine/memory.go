@@ -166,7 +166,9 @@ func (a *Account) dropDLQ(e *DLQEntry) {
 // Forget drops observations of at least the given size, the oldest first: first
 // the bodies and headers of messages, answers and runs that have ended, then,
 // once there are none left, whole events. It returns the bytes that it dropped.
-func (a *Account) Forget(bytes int64) int64 { return given(do(a, forget{&forgotten{bytes: bytes}})) }
+func (a *Account) Forget(bytes int64) int64 {
+	return resultOnly(runCommand(a, forget{&forgotten{bytes: bytes}}))
+}
 
 // forget drops observations. How many depends on what the process counts, so the
 // record says how far it went.

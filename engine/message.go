@@ -11,7 +11,7 @@ import (
 
 // DeliverNow makes the next attempt of a message due now, as the tester, where it
 // waits for a time; queues and flow control hold it as ever.
-func (a *Account) DeliverNow(id string) error { return done(do(a, deliverNow{id})) }
+func (a *Account) DeliverNow(id string) error { return errorOnly(runCommand(a, deliverNow{id})) }
 
 type deliverNow struct{ ID string }
 
@@ -47,7 +47,7 @@ func unknownMessage(id string) error {
 }
 
 // Cancel stops a message: at once when it waits, else when its attempt ends.
-func (a *Account) Cancel(id string) error { return done(do(a, cancel{id})) }
+func (a *Account) Cancel(id string) error { return errorOnly(runCommand(a, cancel{id})) }
 
 type cancel struct{ ID string }
 
@@ -61,7 +61,7 @@ func (c cancel) apply(a *Account) (nothing, error) {
 }
 
 // CancelMessages cancels what matches and says how many that were.
-func (a *Account) CancelMessages(f Filter) (int, error) { return do(a, cancelMessages{f}) }
+func (a *Account) CancelMessages(f Filter) (int, error) { return runCommand(a, cancelMessages{f}) }
 
 type cancelMessages struct{ Filter Filter }
 

@@ -166,7 +166,7 @@ func (a *Account) cutOff(m *Message) {
 // in flight, and appends further records to cfg.Journal. The configuration may be
 // another one than that of the records: it holds from now on.
 func Open(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) (*Account, error) {
-	a, err := replayed(cfg, from, records)
+	a, err := replayedAccount(cfg, from, records)
 	if err != nil {
 		return nil, err
 	}
@@ -183,21 +183,21 @@ func Open(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) 
 	if cfg.Journal != nil {
 		c.Program, c.Cron, c.Formula, c.Zones = moduleVersion(programModule), moduleVersion(cronModule), moduleVersion(formulaModule), zoneVersion()
 	}
-	_, err = step(a, c)
+	_, err = applyCommand(a, c)
 	return a, err
 }
 
 // replayOnly is the account of a journal as it was after the last record. It stands
 // still: it can be read and closed, and no command changes it.
 func replayOnly(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) (*Account, error) {
-	a, err := replayed(cfg, from, records)
+	a, err := replayedAccount(cfg, from, records)
 	if err == nil && a.state.IDs.Source == nil {
 		return nil, refusal.Of(ErrInvalid, "journal", "", "empty: must begin with its header")
 	}
 	return a, err
 }
 
-func replayed(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) (*Account, error) {
+func replayedAccount(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) (*Account, error) {
 	a := newAccount(cfg)
 	a.replaying = true
 	if from != nil {

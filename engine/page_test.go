@@ -13,7 +13,7 @@ import (
 
 // TestWalkingAListShowsWhatStayedOnce walks the dead letter queue and the log in
 // pages of any size, while entries come and go: whatever was there from the first
-// listPage to the last is shown exactly once.
+// view.List to the last is shown exactly once.
 func TestWalkingAListShowsWhatStayedOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -24,7 +24,7 @@ type Receipts struct {
 }
 
 // Publish accepts a message and returns at once; delivery follows.
-func (a *Account) Publish(r PublishRequest) (Receipts, error) { return do(a, publishOne(r)) }
+func (a *Account) Publish(r PublishRequest) (Receipts, error) { return runCommand(a, publishOne(r)) }
 
 // publishOne is a request as a command: its record has the same members.
 type publishOne PublishRequest
@@ -45,7 +45,7 @@ func (o publishOne) apply(a *Account) (Receipts, error) {
 // PublishBatch accepts all of the messages or none; the error names the first
 // that is not acceptable by its index. A refused batch changes nothing.
 func (a *Account) PublishBatch(rs []PublishRequest) ([]Receipts, error) {
-	return do(a, publishBatch{rs})
+	return runCommand(a, publishBatch{rs})
 }
 
 type publishBatch struct{ Requests []PublishRequest }

@@ -62,7 +62,7 @@ func (a *Account) leave(m *Message) {
 // UpsertQueue creates a queue or changes its settings; nil leaves one as it is.
 // Parallelism must be 1 or more, and is 1 of a new queue.
 func (a *Account) UpsertQueue(name string, parallelism *int, paused *bool) (Queue, error) {
-	return do(a, upsertQueue{name, queueSettings{parallelism, paused}})
+	return runCommand(a, upsertQueue{name, queueSettings{parallelism, paused}})
 }
 
 type upsertQueue struct {
@@ -128,7 +128,7 @@ func (a *Account) knownQueue(name string) (*state.QueueBacklog, error) {
 }
 
 // DeleteQueue removes a queue; what still waits in it is cancelled.
-func (a *Account) DeleteQueue(name string) error { return done(do(a, deleteQueue{name})) }
+func (a *Account) DeleteQueue(name string) error { return errorOnly(runCommand(a, deleteQueue{name})) }
 
 type deleteQueue struct{ Name string }
 
@@ -149,7 +149,7 @@ func (c deleteQueue) apply(a *Account) (nothing, error) {
 
 // SetQueuePaused keeps the queue's messages back, or lets them continue.
 func (a *Account) SetQueuePaused(name string, paused bool) error {
-	return done(doEither(a, paused, pauseQueue{name}, resumeQueue{name}))
+	return errorOnly(runEither(a, paused, pauseQueue{name}, resumeQueue{name}))
 }
 
 type pauseQueue struct{ Name string }

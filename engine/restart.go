@@ -18,7 +18,7 @@ import (
 // With resume set, the new run keeps the finished steps and continues at the one
 // that failed (extension).
 func (a *Account) Restart(dlqID string, over Options, resume bool) (RunRef, error) {
-	return do(a, restartRun{dlqID, over, resume})
+	return runCommand(a, restartRun{dlqID, over, resume})
 }
 
 type restartRun struct {
@@ -42,7 +42,7 @@ func (c restartRun) apply(a *Account) (RunRef, error) {
 // RestartAll restarts, or resumes, every run that matches: all of them or
 // none. A cursor means that more may match.
 func (a *Account) RestartAll(f Filter, over Options, resume bool) ([]RunRef, string, error) {
-	return both(do(a, restartAll{f, over, resume}))
+	return splitPair(runCommand(a, restartAll{f, over, resume}))
 }
 
 type restartAll struct {
@@ -164,7 +164,9 @@ func (a *Account) continueAs(run, old *Run, e *DLQEntry) {
 }
 
 // RepeatCallback sends the failure callback of an entry again, after it failed.
-func (a *Account) RepeatCallback(dlqID string) (RunRef, error) { return do(a, repeatCallback{dlqID}) }
+func (a *Account) RepeatCallback(dlqID string) (RunRef, error) {
+	return runCommand(a, repeatCallback{dlqID})
+}
 
 type repeatCallback struct{ ID string }
 
@@ -184,7 +186,9 @@ func (c repeatCallback) apply(a *Account) (RunRef, error) {
 }
 
 // CancelCallback cancels the failure callback of an entry while it is under way.
-func (a *Account) CancelCallback(dlqID string) error { return done(do(a, cancelCallback{dlqID})) }
+func (a *Account) CancelCallback(dlqID string) error {
+	return errorOnly(runCommand(a, cancelCallback{dlqID}))
+}
 
 type cancelCallback struct{ ID string }
 

@@ -8,7 +8,24 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/formula"
+	"github.com/understudy-mock/understudy/engine/internal/state"
 )
+
+// minWait is the minimum interval between two attempts of a message, in which
+// the server does something else.
+const minWait = time.Millisecond
+
+// retry books the next attempt.
+func (a *Account) retry(m *Message, o *Outcome) {
+	wait, rule := a.retryWait(m, o)
+	wait = max(wait, minWait)
+	m.Retried++
+	at := a.state.Now.Add(wait)
+	m.Last = o.Brief()
+	a.move(m, Retry, state.LogEntry{Next: at.UnixMilli(), LogDetail: &state.LogDetail{Rule: rule}})
+	a.failed(FailedAttempt{Message: m, Outcome: o, NextAt: at, Wait: wait})
+	a.waitUntil(m, at)
+}
 
 // defaultBackoff is the wait before retry n, 1 for the first: min(86400, e^(2.5 n))
 // seconds, whole seconds (decided: 31).

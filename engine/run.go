@@ -104,7 +104,7 @@ func (a *Account) logRun(run *Run, to RunState, d state.LogDetail) {
 // FinishRun ends a run with the response of its workflow. Finishing a run that
 // has ended is fine: its endpoint may ask twice.
 func (a *Account) FinishRun(id string, result []byte, createdAt time.Time) error {
-	return done(do(a, finishRun{id, result, createdAt}))
+	return errorOnly(runCommand(a, finishRun{id, result, createdAt}))
 }
 
 type finishRun struct {
@@ -132,7 +132,7 @@ func unknownRun(id string) error {
 }
 
 // CancelRun cancels a run that has not ended (decided: 12).
-func (a *Account) CancelRun(id string) error { return done(do(a, cancelRun{id})) }
+func (a *Account) CancelRun(id string) error { return errorOnly(runCommand(a, cancelRun{id})) }
 
 type cancelRun struct{ ID string }
 
@@ -152,7 +152,7 @@ func (c cancelRun) apply(a *Account) (nothing, error) {
 const maxRunBulk = 100
 
 // CancelRuns cancels what matches and has not ended, and says how many that were.
-func (a *Account) CancelRuns(f Filter) (int, error) { return do(a, cancelRuns{f}) }
+func (a *Account) CancelRuns(f Filter) (int, error) { return runCommand(a, cancelRuns{f}) }
 
 type cancelRuns struct{ Filter Filter }
 

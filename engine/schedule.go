@@ -15,7 +15,7 @@ import (
 // PutSchedule creates a schedule, or replaces the one with that id; an empty
 // id asks for a new one.
 func (a *Account) PutSchedule(id, cron string, r PublishRequest) (Schedule, error) {
-	return do(a, putSchedule{id, cron, r})
+	return runCommand(a, putSchedule{id, cron, r})
 }
 
 type putSchedule struct {
@@ -138,7 +138,9 @@ func (a *Account) knownSchedule(id string) (*Schedule, error) {
 }
 
 // DeleteSchedule removes a schedule; messages on their way stay.
-func (a *Account) DeleteSchedule(id string) error { return done(do(a, deleteSchedule{id})) }
+func (a *Account) DeleteSchedule(id string) error {
+	return errorOnly(runCommand(a, deleteSchedule{id}))
+}
 
 type deleteSchedule struct{ ID string }
 
@@ -156,7 +158,7 @@ func (c deleteSchedule) apply(a *Account) (nothing, error) {
 // SetSchedulePaused keeps a schedule from publishing, or lets it publish again from
 // its next time on. Times that pass meanwhile are lost.
 func (a *Account) SetSchedulePaused(id string, paused bool) error {
-	return done(doEither(a, paused, pauseSchedule{id}, resumeSchedule{id}))
+	return errorOnly(runEither(a, paused, pauseSchedule{id}, resumeSchedule{id}))
 }
 
 type pauseSchedule struct{ ID string }

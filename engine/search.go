@@ -12,7 +12,7 @@ func (a *Account) SearchIndexes() search.Indexes {
 // ChangeSearch runs a command on the search indexes, and gives the index that it
 // has changed.
 func ChangeSearch[C search.Change](a *Account, c C) (search.Index, error) {
-	return do(a, changeSearch[C]{c})
+	return runCommand(a, changeSearch[C]{c})
 }
 
 type changeSearch[C search.Change] struct{ Change C }

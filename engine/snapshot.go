@@ -66,7 +66,7 @@ func (a *Account) isNew(m *Message) {
 // Attempts in flight are cut off, their outcomes ignored; an Advance under way
 // ends with an error.
 func (a *Account) Restore(s *Snapshot) error {
-	return done(do(a, restore{s.Recorded(a.cfg.Journal != nil)}))
+	return errorOnly(runCommand(a, restore{s.Recorded(a.cfg.Journal != nil)}))
 }
 
 type restore struct{ Snapshot *snapshot.Recorded }

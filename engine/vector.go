@@ -10,7 +10,7 @@ import (
 
 // ChangeVectors runs a command on a vector index.
 func ChangeVectors[R any, C vector.Change[R]](a *Account, index string, c C) (R, error) {
-	return do(a, changeVectors[R, C]{index, c})
+	return runCommand(a, changeVectors[R, C]{index, c})
 }
 
 // ReadVectors asks a vector index.

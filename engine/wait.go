@@ -38,7 +38,7 @@ type Notified struct {
 
 // Wait registers a waiter ("WAITER_ADDED"). A notification that was kept for
 // the run wakes it at once.
-func (a *Account) Wait(r WaitRequest) error { return done(do(a, r)) }
+func (a *Account) Wait(r WaitRequest) error { return errorOnly(runCommand(a, r)) }
 
 func (r WaitRequest) apply(a *Account) (nothing, error) {
 	run, err := a.openRun(r.RunID, time.Time{})
@@ -140,7 +140,7 @@ const maxWaited = 10
 // Notify wakes one run, or keeps the event for its later wait. With runID "" it
 // wakes every run that waits for the event, which is lost when none does.
 func (a *Account) Notify(runID, eventID string, data []byte) (Notification, error) {
-	return doEither(a, runID == "", notify{eventID, data}, notifyRun{runID, eventID, data})
+	return runEither(a, runID == "", notify{eventID, data}, notifyRun{runID, eventID, data})
 }
 
 type notify struct {

@@ -17,7 +17,7 @@ var lockExceptions = map[string]string{
 }
 
 // exportedDoors lock for an exported method, and run its command.
-var exportedDoors = []string{"do", "doEither", "durably"}
+var exportedDoors = []string{"runCommand", "runDurably", "runEither"}
 
 // lockers are unexported methods of *Account that do lock.
 var lockers = map[string]string{
@@ -77,7 +77,7 @@ func methodProblems(s *source, f *ast.FuncDecl) []string {
 		return nil
 	}
 	if lockExceptions[name] == "" && !locksFirst(f.Body) && !throughDoor(f.Body) {
-		return []string{fmt.Sprintf("%s: %s is exported: it begins with a.lock() and defer a.unlock(), or is one call of do", s.at(f), name)}
+		return []string{fmt.Sprintf("%s: %s is exported: it begins with a.lock() and defer a.unlock(), or is one call of runCommand", s.at(f), name)}
 	}
 	var problems []string
 	ast.Inspect(f.Body, func(n ast.Node) bool {

@@ -10,9 +10,16 @@ import (
 	"unicode"
 )
 
-// largePackages are those above 3,000 lines, in which a private function,
-// variable or constant of one word says too little. Types are nouns of the field.
-var largePackages = []string{"mockserver"}
+// largePackages are those above 3,000 lines, with what was cut out of them, in which a
+// private function, variable or constant of one word says too little. Types are nouns of
+// the field.
+var largePackages = []string{
+	"engine",
+	"engine/internal/snapshot",
+	"engine/internal/state",
+	"engine/internal/view",
+	"mockserver",
+}
 
 var nameRule = rule{"names in large packages have two words", nameProblems, []breach{
 	{

@@ -14,7 +14,7 @@ import (
 
 // doors run commands: what they call may change the state of an account, and whoever
 // calls them does so by a command.
-var doors = []string{"do", "durably", "replay", "step"}
+var doors = []string{"applyCommand", "replay", "runCommand", "runDurably"}
 
 // writers change a state otherwise, with the reason.
 var writers = map[string]string{

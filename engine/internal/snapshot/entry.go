@@ -41,7 +41,7 @@ func (l *loader) queue(s *savedQueue) {
 	q := l.queues.next()
 	q.Queue, q.Active = s.Queue, s.Active
 	for _, place := range s.places {
-		q.Waiting.Push(must(l, &l.messages, place, "queue", q.Name))
+		q.Waiting.Push(objectAt(l, &l.messages, place, "queue", q.Name))
 	}
 	if !s.gone {
 		l.want(l.state.Queues[q.Name] == nil, "queue %q: repeated", q.Name)
@@ -52,7 +52,7 @@ func (l *loader) queue(s *savedQueue) {
 func (l *loader) flow(s *savedFlow) {
 	k := new(s.FlowGate)
 	for _, place := range s.places {
-		k.Held.Push(must(l, &l.messages, place, "key", k.Key))
+		k.Held.Push(objectAt(l, &l.messages, place, "key", k.Key))
 	}
 	for _, t := range s.times {
 		k.Starts.Push(t)
@@ -70,16 +70,16 @@ func (l *loader) run(s *savedRun) {
 	l.state.Headers.Share(&run.Forward)
 	run.Options = l.sharedOptions(run.Options, "run", run.ID)
 	for _, place := range s.itemPlaces {
-		run.Items = append(run.Items, must(l, &l.items, place, "run", run.ID))
+		run.Items = append(run.Items, objectAt(l, &l.items, place, "run", run.ID))
 	}
 	for _, place := range s.openPlaces {
-		run.Open = append(run.Open, must(l, &l.items, place, "run", run.ID))
+		run.Open = append(run.Open, objectAt(l, &l.items, place, "run", run.ID))
 	}
 	for _, call := range s.callPlaces {
 		if run.Calls == nil {
 			run.Calls = map[int]*state.StepItem{}
 		}
-		run.Calls[call.step] = must(l, &l.items, call.item, "run", run.ID)
+		run.Calls[call.step] = objectAt(l, &l.items, call.item, "run", run.ID)
 	}
 	for _, early := range s.early {
 		if run.Early == nil {
@@ -88,7 +88,7 @@ func (l *loader) run(s *savedRun) {
 		run.Early[early.event] = early.data
 	}
 	if inv := s.invocation; inv != nil {
-		run.Invoked = &state.InvokerCall{Run: must(l, &l.runs, inv.runPlace, "run", run.ID), Item: must(l, &l.items, inv.itemPlace, "run", run.ID), Raw: inv.Raw, Headers: inv.Headers}
+		run.Invoked = &state.InvokerCall{Run: objectAt(l, &l.runs, inv.runPlace, "run", run.ID), Item: objectAt(l, &l.items, inv.itemPlace, "run", run.ID), Raw: inv.Raw, Headers: inv.Headers}
 	}
 	if s.gone {
 		return
@@ -101,7 +101,7 @@ func (l *loader) run(s *savedRun) {
 
 func (l *loader) waiter(s *savedWaiter) {
 	w := new(s.PendingWait)
-	w.Item, w.Run = must(l, &l.items, s.itemPlace, "waiter", w.WaiterID), must(l, &l.runs, s.runPlace, "waiter", w.WaiterID)
+	w.Item, w.Run = objectAt(l, &l.items, s.itemPlace, "waiter", w.WaiterID), objectAt(l, &l.runs, s.runPlace, "waiter", w.WaiterID)
 	l.state.Waiters[w.WaiterID] = w
 	l.waits(w, s.wake, state.WakeWaiter)
 }

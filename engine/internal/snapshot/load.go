@@ -135,27 +135,27 @@ func newLoader() *loader {
 // members reads the document. Lists that others point at come in any order.
 func (l *loader) members(c *codec.Codec) {
 	l.head.members(c)
-	read(l, c, "events", (*savedEvent).members, l.event)
-	read(l, c, "messages", (*savedMessage).members, l.message)
-	read(l, c, "runs", (*savedRun).members, l.run)
-	read(l, c, "items", (*savedItem).members, func(s *savedItem) { *l.items.next() = s.StepItem })
-	read(l, c, "slots", (*savedSlot).members, func(s *savedSlot) {
-		*l.slots.next() = state.QueueSlot{Queue: must(l, &l.queues, s.queuePlace, "slot", ""), Open: s.Open}
+	readSection(l, c, "events", (*savedEvent).members, l.event)
+	readSection(l, c, "messages", (*savedMessage).members, l.message)
+	readSection(l, c, "runs", (*savedRun).members, l.run)
+	readSection(l, c, "items", (*savedItem).members, func(s *savedItem) { *l.items.next() = s.StepItem })
+	readSection(l, c, "slots", (*savedSlot).members, func(s *savedSlot) {
+		*l.slots.next() = state.QueueSlot{Queue: objectAt(l, &l.queues, s.queuePlace, "slot", ""), Open: s.Open}
 	})
-	read(l, c, "queues", (*savedQueue).members, l.queue)
-	read(l, c, "ready", (*savedTurn).members, func(s *savedTurn) { l.ready = append(l.ready, *s) })
-	read(l, c, "flowKeys", (*savedFlow).members, l.flow)
-	read(l, c, "waiters", (*savedWaiter).members, l.waiter)
-	read(l, c, "dlq", (*savedEntry).members, l.entry)
-	read(l, c, "groups", groupMembers, func(g *state.Group) { l.state.Groups[g.Name] = new(*g) })
-	read(l, c, "schedules", (*savedSchedule).members, l.schedule)
-	read(l, c, "dedup", (*savedMark).members, l.mark)
-	read(l, c, "usage", (*savedMinute).members, func(s *savedMinute) {
+	readSection(l, c, "queues", (*savedQueue).members, l.queue)
+	readSection(l, c, "ready", (*savedTurn).members, func(s *savedTurn) { l.ready = append(l.ready, *s) })
+	readSection(l, c, "flowKeys", (*savedFlow).members, l.flow)
+	readSection(l, c, "waiters", (*savedWaiter).members, l.waiter)
+	readSection(l, c, "dlq", (*savedEntry).members, l.entry)
+	readSection(l, c, "groups", groupMembers, func(g *state.Group) { l.state.Groups[g.Name] = new(*g) })
+	readSection(l, c, "schedules", (*savedSchedule).members, l.schedule)
+	readSection(l, c, "dedup", (*savedMark).members, l.mark)
+	readSection(l, c, "usage", (*savedMinute).members, func(s *savedMinute) {
 		n := len(l.state.Usage)
 		l.want(n == 0 || l.state.Usage[n-1].Number < s.Number, "usage: minute %d is out of order", s.Number)
 		l.state.Usage = append(l.state.Usage, s.Minute)
 	})
-	read(l, c, "search", (*search.Index).Members, func(x *search.Index) { l.state.Search[x.ID] = new(*x) })
+	readSection(l, c, "search", (*search.Index).Members, func(x *search.Index) { l.state.Search[x.ID] = new(*x) })
 	l.vectorMembers(c)
 	l.firstVersion(c)
 	if l.err != nil {
@@ -163,8 +163,8 @@ func (l *loader) members(c *codec.Codec) {
 	}
 }
 
-// read reads a section. A contradiction ends it, with the place of the entry.
-func read[T any](l *loader, c *codec.Codec, name string, members func(*T, *codec.Codec), take func(*T)) {
+// readSection reads a section. A contradiction ends it, with the place of the entry.
+func readSection[T any](l *loader, c *codec.Codec, name string, members func(*T, *codec.Codec), take func(*T)) {
 	codec.Section(c, name, nil, members, func(v *T) {
 		if take(v); l.err != nil {
 			c.Failf("%w", l.err)
@@ -192,13 +192,13 @@ func (l *loader) vectorMembers(c *codec.Codec) {
 func (l *loader) firstVersion(c *codec.Codec) {
 	codec.Object(c, "log", l, func(l *loader, c *codec.Codec) {
 		codec.Int(c, "issued", &l.head.events)
-		read(l, c, "events", (*savedEvent).members, l.event)
+		readSection(l, c, "events", (*savedEvent).members, l.event)
 	})
 	codec.Object(c, "timers", l, func(l *loader, c *codec.Codec) {
 		codec.Int(c, "issued", &l.head.timers)
-		read(l, c, "list", (*savedBooking).members, func(s *savedBooking) { l.bookings = append(l.bookings, *s) })
+		readSection(l, c, "list", (*savedBooking).members, func(s *savedBooking) { l.bookings = append(l.bookings, *s) })
 	})
-	read(l, c, "reports", (*savedReport).members, func(s *savedReport) { l.state.Reports[s.callback] = s.entry })
+	readSection(l, c, "reports", (*savedReport).members, func(s *savedReport) { l.state.Reports[s.callback] = s.entry })
 }
 
 // snapshot is what was read, once all of it fits together.
@@ -206,7 +206,7 @@ func (l *loader) snapshot(c *codec.Codec) (*Snapshot, error) {
 	if err := c.Err(); errors.Is(err, errVersion) {
 		return nil, refusal.Of(refusal.Invalid, err.Error(), "", "")
 	} else if err != nil {
-		return nil, damaged(err)
+		return nil, damagedError(err)
 	}
 	h := &l.head
 	l.state.Now, l.state.Seq, l.state.CurrentKey, l.state.NextKey = h.now, h.sequence, h.currentKey, h.nextKey
@@ -225,7 +225,7 @@ func (l *loader) snapshot(c *codec.Codec) (*Snapshot, error) {
 		l.finish()
 	}
 	if l.err != nil {
-		return nil, damaged(l.err)
+		return nil, damagedError(l.err)
 	}
 	return &Snapshot{Account: h.account, Clock: h.clock, Now: h.now, VectorIndexes: slices.Sorted(maps.Keys(l.state.Vectors)), state: &l.state, Canceling: l.canceling, InFlight: l.inFlight, LSN: h.lsn}, nil
 }
@@ -258,8 +258,8 @@ func (l *loader) want(ok bool, format string, args ...any) bool {
 	return ok
 }
 
-// must is what is at a place; what and id name the object that points there.
-func must[T any](l *loader, p *places[T], place int, what, id string) *T {
+// objectAt is what is at a place; what and id name the object that points there.
+func objectAt[T any](l *loader, p *places[T], place int, what, id string) *T {
 	if v := p.at(place); l.want(v != nil, "%s %q: place %d: must be from 1 up", what, id, place) {
 		return v
 	}
@@ -300,7 +300,7 @@ func (l *loader) finish() {
 		k := l.state.Flows[t.flowKey]
 		switch {
 		case t.flowKey == "":
-			m := must(l, &l.messages, t.message, "ready", "message")
+			m := objectAt(l, &l.messages, t.message, "ready", "message")
 			l.state.Ready.Push(state.ReadyTurn{Message: m})
 			if t.inFlight && l.want(m.State == state.Active, "message %q: in flight, with state %q", m.ID, m.State) {
 				l.inFlight = append(l.inFlight, m)

@@ -95,8 +95,8 @@ func (s *Recorded) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// damaged is the error of a snapshot that contradicts itself.
-func damaged(err error) error {
+// damagedError is the error of a snapshot that contradicts itself.
+func damagedError(err error) error {
 	return refusal.Of(refusal.Invalid, "snapshot is damaged", "", err.Error())
 }
 

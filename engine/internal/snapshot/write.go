@@ -19,7 +19,7 @@ import (
 // NewWriter writes a state. The lock is that of its account: whenever it is free, commands
 // continue.
 func NewWriter(lock locker, from *state.State) *Writer {
-	w := &Writer{lock: lock, from: from, Most: batch, Between: func() {}, details: map[*state.LogEntry]*state.LogDetail{}, callbacks: map[*state.DLQEntry]*state.CallbackInfo{}, flows: map[*state.FlowGate]savedFlow{}}
+	w := &Writer{lock: lock, from: from, Most: recordBatch, Between: func() {}, details: map[*state.LogEntry]*state.LogDetail{}, callbacks: map[*state.DLQEntry]*state.CallbackInfo{}, flows: map[*state.FlowGate]savedFlow{}}
 	w.messages = table[state.Message, savedMessage]{at: func(m *state.Message) *state.SnapshotMark { return &m.Saved }, copy: w.copyMessage}
 	w.items = table[state.StepItem, savedItem]{at: func(it *state.StepItem) *state.SnapshotMark { return &it.Saved }, copy: func(it *state.StepItem) savedItem { return savedItem{*it} }}
 	w.runs = table[state.Run, savedRun]{at: func(run *state.Run) *state.SnapshotMark { return &run.Saved }, copy: w.copyRun}
@@ -122,22 +122,22 @@ func (w *Writer) copyRun(run *state.Run) savedRun {
 func (w *Writer) Members(c *codec.Codec) {
 	w.Between()
 	w.head.members(c)
-	codec.Section(c, "events", copies(w, w.events, w.event), (*savedEvent).members, nil)
+	codec.Section(c, "events", copiedRecords(w, w.events, w.event), (*savedEvent).members, nil)
 	slices.SortFunc(w.waiters, func(x, y savedWaiter) int { return cmp.Compare(x.wake.seq, y.wake.seq) })
-	codec.Section(c, "waiters", copies(w, w.waiters, w.waiter), (*savedWaiter).members, nil)
+	codec.Section(c, "waiters", copiedRecords(w, w.waiters, w.waiter), (*savedWaiter).members, nil)
 	entries := slices.DeleteFunc(w.entries, func(e *state.DLQEntry) bool { return e == nil })
-	codec.Section(c, "dlq", copies(w, entries, w.entry), (*savedEntry).members, nil)
+	codec.Section(c, "dlq", copiedRecords(w, entries, w.entry), (*savedEntry).members, nil)
 	runs := slices.DeleteFunc(w.runList, func(run *state.Run) bool { return run == nil })
-	enumerate(w, &w.runs, runs)
-	codec.Section(c, "runs", records(w, &w.runs, w.run), (*savedRun).members, nil)
-	enumerate(w, &w.messages, w.unlogged())
-	codec.Section(c, "messages", records(w, &w.messages, w.message), (*savedMessage).members, nil)
-	codec.Section(c, "ready", copies(w, w.ready(), func(t savedTurn) savedTurn { return t }), (*savedTurn).members, nil)
+	assignPlaces(w, &w.runs, runs)
+	codec.Section(c, "runs", tableRecords(w, &w.runs, w.run), (*savedRun).members, nil)
+	assignPlaces(w, &w.messages, w.unlogged())
+	codec.Section(c, "messages", tableRecords(w, &w.messages, w.message), (*savedMessage).members, nil)
+	codec.Section(c, "ready", copiedRecords(w, w.ready(), func(t savedTurn) savedTurn { return t }), (*savedTurn).members, nil)
 	slices.SortFunc(w.flowKeys, func(x, y *state.FlowGate) int { return strings.Compare(x.Key, y.Key) })
-	codec.Section(c, "flowKeys", copies(w, w.flowKeys, w.flow), (*savedFlow).members, nil)
-	codec.Section(c, "slots", records(w, &w.slots, w.slot), (*savedSlot).members, nil)
-	codec.Section(c, "queues", records(w, &w.queues, w.queue), (*savedQueue).members, nil)
-	codec.Section(c, "items", records(w, &w.items, func(*state.StepItem, *savedItem) {}), (*savedItem).members, nil)
+	codec.Section(c, "flowKeys", copiedRecords(w, w.flowKeys, w.flow), (*savedFlow).members, nil)
+	codec.Section(c, "slots", tableRecords(w, &w.slots, w.slot), (*savedSlot).members, nil)
+	codec.Section(c, "queues", tableRecords(w, &w.queues, w.queue), (*savedQueue).members, nil)
+	codec.Section(c, "items", tableRecords(w, &w.items, func(*state.StepItem, *savedItem) {}), (*savedItem).members, nil)
 	w.small(c)
 }
 
@@ -146,17 +146,17 @@ func (w *Writer) small(c *codec.Codec) {
 	slices.SortFunc(w.groups, func(x, y *state.Group) int { return strings.Compare(x.Name, y.Name) })
 	codec.Section(c, "groups", slices.Values(w.groups), groupMembers, nil) // a group is a value: a change replaces it
 	slices.SortFunc(w.schedules, func(x, y savedSchedule) int { return strings.Compare(x.ID, y.ID) })
-	codec.Section(c, "schedules", each(w.schedules), (*savedSchedule).members, nil)
-	codec.Section(c, "dedup", copies(w, w.marks, func(m state.DedupMark) savedMark { return savedMark{m} }), (*savedMark).members, nil)
-	codec.Section(c, "usage", copies(w, w.minutes, func(m usage.Minute) savedMinute { return savedMinute{m} }), (*savedMinute).members, nil)
+	codec.Section(c, "schedules", eachElement(w.schedules), (*savedSchedule).members, nil)
+	codec.Section(c, "dedup", copiedRecords(w, w.marks, func(m state.DedupMark) savedMark { return savedMark{m} }), (*savedMark).members, nil)
+	codec.Section(c, "usage", copiedRecords(w, w.minutes, func(m usage.Minute) savedMinute { return savedMinute{m} }), (*savedMinute).members, nil)
 	slices.SortFunc(w.search, func(x, y search.Index) int { return strings.Compare(x.ID, y.ID) })
-	codec.Section(c, "search", each(w.search), (*search.Index).Members, nil)
+	codec.Section(c, "search", eachElement(w.search), (*search.Index).Members, nil)
 	slices.SortFunc(w.vectors, func(x, y vector.Saved) int { return strings.Compare(x.Name, y.Name) })
 	codec.Stream(c, "vectors", len(w.vectors), func(i int, c *codec.Codec) { w.vectors[i].Members(c) })
 }
 
-// each visits the elements of a list where they are.
-func each[T any](list []T) iter.Seq[*T] {
+// eachElement visits the elements of a list where they are.
+func eachElement[T any](list []T) iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		for i := range list {
 			if !yield(&list[i]) {
@@ -185,8 +185,8 @@ func inParts[S any](w *Writer, next func(most int, part []S) []S) iter.Seq[*S] {
 	}
 }
 
-// copies makes records of what begin has listed.
-func copies[T, S any](w *Writer, list []T, record func(T) S) iter.Seq[*S] {
+// copiedRecords makes records of what begin has listed.
+func copiedRecords[T, S any](w *Writer, list []T, record func(T) S) iter.Seq[*S] {
 	return inParts(w, func(most int, part []S) []S {
 		n := min(most, len(list))
 		for _, v := range list[:n] {
@@ -197,8 +197,8 @@ func copies[T, S any](w *Writer, list []T, record func(T) S) iter.Seq[*S] {
 	})
 }
 
-// records makes those of a table; refer puts in the places of others.
-func records[T, S any](w *Writer, t *table[T, S], refer func(*T, *S)) iter.Seq[*S] {
+// tableRecords makes those of a table; refer puts in the places of others.
+func tableRecords[T, S any](w *Writer, t *table[T, S], refer func(*T, *S)) iter.Seq[*S] {
 	return inParts(w, func(most int, part []S) []S {
 		for len(part) < most && t.copied < len(t.list) {
 			v := t.list[t.copied]
@@ -210,8 +210,8 @@ func records[T, S any](w *Writer, t *table[T, S], refer func(*T, *S)) iter.Seq[*
 	})
 }
 
-// enumerate gives places to the objects of a list.
-func enumerate[T, S any](w *Writer, t *table[T, S], list []*T) {
+// assignPlaces gives places to the objects of a list.
+func assignPlaces[T, S any](w *Writer, t *table[T, S], list []*T) {
 	for part := range slices.Chunk(list, 16*w.Most) {
 		w.briefly(func() {
 			for _, v := range part {

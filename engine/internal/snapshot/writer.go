@@ -7,9 +7,9 @@ import (
 	"github.com/understudy-mock/understudy/engine/vector"
 )
 
-// batch is how many records are copied at once under the lock, well within a
+// recordBatch is how many records are copied at once under the lock, well within a
 // millisecond.
-const batch = 256
+const recordBatch = 256
 
 // table has the objects of a kind, in the order in which they were met.
 type table[T, S any] struct {

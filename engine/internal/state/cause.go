@@ -31,7 +31,7 @@ func (o *Outcome) Cause() string {
 		return ""
 	}
 	text := fmt.Sprintf("was answered %d", o.Status)
-	if line := headline(o.Body); line != "" {
+	if line := answerHeadline(o.Body); line != "" {
 		text += ": " + line
 	}
 	if o.Answer.Final {
@@ -103,10 +103,10 @@ func (m *Message) Asleep() bool {
 		(m.Step.Step.Type == "SleepFor" || m.Step.Step.Type == "SleepUntil")
 }
 
-// headline is the line of an answer that says what went wrong: the message of a
+// answerHeadline is the line of an answer that says what went wrong: the message of a
 // JSON error, the heading of an error page, the last line of a Python traceback,
 // the first line of any other text.
-func headline(body []byte) string { return headlineWithin(body, causeLength) }
+func answerHeadline(body []byte) string { return headlineWithin(body, causeLength) }
 
 func headlineWithin(body []byte, most int) string {
 	if !utf8.Valid(body) {
@@ -170,16 +170,16 @@ func errorText(v any, depth int) string {
 }
 
 var (
-	headings  = regexp.MustCompile(`(?is)<pre[^>]*>(.*?)(?:<br|</pre)|<h1[^>]*>(.*?)</h1|<title[^>]*>(.*?)</title`)
-	pageParts = regexp.MustCompile(`(?is)<(?:script|style|head)\b.*?</(?:script|style|head)>|<[^>]*>`)
+	headingMarkup = regexp.MustCompile(`(?is)<pre[^>]*>(.*?)(?:<br|</pre)|<h1[^>]*>(.*?)</h1|<title[^>]*>(.*?)</title`)
+	pageParts     = regexp.MustCompile(`(?is)<(?:script|style|head)\b.*?</(?:script|style|head)>|<[^>]*>`)
 )
 
 // pageHeading is what an error page says: the beginning of its preformatted text,
 // its heading or its title, in this order.
 func pageHeading(page string) string {
 	best := ""
-	rank := len(headings.SubexpNames())
-	for _, found := range headings.FindAllStringSubmatch(page, -1) {
+	rank := len(headingMarkup.SubexpNames())
+	for _, found := range headingMarkup.FindAllStringSubmatch(page, -1) {
 		for i, text := range found[1:] {
 			if text = plainText(text); text != "" && i < rank {
 				best, rank = text, i

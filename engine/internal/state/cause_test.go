@@ -31,7 +31,7 @@ func TestHeadline(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := headline([]byte(c.body)); got != c.want {
+			if got := answerHeadline([]byte(c.body)); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

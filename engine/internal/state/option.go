@@ -100,26 +100,26 @@ const (
 	RestartFollower                     // the run of a restart or resume, from the failed one
 	CallbackFollower                    // a callback, from the message that it reports on
 	RunCallbackFollower                 // a callback within a run, from the trigger as well
-	followers
+	followerCount
 )
 
 // inheritance is what a follower does with one option.
 type inheritance int
 
 const (
-	own       inheritance = iota // it has what it sets itself
-	inherited                    // what it does not set itself comes from what it follows
-	imposed                      // it always has that of what it follows
-	none                         // it has none, whatever it sets
+	ownValue       inheritance = iota // it has what it sets itself
+	inheritedValue                    // what it does not set itself comes from what it follows
+	imposedValue                      // it always has that of what it follows
+	noValue                           // it has none, whatever it sets
 )
 
 // option is all that the engine does with an option, except what the option is
 // for. Groups, whose options are defaults, need no column: they use merge alone.
 type option struct {
-	fields  string                 // of Options, separated by blanks
-	merge   func(o, d *Options)    // takes over from d what o does not set
-	clear   func(o *Options)       // sets nothing
-	follows [followers]inheritance // in the order of the followers
+	fields  string                     // of Options, separated by blanks
+	merge   func(o, d *Options)        // takes over from d what o does not set
+	clear   func(o *Options)           // sets nothing
+	follows [followerCount]inheritance // in the order of the followers
 }
 
 // optionTable has every field of Options exactly once (option_test.go). The columns
@@ -130,9 +130,9 @@ var optionTable []option
 // init, since the options of a callback are merged by the table as well.
 func init() {
 	optionTable = []option{
-		fieldOption("Callback", mergeCallback, func(o *Options) **Callback { return &o.Callback }, own, inherited, inherited, own, own),
-		fieldOption("DedupContent", takeDefault, func(o *Options) *bool { return &o.DedupContent }, own, inherited, inherited, own, own),
-		fieldOption("DedupID", takeDefault, func(o *Options) *string { return &o.DedupID }, own, inherited, inherited, own, own),
+		fieldOption("Callback", mergeCallback, func(o *Options) **Callback { return &o.Callback }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
+		fieldOption("DedupContent", takeDefault, func(o *Options) *bool { return &o.DedupContent }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
+		fieldOption("DedupID", takeDefault, func(o *Options) *string { return &o.DedupID }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
 		{ // one option: what sets neither takes both
 			fields: "Delay NotBefore",
 			merge: func(o, d *Options) {
@@ -141,22 +141,22 @@ func init() {
 				}
 			},
 			clear:   func(o *Options) { o.Delay, o.NotBefore = 0, time.Time{} },
-			follows: [followers]inheritance{}, // the delay of what failed is long over
+			follows: [followerCount]inheritance{}, // the delay of what failed is long over
 		},
-		fieldOption("Dialect", takeDefault, func(o *Options) *string { return &o.Dialect }, imposed, inherited, inherited, imposed, imposed),
-		fieldOption("FailureCallback", mergeCallback, func(o *Options) **Callback { return &o.FailureCallback }, inherited, inherited, inherited, own, own),
-		fieldOption("Flow", mergeFlow, func(o *Options) **FlowControl { return &o.Flow }, inherited, inherited, inherited, own, inherited),
-		fieldOption("Forward", mergeForward, func(o *Options) *Header { return &o.Forward }, own, inherited, inherited, own, own),
-		fieldOption("HeaderForward", takeDefault, func(o *Options) *bool { return &o.HeaderForward }, inherited, inherited, inherited, own, inherited),
-		fieldOption("Hops", takeLarger, func(o *Options) *int { return &o.Hops }, inherited, inherited, inherited, imposed, inherited),
-		fieldOption("Labels", takeDefaultList, func(o *Options) *[]string { return &o.Labels }, inherited, inherited, inherited, inherited, inherited),
-		fieldOption("Method", takeDefault, func(o *Options) *string { return &o.Method }, own, inherited, inherited, own, own),
-		fieldOption("Queue", takeDefault, func(o *Options) *string { return &o.Queue }, own, inherited, inherited, none, own), // a callback shares the turn of its message
-		fieldOption("Redact", takeDefault, func(o *Options) **Redaction { return &o.Redact }, inherited, inherited, inherited, own, inherited),
-		fieldOption("Retries", takeDefault, func(o *Options) **int { return &o.Retries }, inherited, inherited, inherited, inherited, inherited),
-		fieldOption("RetryDelay", takeDefault, func(o *Options) **formula.Formula { return &o.RetryDelay }, inherited, inherited, inherited, own, inherited),
-		fieldOption("Timeout", takeDefault, func(o *Options) *time.Duration { return &o.Timeout }, inherited, inherited, inherited, own, inherited),
-		fieldOption("Workflow", takeDefault, func(o *Options) **Workflow { return &o.Workflow }, inherited, inherited, inherited, own, inherited),
+		fieldOption("Dialect", takeDefault, func(o *Options) *string { return &o.Dialect }, imposedValue, inheritedValue, inheritedValue, imposedValue, imposedValue),
+		fieldOption("FailureCallback", mergeCallback, func(o *Options) **Callback { return &o.FailureCallback }, inheritedValue, inheritedValue, inheritedValue, ownValue, ownValue),
+		fieldOption("Flow", mergeFlow, func(o *Options) **FlowControl { return &o.Flow }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
+		fieldOption("Forward", mergeForward, func(o *Options) *Header { return &o.Forward }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
+		fieldOption("HeaderForward", takeDefault, func(o *Options) *bool { return &o.HeaderForward }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
+		fieldOption("Hops", takeLarger, func(o *Options) *int { return &o.Hops }, inheritedValue, inheritedValue, inheritedValue, imposedValue, inheritedValue),
+		fieldOption("Labels", takeDefaultList, func(o *Options) *[]string { return &o.Labels }, inheritedValue, inheritedValue, inheritedValue, inheritedValue, inheritedValue),
+		fieldOption("Method", takeDefault, func(o *Options) *string { return &o.Method }, ownValue, inheritedValue, inheritedValue, ownValue, ownValue),
+		fieldOption("Queue", takeDefault, func(o *Options) *string { return &o.Queue }, ownValue, inheritedValue, inheritedValue, noValue, ownValue), // a callback shares the turn of its message
+		fieldOption("Redact", takeDefault, func(o *Options) **Redaction { return &o.Redact }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
+		fieldOption("Retries", takeDefault, func(o *Options) **int { return &o.Retries }, inheritedValue, inheritedValue, inheritedValue, inheritedValue, inheritedValue),
+		fieldOption("RetryDelay", takeDefault, func(o *Options) **formula.Formula { return &o.RetryDelay }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
+		fieldOption("Timeout", takeDefault, func(o *Options) *time.Duration { return &o.Timeout }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
+		fieldOption("Workflow", takeDefault, func(o *Options) **Workflow { return &o.Workflow }, inheritedValue, inheritedValue, inheritedValue, ownValue, inheritedValue),
 	}
 }
 
@@ -166,7 +166,7 @@ func fieldOption[T any](field string, merge func(v *T, d T), at func(*Options) *
 		fields:  field,
 		merge:   func(o, d *Options) { merge(at(o), *at(d)) },
 		clear:   func(o *Options) { *at(o) = *at(new(Options)) },
-		follows: [followers]inheritance(follows),
+		follows: [followerCount]inheritance(follows),
 	}
 }
 
@@ -183,10 +183,10 @@ func (o Options) Following(f follower, source *Options) Options {
 	for i := range optionTable {
 		row := &optionTable[i]
 		how := row.follows[f]
-		if how == imposed || how == none {
+		if how == imposedValue || how == noValue {
 			row.clear(&o)
 		}
-		if how == imposed || how == inherited {
+		if how == imposedValue || how == inheritedValue {
 			row.merge(&o, source)
 		}
 	}

@@ -72,7 +72,7 @@ func TestFollowersInheritByTheTable(t *testing.T) {
 	t.Parallel()
 	mine, theirs := fullOptions(t, 1), fullOptions(t, 2)
 	mine.HeaderForward, mine.DedupContent, theirs.HeaderForward, theirs.DedupContent = true, true, true, true
-	for f := range followers {
+	for f := range followerCount {
 		unset, set := Options{}.Following(f, &theirs), mine.Following(f, &theirs)
 		for _, row := range optionTable {
 			var keptUnset, keptSet Options // what the follower has where it sets nothing, and where it sets its own
@@ -82,14 +82,14 @@ func TestFollowersInheritByTheTable(t *testing.T) {
 			row.merge(&fromMine, &mine)
 			row.merge(&fromTheirs, &theirs)
 			switch row.follows[f] {
-			case own:
+			case ownValue:
 				wantSet = fromMine
-			case inherited:
+			case inheritedValue:
 				wantUnset, wantSet = fromTheirs, fromMine
 				row.merge(&wantSet, &theirs)
-			case imposed:
+			case imposedValue:
 				wantUnset, wantSet = fromTheirs, fromTheirs
-			case none:
+			case noValue:
 			}
 			if d := differing(keptUnset, wantUnset); d != nil {
 				t.Errorf("follower %d that sets nothing: %v is wrong", f, d)

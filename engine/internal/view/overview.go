@@ -7,8 +7,8 @@ import (
 	"github.com/understudy-mock/understudy/engine/internal/state"
 )
 
-// compact leaves out the states that nothing is in.
-func compact[S comparable](counts map[S]int) map[S]int {
+// nonZeroCounts leaves out the states that nothing is in.
+func nonZeroCounts[S comparable](counts map[S]int) map[S]int {
 	c := maps.Clone(counts)
 	maps.DeleteFunc(c, func(_ S, n int) bool { return n == 0 })
 	return c
@@ -39,7 +39,7 @@ func (a *Account) Overview() Overview {
 		DLQ: a.State.DLQ.Len(), FlowKeys: len(a.State.Flows), Groups: len(a.State.Groups), Queues: len(a.State.Queues),
 		Schedules: len(a.State.Schedules), Waiters: len(a.State.Waiters),
 	}
-	o.Messages, o.Runs = compact(a.State.Tally.Messages), compact(a.State.Tally.Runs)
+	o.Messages, o.Runs = nonZeroCounts(a.State.Tally.Messages), nonZeroCounts(a.State.Tally.Runs)
 	for _, k := range a.State.Flows {
 		if k.Paused {
 			o.Paused++
