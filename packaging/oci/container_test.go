@@ -83,23 +83,25 @@ func unpack(t *testing.T, image v1.Image) (root string, owners map[string]int) {
 	}
 }
 
-// real is a folder with the binaries of this platform: DIST, or built here.
-// The other platform has files that only look like binaries.
+// real is a folder with the binaries of this platform, from a release in DIST or
+// built here. The other platform has files that only look like binaries.
 func real(t *testing.T) string {
 	t.Helper()
-	if dist := os.Getenv("DIST"); dist != "" {
+	dist := pretended(t)
+	own := filepath.Join(dist, "linux-"+runtime.GOARCH)
+	if release := os.Getenv("DIST"); release != "" {
+		if err := os.RemoveAll(own); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.CopyFS(own, os.DirFS(filepath.Join(release, "linux-"+runtime.GOARCH))); err != nil {
+			t.Fatal(err)
+		}
 		return dist
 	}
-	dist := pretended(t)
-	for _, r := range recipes {
-		for _, binary := range r.binaries {
-			build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w -X main.version=0.0.1",
-				"-o", filepath.Join(dist, "linux-"+runtime.GOARCH, binary), "./cmd/"+binary)
-			build.Dir, build.Env = "../..", append(os.Environ(), "CGO_ENABLED=0")
-			if out, err := build.CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-		}
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w -X main.version=0.0.1", "-o", own+"/", "./cmd/...")
+	build.Dir, build.Env = "../..", append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 	return dist
 }
@@ -132,8 +134,35 @@ func TestContainer(t *testing.T) {
 		fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
 		t.Skip(why)
 	}
-	image := images(t, made(t, real(t)))["0.0.1 linux/"+runtime.GOARCH]
-	root, _ := unpack(t, image)
+	found := images(t, made(t, real(t)))
+	t.Run("the stand-in delivers and keeps its state", func(t *testing.T) {
+		t.Parallel()
+		root, out, err := start(t, found["0.0.1 linux/"+runtime.GOARCH], nil)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		saved, err := os.ReadFile(filepath.Join(root, "data/state.json"))
+		if err != nil || !json.Valid(saved) || !bytes.Contains(saved, []byte("from inside")) {
+			t.Errorf("the state in /data: %v\n%.300s", err, saved)
+		}
+	})
+	t.Run("the suite reads its target file and cannot reach the target", func(t *testing.T) {
+		t.Parallel()
+		target := "apiVersion: conformance/v1\ntarget:\n  name: none\n  urls: {base: http://127.0.0.1:1}\n"
+		_, out, err := start(t, found["0.0.1-conform linux/"+runtime.GOARCH], map[string]string{"data/conformance.yaml": target})
+		if err == nil || !strings.Contains(out, "exit status 3") {
+			t.Errorf("%v, want exit status 3\n%s", err, out)
+		}
+	})
+}
+
+// start starts the entrypoint of an image, beside files of the test, and waits for its end.
+func start(t *testing.T, image v1.Image, files map[string]string) (root, out string, err error) {
+	t.Helper()
+	root, _ = unpack(t, image)
+	for name, text := range files {
+		put(t, filepath.Join(root, name), []byte(text))
+	}
 	config, err := image.ConfigFile()
 	if err != nil {
 		t.Fatal(err)
@@ -151,15 +180,8 @@ func TestContainer(t *testing.T) {
 	first := exec.CommandContext(ctx, self)
 	first.SysProcAttr = isolated()
 	first.Env = []string{containerVariable + "=" + string(text)}
-	if out, err := first.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	} else {
-		t.Logf("%s", out)
-	}
-	saved, err := os.ReadFile(filepath.Join(root, "data/state.json"))
-	if err != nil || !json.Valid(saved) || !bytes.Contains(saved, []byte("from inside")) {
-		t.Errorf("the state in /data: %v\n%.300s", err, saved)
-	}
+	printed, err := first.CombinedOutput()
+	return root, string(printed), err
 }
 
 // container is what the first process needs to know.
@@ -185,6 +207,11 @@ func inContainer(text string) error {
 		return err
 	}
 	if err := c.enter(); err != nil {
+		return err
+	}
+	if c.Config.Healthcheck == nil { // it ends by itself
+		out, err := c.command(c.Config.Cmd...).CombinedOutput()
+		fmt.Printf("%s", out)
 		return err
 	}
 	server := c.command(c.Config.Cmd...)

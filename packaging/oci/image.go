@@ -55,6 +55,13 @@ var recipes = []recipe{
 		ports:      []string{"8080/tcp"},
 		healthTest: []string{"CMD", binaries + "/understudy", "healthcheck"},
 	},
+	{
+		suffix:   "-conform",
+		title:    "Understudy: the contract test suite of an HTTP messaging and workflow service",
+		binaries: []string{"understudy-conform"},
+		command:  []string{"conform", "--target", "conformance.yaml"}, // in the working folder
+		env:      []string{"TMPDIR=/tmp"},
+	},
 }
 
 // image is a recipe on one platform.
