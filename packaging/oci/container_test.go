@@ -89,10 +89,10 @@ func real(t *testing.T) string {
 	t.Helper()
 	dist := pretended(t)
 	own := filepath.Join(dist, "linux-"+runtime.GOARCH)
+	if err := os.RemoveAll(own); err != nil {
+		t.Fatal(err)
+	}
 	if release := os.Getenv("DIST"); release != "" {
-		if err := os.RemoveAll(own); err != nil {
-			t.Fatal(err)
-		}
 		if err := os.CopyFS(own, os.DirFS(filepath.Join(release, "linux-"+runtime.GOARCH))); err != nil {
 			t.Fatal(err)
 		}
