@@ -49,7 +49,7 @@ func (c conformRun) run(e *env) error {
 	if c.CheckTarget {
 		return checkTarget(e, cfg)
 	}
-	cfg.Progress = progress(e.err)
+	cfg.Progress = progressPrinter(e.err)
 	judged, err := conformance.Run(e.ctx, cfg)
 	if err != nil {
 		return noVerdict(err)
@@ -77,7 +77,7 @@ func noVerdict(err error) error {
 
 // writeCoverage prints the requirements, and what a run has judged of them.
 func (c conformRun) writeCoverage(w io.Writer, judged *report.Report) error {
-	rows, err := coverage()
+	rows, err := coverageRows()
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (c conformRun) addReports(t target.Target) error {
 		return nil
 	}
 	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return usage("report.dir of the target file: %w", err)
+		return usageError("report.dir of the target file: %w", err)
 	}
 	formats := t.Report.Formats
 	if len(formats) == 0 {
@@ -176,11 +176,11 @@ func publishReport(w io.Writer, r *report.Report, files []string) error {
 		format, file, _ := strings.Cut(one, "=")
 		f, err := os.Create(file)
 		if err != nil {
-			return usage("--report: %w", err)
+			return usageError("--report: %w", err)
 		}
 		err = report.Write(format, f, r)
 		if err = errors.Join(err, f.Close()); err != nil {
-			return usage("--report %s: %w", one, err)
+			return usageError("--report %s: %w", one, err)
 		}
 	}
 	if code := r.ExitCode(); code != report.ExitConformant {

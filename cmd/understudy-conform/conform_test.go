@@ -111,7 +111,7 @@ func TestConformSelectsNothing(t *testing.T) {
 		{[]string{"--requirement", "REQ-XXX-001"}, "no scenario is selected"},
 	} {
 		var out, errs bytes.Buffer
-		code := run(t.Context(), append([]string{"conform"}, c.args...), &out, &errs)
+		code := runProgram(t.Context(), append([]string{"conform"}, c.args...), &out, &errs)
 		if code != report.ExitUsage || !strings.Contains(errs.String(), c.want) {
 			t.Errorf("conform %q: exit %d, %q; want 2 and %q", c.args, code, errs.String(), c.want)
 		}
@@ -121,7 +121,7 @@ func TestConformSelectsNothing(t *testing.T) {
 func TestConformList(t *testing.T) {
 	t.Parallel()
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"conform", "--list", "--requirement", "REQ-RTY-004"}, &out, &errs); code != 0 {
+	if code := runProgram(t.Context(), []string{"conform", "--list", "--requirement", "REQ-RTY-004"}, &out, &errs); code != 0 {
 		t.Fatalf("exit %d: %s", code, errs.String())
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -170,7 +170,7 @@ func TestConformAgainstWhatIsNoTarget(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out, errs bytes.Buffer
-			code := run(t.Context(), []string{"conform", "--target", file}, &out, &errs)
+			code := runProgram(t.Context(), []string{"conform", "--target", file}, &out, &errs)
 			if code != report.ExitPreflight || !strings.Contains(errs.String(), c.want) || strings.Count(errs.String(), "\n") != 1 {
 				t.Errorf("exit %d: %s%s; want 3 and %q", code, out.String(), errs.String(), c.want)
 			}
@@ -240,7 +240,7 @@ func TestConformReports(t *testing.T) {
 		}
 	}
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"conform", "--report", "pdf=x"}, &out, &errs); code != report.ExitUsage {
+	if code := runProgram(t.Context(), []string{"conform", "--report", "pdf=x"}, &out, &errs); code != report.ExitUsage {
 		t.Errorf("an unknown format: exit %d", code)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// bases are all of them, in the order of the tables.
-var bases = []spec.Basis{spec.Stated, spec.Implied, spec.Open, spec.Extension}
+// allBases are all of them, in the order of the tables.
+var allBases = []spec.Basis{spec.Stated, spec.Implied, spec.Open, spec.Extension}
 
 // proven is a requirement with what proves it.
 type proven struct {
@@ -26,20 +26,20 @@ type proven struct {
 	reason    string         // why it is not judged; "": it is
 }
 
-// unjudged says why an open point is not judged, by its handling.
-var unjudged = map[string]string{
+// unjudgedReasons says why an open point is not judged, by its handling.
+var unjudgedReasons = map[string]string{
 	spec.Bind:     "open point: the target file says what it is",
 	spec.Tolerate: "open point: any behaviour passes",
 	spec.Observe:  "open point: recorded, never judged",
 }
 
-// coverage is every requirement of the register, in its order.
-func coverage() ([]proven, error) {
+// coverageRows is every requirement of the register, in its order.
+func coverageRows() ([]proven, error) {
 	register, err := spec.LoadRequirements()
 	if err != nil {
 		return nil, err
 	}
-	scenarios, err := conformance.List(conformance.Config{Basis: bases})
+	scenarios, err := conformance.List(conformance.Config{Basis: allBases})
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func coverage() ([]proven, error) {
 			}
 		}
 		if len(p.scenarios) == 0 && p.reason == "" {
-			p.reason = cmp.Or(unjudged[r.Handling], "no scenario")
+			p.reason = cmp.Or(unjudgedReasons[r.Handling], "no scenario")
 		}
 		rows[i] = p
 	}
@@ -100,7 +100,7 @@ func (p *proven) area() string {
 func writeCoverage(w io.Writer, rows []proven) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	header := "area\tprofile"
-	for _, basis := range bases {
+	for _, basis := range allBases {
 		header += "\t" + string(basis)
 	}
 	_, _ = fmt.Fprintln(t, header+"\tscenarios\tmutants")
@@ -151,7 +151,7 @@ func writeArea(w io.Writer, area string, rows []proven) {
 		}
 	}
 	_, _ = fmt.Fprintf(w, "%s\t%s", area, profile)
-	for _, basis := range bases {
+	for _, basis := range allBases {
 		cell := "-"
 		if all[basis] > 0 {
 			cell = fmt.Sprintf("%d of %d", judged[basis], all[basis])
@@ -164,7 +164,7 @@ func writeArea(w io.Writer, area string, rows []proven) {
 // explainRequirement prints a requirement: the sentence of the document, the
 // scenarios that judge it, and the mutants that prove that they do.
 func explainRequirement(w io.Writer, id string) error {
-	rows, err := coverage()
+	rows, err := coverageRows()
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func explainRequirement(w io.Writer, id string) error {
 		}
 	}
 	near, _ := spec.Nearest(wanted, ids)
-	return usage("--explain: unknown requirement %q: must be an id such as REQ-PUB-001; did you mean %s? `conform --coverage` lists all", id, near)
+	return usageError("--explain: unknown requirement %q: must be an id such as REQ-PUB-001; did you mean %s? `conform --coverage` lists all", id, near)
 }
 
 func writeRequirement(w io.Writer, p *proven) error {

@@ -26,7 +26,7 @@ var version = "devel"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	code := runProgram(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
@@ -46,18 +46,18 @@ type env struct {
 	out, err io.Writer
 }
 
-// own is the name of this program.
-const own = "understudy-conform"
+// programName is the name of this program.
+const programName = "understudy-conform"
 
 // All parts say the version of the build. It is set once, before anything runs.
 func init() { conformance.Version = command.Version(version) }
 
-// run is the whole program; tests call it with their own streams.
-func run(ctx context.Context, args []string, out, errs io.Writer) int {
-	name := own
+// runProgram is the whole program; tests call it with their own streams.
+func runProgram(ctx context.Context, args []string, out, errs io.Writer) int {
+	name := programName
 	if caller := command.Caller(); caller != "" {
 		name = "understudy" // of which these are commands
-		if warning := command.OtherVersion(caller, own, conformance.Version); warning != "" {
+		if warning := command.OtherVersion(caller, programName, conformance.Version); warning != "" {
 			_, _ = fmt.Fprintln(errs, warning)
 		}
 	}
@@ -73,5 +73,5 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	return program.Run(args, out, errs)
 }
 
-// usage is an error of the caller.
-func usage(format string, args ...any) error { return command.Usage(format, args...) }
+// usageError is an error of the caller.
+func usageError(format string, args ...any) error { return command.Usage(format, args...) }

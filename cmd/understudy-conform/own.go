@@ -100,7 +100,7 @@ func startOwn(e *env, clock string) (target.Target, func(), error) {
 	if words := strings.Fields(p.announced); len(words) > 1 {
 		t.Target.Version = words[1]
 	}
-	if warning := command.OtherVersion(t.Target.Version, own, conformance.Version); warning != "" && command.Caller() == "" {
+	if warning := command.OtherVersion(t.Target.Version, programName, conformance.Version); warning != "" && command.Caller() == "" {
 		_, _ = fmt.Fprintln(e.err, warning)
 	}
 	return t, p.stop, nil

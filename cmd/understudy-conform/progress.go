@@ -9,9 +9,9 @@ import (
 	"github.com/understudy-mock/understudy/internal/command"
 )
 
-// progress tells how far a run is: on a terminal one line that is written anew,
+// progressPrinter tells how far a run is: on a terminal one line that is written anew,
 // elsewhere a plain line for each tenth and for each scenario that does not pass.
-func progress(w io.Writer) func(done, total int, running []string, last *report.Result) {
+func progressPrinter(w io.Writer) func(done, total int, running []string, last *report.Result) {
 	terminal := command.IsTerminal(w)
 	tenth := 0
 	return func(done, total int, running []string, last *report.Result) {

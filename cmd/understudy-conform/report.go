@@ -27,7 +27,7 @@ func (c mergeRun) run(e *env) error {
 	}
 	merged, err := report.Merge(reports...)
 	if err != nil {
-		return usage("report %w", err)
+		return usageError("report %w", err)
 	}
 	scenarios, err := conformance.List(conformance.Config{Profiles: merged.Claimed})
 	if err != nil {
@@ -69,12 +69,12 @@ func (c diffRun) run(e *env) error {
 func readReport(file string) (*report.Report, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, usage("report: %w", err)
+		return nil, usageError("report: %w", err)
 	}
 	defer f.Close()
 	read, err := report.Read(f)
 	if err != nil {
-		return nil, usage("report %s: %w", file, err)
+		return nil, usageError("report %s: %w", file, err)
 	}
 	return read, nil
 }
@@ -83,7 +83,7 @@ func readReport(file string) (*report.Report, error) {
 func checkReports(reports []string) error {
 	for _, one := range reports {
 		if format, file, ok := strings.Cut(one, "="); !ok || file == "" || !slices.Contains(report.Formats(), format) {
-			return usage("--report: invalid value %q: must be FORMAT=FILE, where FORMAT is one of %s", one, strings.Join(report.Formats(), ", "))
+			return usageError("--report: invalid value %q: must be FORMAT=FILE, where FORMAT is one of %s", one, strings.Join(report.Formats(), ", "))
 		}
 	}
 	return nil

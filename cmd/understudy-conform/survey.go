@@ -30,11 +30,11 @@ func surveyTarget(e *env, base, file string) error {
 	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // it may get credentials
 	if err != nil {
-		return usage("--init: %w", err)
+		return usageError("--init: %w", err)
 	}
 	defer f.Close()
 	if err := found.WriteTarget(f); err != nil {
-		return usage("--init: %w", err)
+		return usageError("--init: %w", err)
 	}
 	_, err = fmt.Fprintf(e.err, "\n%s is written. Next: fill in what it asks for, then `understudy conform --check-target --target %s`\n", file, file)
 	return err

@@ -280,7 +280,7 @@ func TestConformWritesReportsOfWhatWasJudged(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	code := run(t.Context(), []string{"conform", "--target", file, "--area", "publish", "--report", "json=" + filepath.Join(dir, "r.json")}, &out, &errs)
+	code := runProgram(t.Context(), []string{"conform", "--target", file, "--area", "publish", "--report", "json=" + filepath.Join(dir, "r.json")}, &out, &errs)
 	if code != report.ExitBudget {
 		t.Errorf("exit %d, want %d: %s", code, report.ExitBudget, errs.String())
 	}

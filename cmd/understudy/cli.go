@@ -36,8 +36,8 @@ type cli struct {
 	Help       HelpCmd       `cmd:"" help:"Print the help of a command."`
 }
 
-// usage is an error of the caller.
-func usage(format string, args ...any) error { return command.Usage(format, args...) }
+// usageError is an error of the caller.
+func usageError(format string, args ...any) error { return command.Usage(format, args...) }
 
 // env is what commands get of the process that they run in.
 type env struct {
@@ -49,8 +49,8 @@ type env struct {
 // All parts say the version of the build. It is set once, before anything runs.
 func init() { mockserver.Version = command.Version(version) }
 
-// run is the whole program; tests call it with their own streams.
-func run(ctx context.Context, args []string, out, errs io.Writer) int {
+// runProgram is the whole program; tests call it with their own streams.
+func runProgram(ctx context.Context, args []string, out, errs io.Writer) int {
 	e := &env{ctx: ctx, out: out, err: errs}
 	program := command.Program{
 		Name:        "understudy",

@@ -38,11 +38,11 @@ func bashCompletion(b *strings.Builder, node *kong.Node, path []string) {
 	for _, child := range node.Children {
 		bashCompletion(b, child, append(path, child.Name))
 	}
-	fmt.Fprintf(b, "    %s*) words='%s' ;;\n", strings.Join(append(path, ""), `\ `), strings.Join(words(node), " "))
+	fmt.Fprintf(b, "    %s*) words='%s' ;;\n", strings.Join(append(path, ""), `\ `), strings.Join(completionWords(node), " "))
 }
 
-// words are the commands and flags that may follow a command.
-func words(node *kong.Node) []string {
+// completionWords are the commands and flags that may follow a command.
+func completionWords(node *kong.Node) []string {
 	var list []string
 	for _, child := range node.Children {
 		list = append(list, child.Name)

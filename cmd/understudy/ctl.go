@@ -193,7 +193,7 @@ func (k *ctlRewrites) Run(e *env, c *cli) error {
 	for _, pair := range k.Pairs {
 		from, to, ok := strings.Cut(pair, "=")
 		if !ok {
-			return usage("rewrite %q: accepted is FROM=TO", pair)
+			return usageError("rewrite %q: accepted is FROM=TO", pair)
 		}
 		m[from] = to
 	}
@@ -227,7 +227,7 @@ func (c *remote) call(e *env, method, path string, q url.Values, body, answer an
 	default:
 		b, err := json.Marshal(body)
 		if err != nil {
-			return usage("%w", err)
+			return usageError("%w", err)
 		}
 		reader = bytes.NewReader(b)
 	}
@@ -237,7 +237,7 @@ func (c *remote) call(e *env, method, path string, q url.Values, body, answer an
 	}
 	r, err := http.NewRequestWithContext(e.ctx, method, target, reader)
 	if err != nil {
-		return usage("--url %q: %w", c.URL, err)
+		return usageError("--url %q: %w", c.URL, err)
 	}
 	maps.Copy(r.Header, c.header)
 	if c.Token != "" {
@@ -248,7 +248,7 @@ func (c *remote) call(e *env, method, path string, q url.Values, body, answer an
 		if why := spec.WrongSchemeOf(e.ctx, target, err); why != "" {
 			return command.Fail(command.ExitUnreachable, fmt.Errorf("no stand-in at %s: %s", c.URL, why))
 		}
-		return command.Fail(command.ExitUnreachable, fmt.Errorf("no stand-in at %s: %w; `understudy serve` starts one", c.URL, cause(err)))
+		return command.Fail(command.ExitUnreachable, fmt.Errorf("no stand-in at %s: %w; `understudy serve` starts one", c.URL, urlCause(err)))
 	}
 	defer response.Body.Close()
 	if to, ok := answer.(io.Writer); ok && response.StatusCode == http.StatusOK && response.Header.Get("Content-Type") == "application/json" {
@@ -286,8 +286,8 @@ func (c *remote) call(e *env, method, path string, q url.Values, body, answer an
 	return nil
 }
 
-// cause is what lies under a *url.Error, whose text repeats the URL.
-func cause(err error) error {
+// urlCause is what lies under a *url.Error, whose text repeats the URL.
+func urlCause(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		return wrapped.Err
 	}

@@ -46,7 +46,7 @@ type tester struct {
 
 func (c *CtlCmd) tester(e *env) (*tester, error) {
 	if c.Account == "*" {
-		return nil, usage("--account *: must be one account")
+		return nil, usageError("--account *: must be one account")
 	}
 	id, err := c.accountID(e)
 	if err != nil {
@@ -97,7 +97,7 @@ func (k *ctlPublish) Run(e *env, c *cli) error {
 	for _, line := range k.Header {
 		name, value, ok := strings.Cut(line, ":")
 		if !ok || strings.TrimSpace(name) == "" {
-			return usage("--header %q: must be NAME: VALUE", line)
+			return usageError("--header %q: must be NAME: VALUE", line)
 		}
 		t.header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}

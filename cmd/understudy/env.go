@@ -42,9 +42,9 @@ func (c *EnvCmd) Run(e *env) error {
 	var b strings.Builder
 	for _, v := range vars {
 		if c.Dotenv {
-			fmt.Fprintf(&b, "%s=%s\n", v.Name, dotenv(v.Value))
+			fmt.Fprintf(&b, "%s=%s\n", v.Name, dotenvValue(v.Value))
 		} else {
-			fmt.Fprintf(&b, "export %s=%s\n", v.Name, quoted(v.Value))
+			fmt.Fprintf(&b, "export %s=%s\n", v.Name, shellQuoted(v.Value))
 		}
 	}
 	_, err = fmt.Fprint(e.out, b.String())
@@ -79,9 +79,9 @@ func (c *EnvCmd) environment(e *env) ([]mockserver.EnvVar, error) {
 	return account.Env, nil
 }
 
-// dotenv is a value as readers of .env files take it: bare where they agree.
-func dotenv(text string) string {
-	if plain.MatchString(text) {
+// dotenvValue is a value as readers of .env files take it: bare where they agree.
+func dotenvValue(text string) string {
+	if plainWord.MatchString(text) {
 		return text
 	}
 	return strconv.Quote(text)

@@ -15,7 +15,7 @@ func (e *env) untilEOF(log *slog.Logger) error {
 	given, err := os.Stdin.Stat()
 	empty, nowhere := os.Stat(os.DevNull)
 	if err != nil || nowhere == nil && os.SameFile(given, empty) { // what Go opens in place of a closed one
-		return usage("--until-eof: standard input is closed or %s: must be a pipe that the parent process keeps open", os.DevNull)
+		return usageError("--until-eof: standard input is closed or %s: must be a pipe that the parent process keeps open", os.DevNull)
 	}
 	e.endWith(os.Stdin, func() { log.Info("standard input ended: stopping (--until-eof)") })
 	return nil
@@ -26,11 +26,11 @@ func (e *env) untilEOF(log *slog.Logger) error {
 func (e *env) untilEOFOf(fd int, log *slog.Logger) error {
 	held := os.NewFile(uintptr(fd), fmt.Sprintf("file descriptor %d", fd))
 	if held == nil || fd <= 2 {
-		return usage("--until-eof-of %d: must be a file descriptor from 3 up", fd)
+		return usageError("--until-eof-of %d: must be a file descriptor from 3 up", fd)
 	}
 	given, err := held.Stat()
 	if err != nil || given.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
-		return usage("--until-eof-of %d: must be a pipe that the parent process keeps open", fd)
+		return usageError("--until-eof-of %d: must be a pipe that the parent process keeps open", fd)
 	}
 	keepFromChildren(fd)
 	e.endWith(held, func() { log.Info("file descriptor ended: stopping (--until-eof-of)", "fd", fd) })

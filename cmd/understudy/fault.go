@@ -49,7 +49,7 @@ func (k *ctlFault) Run(e *env, c *cli) error {
 	}
 	text, err := json.Marshal(rule)
 	if err != nil {
-		return usage("%w", err)
+		return usageError("%w", err)
 	}
 	return c.Ctl.show(e, http.MethodPut, "faults", nil, append(rules, text))
 }

@@ -31,7 +31,7 @@ func (k *fixturesGenerate) Run(e *env) error {
 		}
 	}
 	if size.Messages < 0 || size.DLQ < 0 || size.Runs < 0 {
-		return usage("fixtures generate: accepted are numbers from 0 up")
+		return usageError("fixtures generate: accepted are numbers from 0 up")
 	}
 	write := func(w io.Writer) error { return fixtures.New(k.Seed).WriteFile(w, size) }
 	if k.Output == "" {
@@ -39,7 +39,7 @@ func (k *fixturesGenerate) Run(e *env) error {
 	}
 	file, err := os.Create(k.Output)
 	if err != nil {
-		return usage("-o: %w", err)
+		return usageError("-o: %w", err)
 	}
 	err = write(file)
 	if closed := file.Close(); err == nil {
@@ -56,7 +56,7 @@ type ctlFixture struct {
 func (k *ctlFixture) Run(e *env, c *cli) error {
 	text, err := os.ReadFile(k.File)
 	if err != nil {
-		return usage("fixture: %w", err)
+		return usageError("fixture: %w", err)
 	}
 	return c.Ctl.show(e, http.MethodPost, "fixtures", url.Values{"name": {k.File}}, text)
 }

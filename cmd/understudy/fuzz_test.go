@@ -34,7 +34,7 @@ func FuzzSettings(f *testing.F) {
 			t.Fatal(err)
 		}
 		var out, errs bytes.Buffer
-		code := run(context.Background(), []string{"version", "--config", name}, &out, &errs)
+		code := runProgram(context.Background(), []string{"version", "--config", name}, &out, &errs)
 		if code != command.ExitFine && (code != command.ExitUsage || strings.Count(errs.String(), "\n") != 1) {
 			t.Errorf("exit %d: %q", code, errs.String())
 		}

@@ -24,14 +24,14 @@ func (c *CtlCmd) follow(e *env, name string, q url.Values) error {
 	}
 	r, err := http.NewRequestWithContext(e.ctx, http.MethodGet, c.URL.base()+"/_understudy/"+name+"?"+q.Encode(), http.NoBody)
 	if err != nil {
-		return usage("%w", err)
+		return usageError("%w", err)
 	}
 	if c.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.Token)
 	}
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return command.Fail(command.ExitUnreachable, cause(err))
+		return command.Fail(command.ExitUnreachable, urlCause(err))
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
@@ -130,11 +130,11 @@ func (c *CtlCmd) har(e *env, name string, q url.Values, file string) error {
 		h := harEntry{
 			Started: time.UnixMilli(x.At).UTC().Format("2006-01-02T15:04:05.000Z"), Time: x.DurationMs, Timings: harTimings{Wait: x.DurationMs},
 			Comment:  strings.TrimSpace(cmp.Or(x.OperationID, x.MessageID) + " " + x.Error),
-			Request:  harRequest{Method: x.Method, URL: address, Version: "HTTP/1.1", Cookies: []struct{}{}, Headers: pairs(x.Request.Headers), Query: []harPair{}, HeadersSize: -1, BodySize: -1},
-			Response: harResponse{Status: x.Response.Status, StatusText: http.StatusText(x.Response.Status), Version: "HTTP/1.1", Cookies: []struct{}{}, Headers: pairs(x.Response.Headers), Content: x.Response.content(), HeadersSize: -1, BodySize: -1},
+			Request:  harRequest{Method: x.Method, URL: address, Version: "HTTP/1.1", Cookies: []struct{}{}, Headers: headerPairs(x.Request.Headers), Query: []harPair{}, HeadersSize: -1, BodySize: -1},
+			Response: harResponse{Status: x.Response.Status, StatusText: http.StatusText(x.Response.Status), Version: "HTTP/1.1", Cookies: []struct{}{}, Headers: headerPairs(x.Response.Headers), Content: x.Response.content(), HeadersSize: -1, BodySize: -1},
 		}
 		if u, err := url.Parse(address); err == nil {
-			h.Request.Query = pairs(http.Header(u.Query()))
+			h.Request.Query = headerPairs(http.Header(u.Query()))
 		}
 		if body := x.Request.content(); body.Text != "" {
 			h.Request.PostData = &body
@@ -148,7 +148,7 @@ func (c *CtlCmd) har(e *env, name string, q url.Values, file string) error {
 		return err
 	}
 	if err := os.WriteFile(file, append(text, '\n'), 0o600); err != nil {
-		return usage("--har: %w", err)
+		return usageError("--har: %w", err)
 	}
 	_, err = fmt.Fprintf(e.out, "%s: %d entries\n", file, len(entries))
 	return err
@@ -162,8 +162,8 @@ func (m *journalMessage) content() harBody {
 	return b
 }
 
-// pairs lists a header in the order of its names.
-func pairs(h http.Header) []harPair {
+// headerPairs lists a header in the order of its names.
+func headerPairs(h http.Header) []harPair {
 	list := []harPair{}
 	for name, values := range h {
 		for _, v := range values {

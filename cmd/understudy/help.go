@@ -17,7 +17,7 @@ type HelpCmd struct {
 func (c *HelpCmd) Run(k *kong.Kong) error {
 	node, rest := command.Find(k.Model.Node, c.Command)
 	if len(rest) > 0 {
-		return usage("help: unknown command %q; must be one of %s", rest[0], strings.Join(commands(node), ", "))
+		return usageError("help: unknown command %q; must be one of %s", rest[0], strings.Join(commandNames(node), ", "))
 	}
 	trace, err := kong.Trace(k, c.Command)
 	if err != nil {
@@ -26,8 +26,8 @@ func (c *HelpCmd) Run(k *kong.Kong) error {
 	return trace.PrintUsage(false)
 }
 
-// commands are the names of the commands below one.
-func commands(node *kong.Node) []string {
+// commandNames are the names of the commands below one.
+func commandNames(node *kong.Node) []string {
 	var names []string
 	for _, child := range node.Children {
 		names = append(names, child.Name)

@@ -34,30 +34,30 @@ const (
 func (e *env) logger(level, format string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, usage("--log-level %q: must be one of debug, info, warn, error", level)
+		return nil, usageError("--log-level %q: must be one of debug, info, warn, error", level)
 	}
 	out := &logQueue{lines: make(chan []byte, linesQueued), ended: make(chan struct{})}
 	go out.writeTo(e.err)
 	p := &pace{clock: clock.NewReal(), spent: map[slog.Level]int{}}
-	p.handler = handler(out, command.IsTerminal(e.err), l, format)
+	p.handler = logHandler(out, command.IsTerminal(e.err), l, format)
 	e.atEnd = append(e.atEnd, p.stop, out.close)
 	return slog.New(paced{p.handler, p}), nil
 }
 
-// handler formats log lines.
-func handler(w io.Writer, terminal bool, level slog.Level, format string) slog.Handler {
+// logHandler formats log lines.
+func logHandler(w io.Writer, terminal bool, level slog.Level, format string) slog.Handler {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: clipAttr}
 	switch {
 	case format == "json":
 		return slog.NewJSONHandler(w, options)
 	case terminal:
-		return tint.NewHandler(w, &tint.Options{Level: level, ReplaceAttr: terminalAttr, TimeFormat: time.TimeOnly, NoColor: !colourful()})
+		return tint.NewHandler(w, &tint.Options{Level: level, ReplaceAttr: terminalAttr, TimeFormat: time.TimeOnly, NoColor: !hasColours()})
 	}
 	return slog.NewTextHandler(w, options)
 }
 
-// colourful reports whether a terminal may have colours (https://no-color.org).
-func colourful() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
+// hasColours reports whether a terminal may have colours (https://no-color.org).
+func hasColours() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
 
 // clipAttr shortens what somebody else has written.
 func clipAttr(_ []string, a slog.Attr) slog.Attr {

@@ -20,8 +20,8 @@ const (
 	largeGrowth = 30
 )
 
-// growth is by how much a heap may grow, in percent.
-func growth(live uint64) int {
+// heapGrowth is by how much a heap may grow, in percent.
+func heapGrowth(live uint64) int {
 	if live > largeHeap {
 		return largeGrowth
 	}
@@ -31,10 +31,10 @@ func growth(live uint64) int {
 // restOfMemory is what the process takes beside what the server counts, in bytes.
 const restOfMemory = 24 << 20
 
-// ceiling is the soft limit of the heap, in bytes: what the server may hold, and
+// memoryCeiling is the soft limit of the heap, in bytes: what the server may hold, and
 // a part more as room between two collections. --memory bounds what is held;
 // without a ceiling the process could take twice that.
-func ceiling(held int64) int64 {
+func memoryCeiling(held int64) int64 {
 	if held > math.MaxInt64/2 {
 		return math.MaxInt64
 	}
@@ -52,13 +52,13 @@ func keepLean(server *atomic.Pointer[mockserver.Server]) {
 	var watch func(struct{})
 	watch = func(struct{}) {
 		metrics.Read(live)
-		if next := growth(live[0].Value.Uint64()); next != percent {
+		if next := heapGrowth(live[0].Value.Uint64()); next != percent {
 			percent = next
 			debug.SetGCPercent(next)
 		}
 		if s := server.Load(); s != nil {
 			// Each change stops the world for a moment: small ones wait.
-			if next := ceiling(s.MemoryBound()); max(next, limit)-min(next, limit) > limit/50 {
+			if next := memoryCeiling(s.MemoryBound()); max(next, limit)-min(next, limit) > limit/50 {
 				limit = next
 				debug.SetMemoryLimit(next)
 			}

@@ -48,7 +48,7 @@ func (c *ProxyCmd) Run(e *env) error {
 		}
 		f, err := os.Create(file)
 		if err != nil {
-			return usage("--%s: %w", flag, err)
+			return usageError("--%s: %w", flag, err)
 		}
 		defer func() { _ = f.Close() }() // what was written is told by the writer
 		files[flag] = f
@@ -56,11 +56,11 @@ func (c *ProxyCmd) Run(e *env) error {
 	cfg.Record = files["record"] != nil
 	p, err := proxy.New(cfg)
 	if err != nil {
-		return usage("%w", err)
+		return usageError("%w", err)
 	}
 	listener, err := net.Listen("tcp", c.Addr)
 	if err != nil {
-		return usage("proxy: %w", err)
+		return usageError("proxy: %w", err)
 	}
 	server := &http.Server{Handler: p, ReadHeaderTimeout: 30 * time.Second}
 	stop := context.AfterFunc(e.ctx, func() { _ = server.Close() }) // Serve returns then
@@ -89,20 +89,20 @@ func (c *ProxyCmd) config(e *env) (proxy.Config, error) {
 	if c.Target != "" {
 		t, err := target.Load(c.Target)
 		if err != nil {
-			return cfg, usage("%w", err)
+			return cfg, usageError("%w", err)
 		}
 		cfg.Bindings = t.Bindings
 		c.Upstream = cmp.Or(c.Upstream, t.Target.URLs.Base)
 	}
 	if c.Upstream == "" {
-		return cfg, usage("--upstream: missing: must be the URL of the implementation, unless --target names it")
+		return cfg, usageError("--upstream: missing: must be the URL of the implementation, unless --target names it")
 	}
 	var err error
 	if cfg.Upstream, err = url.Parse(c.Upstream); err != nil || cfg.Upstream.Host == "" || cfg.Upstream.Scheme != "http" && cfg.Upstream.Scheme != "https" {
-		return cfg, usage("--upstream %q: must be an http(s) URL", mask.URL(c.Upstream))
+		return cfg, usageError("--upstream %q: must be an http(s) URL", mask.URL(c.Upstream))
 	}
-	if cfg.Dialect, err = speaking(c.Dialect); err != nil {
-		return cfg, usage("--dialect: %w", err)
+	if cfg.Dialect, err = dialectNamed(c.Dialect); err != nil {
+		return cfg, usageError("--dialect: %w", err)
 	}
 	cfg.Log, err = e.logger(c.LogLevel, c.LogFormat)
 	return cfg, err

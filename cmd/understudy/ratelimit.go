@@ -49,7 +49,7 @@ func readPlugin(file string, out io.Writer) (ratelimit.Config, error) {
 	}
 	text, err := read()
 	if err != nil {
-		return ratelimit.Config{}, usage("ratelimit: %w", err)
+		return ratelimit.Config{}, usageError("ratelimit: %w", err)
 	}
 	cfg, err := ratelimit.Parse(text)
 	if invalid, ok := errors.AsType[*ratelimit.Invalid](err); ok {
@@ -78,10 +78,10 @@ type RatelimitServeCmd struct {
 func (c *RatelimitServeCmd) Run(e *env) error {
 	cfg, err := readPlugin(c.File, e.err)
 	if err != nil {
-		return usage("ratelimit serve: %w", err)
+		return usageError("ratelimit serve: %w", err)
 	}
 	if c.Upstream != nil && (c.Upstream.Host == "" || c.Upstream.Scheme != "http" && c.Upstream.Scheme != "https") {
-		return usage("--upstream %q: must be an http(s) URL", c.Upstream)
+		return usageError("--upstream %q: must be an http(s) URL", c.Upstream)
 	}
 	if cfg.Log, err = e.logger(c.LogLevel, c.LogFormat); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (c *RatelimitServeCmd) Run(e *env) error {
 	cfg.TrustedProxies, cfg.Timeout, cfg.Stats = c.TrustedProxy, c.Timeout, &ratelimit.Stats{}
 	listener, err := net.Listen("tcp", c.Addr)
 	if err != nil {
-		return usage("ratelimit serve: %w", err)
+		return usageError("ratelimit serve: %w", err)
 	}
 	address := "http://" + mockserver.Reachable(listener.Addr())
 	store := http.NewServeMux()
@@ -105,7 +105,7 @@ func (c *RatelimitServeCmd) Run(e *env) error {
 	}
 	limit, err := ratelimit.New(cfg)
 	if err != nil {
-		return usage("ratelimit serve: %w", err)
+		return usageError("ratelimit serve: %w", err)
 	}
 	handler := limit(c.application())
 	if c.Embedded {
@@ -132,13 +132,13 @@ const storePath = "/_store"
 // was asked.
 func (c *RatelimitServeCmd) application() http.Handler {
 	if c.Upstream == nil {
-		return http.HandlerFunc(echo)
+		return http.HandlerFunc(echoRequest)
 	}
 	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(c.Upstream) }}
 }
 
-// echo is the application when there is no other.
-func echo(w http.ResponseWriter, r *http.Request) {
+// echoRequest is the application when there is no other.
+func echoRequest(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]string{"method": r.Method, "path": r.URL.Path, "from": r.RemoteAddr}) // the client may be gone
 }

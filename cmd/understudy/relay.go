@@ -22,7 +22,7 @@ type RelayCmd struct {
 func (c *RelayCmd) Run(e *env) error {
 	listener, err := net.Listen("tcp", c.Addr)
 	if err != nil {
-		return usage("relay: %w", err)
+		return usageError("relay: %w", err)
 	}
 	server := &http.Server{Handler: &receiver.Relay{Token: c.Token}, ReadHeaderTimeout: 30 * time.Second}
 	stop := context.AfterFunc(e.ctx, func() { _ = server.Close() }) // Serve returns then

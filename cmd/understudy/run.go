@@ -33,7 +33,7 @@ func (c *RunCmd) Run(e *env) error {
 		words = words[1:]
 	}
 	if len(words) == 0 {
-		return usage("run: no command; usage: understudy run [FLAGS] -- COMMAND")
+		return usageError("run: no command; usage: understudy run [FLAGS] -- COMMAND")
 	}
 	s, cfg, err := c.start(e, "run")
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *RunCmd) Run(e *env) error {
 	closed := c.stop(s)
 	switch {
 	case child.ProcessState == nil:
-		return usage("run: %w", err)
+		return usageError("run: %w", err)
 	case !child.ProcessState.Success():
 		return command.Fail(exitCode(child.ProcessState), errors.New("")) // the command has said why
 	case closed != nil:

@@ -67,7 +67,7 @@ func (c *ServeCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	banner(e.out, s, c.Embed) // last: who sees it finds the ready file written
+	printBanner(e.out, s, c.Embed) // last: who sees it finds the ready file written
 	c.saveUntil(e.ctx, s, cfg.Log)
 	return c.stop(s)
 }
@@ -105,7 +105,7 @@ func (c *ServeCmd) start(e *env, command string) (s *mockserver.Server, cfg mock
 	for _, name := range c.Fixture {
 		text, err := os.ReadFile(name)
 		if err != nil {
-			return nil, cfg, usage("--fixture: %w", err)
+			return nil, cfg, usageError("--fixture: %w", err)
 		}
 		cfg.Fixtures = append(cfg.Fixtures, mockserver.Fixture{Name: name, Text: text})
 	}
@@ -114,9 +114,9 @@ func (c *ServeCmd) start(e *env, command string) (s *mockserver.Server, cfg mock
 	}
 	switch s, err = mockserver.Run(cfg); {
 	case errors.Is(err, mockserver.ErrSnapshot):
-		return nil, cfg, usage("--snapshot %s: %w", c.Snapshot, err)
+		return nil, cfg, usageError("--snapshot %s: %w", c.Snapshot, err)
 	case err != nil:
-		return nil, cfg, usage("%s: %w", command, err)
+		return nil, cfg, usageError("%s: %w", command, err)
 	}
 	running.Store(s)
 	for _, text := range s.Warnings() {
@@ -124,7 +124,7 @@ func (c *ServeCmd) start(e *env, command string) (s *mockserver.Server, cfg mock
 	}
 	if err := c.ready(s); err != nil {
 		_ = s.Close() // the first error counts
-		return nil, cfg, usage("--ready-file: %w", err)
+		return nil, cfg, usageError("--ready-file: %w", err)
 	}
 	return s, cfg, nil
 }
@@ -143,12 +143,12 @@ func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
 	if err != nil {
 		return mockserver.Config{}, err
 	}
-	dialect, err := speaking(c.Dialect)
+	dialect, err := dialectNamed(c.Dialect)
 	if err != nil {
-		return mockserver.Config{}, usage("--dialect: %w", err)
+		return mockserver.Config{}, usageError("--dialect: %w", err)
 	}
 	if clocks := []string{"", "real", "manual", "auto"}; !slices.Contains(clocks, c.Clock) {
-		return mockserver.Config{}, usage("--clock must be one of %q, %q, %q but got %q", clocks[1], clocks[2], clocks[3], c.Clock)
+		return mockserver.Config{}, usageError("--clock must be one of %q, %q, %q but got %q", clocks[1], clocks[2], clocks[3], c.Clock)
 	}
 	cfg := mockserver.Config{
 		Addr: c.Addr, RegionAddr: c.ListenRegion, ManagementAddr: c.ListenManagement, VectorAddr: c.ListenVector,
@@ -158,39 +158,39 @@ func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
 	}
 	if c.Advertise != "" {
 		if cfg.Advertise, err = mockserver.ParseAdvertise(c.Advertise); err != nil {
-			return cfg, usage("--advertise: %w", err)
+			return cfg, usageError("--advertise: %w", err)
 		}
 	}
 	if cfg.MaxMessages = c.MaxMessages; c.MaxMessages < 1 {
-		return cfg, usage("--max-messages %d: must be an integer from 1 up", c.MaxMessages)
+		return cfg, usageError("--max-messages %d: must be an integer from 1 up", c.MaxMessages)
 	}
 	if cfg.MaxBody, err = byteCount(c.MaxBody); err != nil {
-		return cfg, usage("--max-body: %w", err)
+		return cfg, usageError("--max-body: %w", err)
 	}
 	if cfg.Memory, err = byteCount(c.Memory); err != nil {
-		return cfg, usage("--memory: %w", err)
+		return cfg, usageError("--memory: %w", err)
 	}
-	if cfg.MaxBacklog, cfg.MaxBacklogBytes, err = backlog(c.MaxBacklog); err != nil {
-		return cfg, usage("--max-backlog: %w", err)
+	if cfg.MaxBacklog, cfg.MaxBacklogBytes, err = parseBacklog(c.MaxBacklog); err != nil {
+		return cfg, usageError("--max-backlog: %w", err)
 	}
 	for _, text := range c.Account {
 		id, token, ok := strings.Cut(text, ":")
 		if !ok || id == "" || token == "" {
-			return cfg, usage("--account %q: accepted is ID:TOKEN", id)
+			return cfg, usageError("--account %q: accepted is ID:TOKEN", id)
 		}
 		cfg.Accounts = append(cfg.Accounts, mockserver.Account{ID: id, Token: token})
 	}
 	for _, text := range c.Stub {
 		stub, err := mockserver.ParseStub(text)
 		if err != nil {
-			return cfg, usage("--stub: %w", err)
+			return cfg, usageError("--stub: %w", err)
 		}
 		cfg.Stubs = append(cfg.Stubs, stub)
 	}
 	for _, text := range c.VectorIndex {
 		index, err := mockserver.ParseVectorIndex(text)
 		if err != nil {
-			return cfg, usage("--vector-index: %w", err)
+			return cfg, usageError("--vector-index: %w", err)
 		}
 		cfg.VectorIndexes = append(cfg.VectorIndexes, index)
 	}
@@ -200,16 +200,16 @@ func (c *ServeCmd) config(e *env) (mockserver.Config, error) {
 	return cfg, nil
 }
 
-// speaking is the dialect that a flag names, nil for auto.
-func speaking(name string) (*spec.Dialect, error) {
+// dialectNamed is the dialect that a flag names, nil for auto.
+func dialectNamed(name string) (*spec.Dialect, error) {
 	if name == spec.Auto {
 		return nil, nil
 	}
 	return spec.LoadDialect(name)
 }
 
-// backlog reads a number of messages, or a size.
-func backlog(text string) (messages, bytes int64, err error) {
+// parseBacklog reads a number of messages, or a size.
+func parseBacklog(text string) (messages, bytes int64, err error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 {
 		return n, 0, nil
 	}
@@ -239,8 +239,8 @@ func byteCount(text string) (int64, error) {
 	return n * factor, nil
 }
 
-// banner says once how to use the server.
-func banner(w io.Writer, s *mockserver.Server, embedding string) {
+// printBanner says once how to use the server.
+func printBanner(w io.Writer, s *mockserver.Server, embedding string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Understudy %s is running at %s\n\n", mockserver.Version, s.URL())
 	fmt.Fprintf(&b, "  messaging   %s\n  region      %s\n  management  %s\n  vector      %s\n  key-value   %s\n", s.URL(), s.RegionURL(), s.ManagementURL(), s.VectorURL(), s.KVURL())
@@ -255,7 +255,7 @@ func banner(w io.Writer, s *mockserver.Server, embedding string) {
 		b.WriteString("It listens on every interface: other machines use an address of this one in place of 127.0.0.1; --advertise URL prints it.\n\n")
 	}
 	for _, v := range s.Env() {
-		fmt.Fprintf(&b, "export %s=%s\n", v.Name, quoted(v.Value))
+		fmt.Fprintf(&b, "export %s=%s\n", v.Name, shellQuoted(v.Value))
 	}
 	fmt.Fprintf(&b, "\nTry it:\n  curl -X POST '%s' -H 'Authorization: Bearer %s' -H '%sRetries: 1' -d '{\"hello\":\"world\"}'\n",
 		s.URL()+route.PublishMessage.Path(s.URL()+"/_understudy/sink/status/200"), s.Token(), s.HeaderPrefix())
@@ -264,12 +264,12 @@ func banner(w io.Writer, s *mockserver.Server, embedding string) {
 	_, _ = io.WriteString(w, b.String()) // nobody may be reading
 }
 
-// plain needs no quotes in a shell.
-var plain = regexp.MustCompile(`^[\w@%+=:,./-]*$`)
+// plainWord needs no quotes in a shell.
+var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]*$`)
 
-// quoted is a text as a shell reads it.
-func quoted(text string) string {
-	if plain.MatchString(text) {
+// shellQuoted is a text as a shell reads it.
+func shellQuoted(text string) string {
+	if plainWord.MatchString(text) {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"

@@ -28,15 +28,15 @@ func (c *ServeCmd) own() error {
 		c.Snapshot = target // the file is replaced, a link to it is not
 	}
 	if _, err := os.Stat(filepath.Dir(c.Snapshot)); err != nil {
-		return usage("--snapshot: %w", err)
+		return usageError("--snapshot: %w", err)
 	}
 	c.lock = flock.New(c.Snapshot+".lock", flock.SetPermissions(0o600))
 	switch ok, err := c.lock.TryLock(); {
 	case err != nil:
-		return usage("--snapshot: %w", err)
+		return usageError("--snapshot: %w", err)
 	case !ok:
 		c.lock = nil
-		return usage("--snapshot %s: in use by another server", c.Snapshot)
+		return usageError("--snapshot %s: in use by another server", c.Snapshot)
 	}
 	return nil
 }
@@ -54,15 +54,15 @@ func (c *ServeCmd) release() error {
 func (c *ServeCmd) state(log *slog.Logger) (*os.File, error) {
 	switch {
 	case c.SnapshotEvery < 0 || c.SnapshotEvery > 0 && c.Snapshot == "":
-		return nil, usage("--snapshot-every %s: accepted is a duration such as 30s, beside --snapshot FILE", c.SnapshotEvery)
+		return nil, usageError("--snapshot-every %s: accepted is a duration such as 30s, beside --snapshot FILE", c.SnapshotEvery)
 	case c.Snapshot == "":
 		return nil, nil
 	}
 	if err := c.own(); err != nil {
 		return nil, err
 	}
-	if err := os.Remove(c.Snapshot + partial); err == nil {
-		log.Warn("removed what was left of a save that did not complete", "file", c.Snapshot+partial)
+	if err := os.Remove(c.Snapshot + partialSuffix); err == nil {
+		log.Warn("removed what was left of a save that did not complete", "file", c.Snapshot+partialSuffix)
 	}
 	saved, err := os.Open(c.Snapshot)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,7 +70,7 @@ func (c *ServeCmd) state(log *slog.Logger) (*os.File, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, usage("--snapshot: %w", err)
+		return nil, usageError("--snapshot: %w", err)
 	}
 	return saved, nil
 }
@@ -113,13 +113,13 @@ func (c *ServeCmd) save(s *mockserver.Server) error {
 	return nil
 }
 
-// partial is behind the name of a file that is being written.
-const partial = ".part"
+// partialSuffix is behind the name of a file that is being written.
+const partialSuffix = ".part"
 
 // replaceFile puts what write writes, and a line end, in place of a file: whole,
 // or not at all, whenever the process or the machine ends. It holds credentials, so only its owner reads it.
 func replaceFile(name string, write func(io.Writer) error) error {
-	part, err := os.OpenFile(name+partial, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	part, err := os.OpenFile(name+partialSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -130,10 +130,10 @@ func replaceFile(name string, write func(io.Writer) error) error {
 		err = part.Sync()
 	}
 	if err = errors.Join(err, part.Close()); err == nil {
-		err = os.Rename(name+partial, name)
+		err = os.Rename(name+partialSuffix, name)
 	}
 	if err != nil {
-		_ = os.Remove(name + partial) // the first error counts
+		_ = os.Remove(name + partialSuffix) // the first error counts
 	}
 	return err
 }
@@ -164,7 +164,7 @@ func (k *ctlSave) Run(e *env, c *cli) error {
 		return err
 	}
 	if err != nil {
-		return usage("snapshot save: %w", err)
+		return usageError("snapshot save: %w", err)
 	}
 	_, err = fmt.Fprintf(e.out, "%d bytes saved to %s\n", size, k.File)
 	return err
@@ -188,12 +188,12 @@ func (w *withoutEnd) Write(p []byte) (int, error) {
 func (k *ctlLoad) Run(e *env, c *cli) error {
 	saved, err := os.Open(k.File)
 	if err != nil {
-		return usage("snapshot load: %w", err)
+		return usageError("snapshot load: %w", err)
 	}
 	defer saved.Close()
 	err = c.Ctl.show(e, http.MethodPut, "snapshot", nil, saved)
 	if refused, ok := errors.AsType[*command.Failure](err); ok && refused.Code == command.ExitUsage {
-		return usage("snapshot load %s: %w", k.File, refused.Err)
+		return usageError("snapshot load %s: %w", k.File, refused.Err)
 	}
 	return err
 }

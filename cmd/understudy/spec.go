@@ -31,7 +31,7 @@ func (c *SpecCmd) Run(e *env) error {
 	}
 	dialect, err := spec.LoadDialect(c.Dialect)
 	if err != nil {
-		return usage("--dialect: %w", err)
+		return usageError("--dialect: %w", err)
 	}
 	text := doc.YAML()
 	if c.Format == "json" {

@@ -31,38 +31,38 @@ type listing struct {
 // The tables of ctl, by command. The last column is the longest.
 var (
 	messageTable = listing{"messages", []column{
-		{"MESSAGE", field("messageId")}, {"STATE", field("state")}, {"RETRIED", retried}, {"CREATED (UTC)", moment("createdAt")},
-		{"NEXT (UTC)", moment("nextDeliveryTime")}, {"RUN", field("workflowRunId")}, {"METHOD", field("method")}, {"URL", field("url")},
+		{"MESSAGE", memberText("messageId")}, {"STATE", memberText("state")}, {"RETRIED", retryCount}, {"CREATED (UTC)", memberTime("createdAt")},
+		{"NEXT (UTC)", memberTime("nextDeliveryTime")}, {"RUN", memberText("workflowRunId")}, {"METHOD", memberText("method")}, {"URL", memberText("url")},
 	}}
 	runTable = listing{"runs", []column{
-		{"RUN", field("workflowRunId")}, {"STATE", field("workflowState")}, {"CREATED (UTC)", moment("workflowRunCreatedAt")},
-		{"ENDED (UTC)", moment("workflowRunCompletedAt")}, {"DLQ", field("dlqId")}, {"URL", field("workflowUrl")},
+		{"RUN", memberText("workflowRunId")}, {"STATE", memberText("workflowState")}, {"CREATED (UTC)", memberTime("workflowRunCreatedAt")},
+		{"ENDED (UTC)", memberTime("workflowRunCompletedAt")}, {"DLQ", memberText("dlqId")}, {"URL", memberText("workflowUrl")},
 	}}
 	dlqTable = listing{"entries", []column{
-		{"DLQ", field("dlqId")}, {"FAILED (UTC)", moment("failedAt")}, {"MESSAGE", field("messageId")}, {"RUN", field("workflowRunId")},
-		{"URL", field("url")}, {"CAUSE", field("cause")},
+		{"DLQ", memberText("dlqId")}, {"FAILED (UTC)", memberTime("failedAt")}, {"MESSAGE", memberText("messageId")}, {"RUN", memberText("workflowRunId")},
+		{"URL", memberText("url")}, {"CAUSE", memberText("cause")},
 	}}
 	eventTable = listing{"events", []column{
-		{"TIME (UTC)", moment("time")}, {"STATE", field("state")}, {"NEXT (UTC)", moment("nextDeliveryTime")}, {"STATUS", field("responseStatus")}, {"ERROR", field("error")},
+		{"TIME (UTC)", memberTime("time")}, {"STATE", memberText("state")}, {"NEXT (UTC)", memberTime("nextDeliveryTime")}, {"STATUS", memberText("responseStatus")}, {"ERROR", memberText("error")},
 	}}
 	deliveryTable = listing{"entries", []column{
-		{"TIME (UTC)", moment("at")}, {"MESSAGE", field("messageId")}, {"ATTEMPT", field("attempt")}, {"RESULT", result}, {"METHOD", field("method")}, {"URL", field("url")},
+		{"TIME (UTC)", memberTime("at")}, {"MESSAGE", memberText("messageId")}, {"ATTEMPT", memberText("attempt")}, {"RESULT", resultOf}, {"METHOD", memberText("method")}, {"URL", memberText("url")},
 	}}
 	requestTable = listing{"entries", []column{
-		{"TIME (UTC)", moment("at")}, {"STATUS", result}, {"METHOD", field("method")}, {"PATH", field("path")}, {"PROBLEMS", field("problems")},
+		{"TIME (UTC)", memberTime("at")}, {"STATUS", resultOf}, {"METHOD", memberText("method")}, {"PATH", memberText("path")}, {"PROBLEMS", memberText("problems")},
 	}}
 	stubTable = listing{"", []column{
-		{"METHOD", field("method")}, {"URL", field("url")}, {"ANSWERS", answers},
+		{"METHOD", memberText("method")}, {"URL", memberText("url")}, {"ANSWERS", stubAnswers},
 	}}
 	publishTable = listing{"", []column{
-		{"MESSAGE", field("messageId")}, {"DEDUPLICATED", field("deduplicated")}, {"URL", field("url")},
+		{"MESSAGE", memberText("messageId")}, {"DEDUPLICATED", memberText("deduplicated")}, {"URL", memberText("url")},
 	}}
-	notifyTable  = listing{"", []column{{"MESSAGE", field("messageId")}, {"RUN", field("workflowRunId")}}}
-	restartTable = listing{"", []column{{"RUN", field("workflowRunId")}, {"CREATED (UTC)", moment("workflowCreatedAt")}}}
+	notifyTable  = listing{"", []column{{"MESSAGE", memberText("messageId")}, {"RUN", memberText("workflowRunId")}}}
+	restartTable = listing{"", []column{{"RUN", memberText("workflowRunId")}, {"CREATED (UTC)", memberTime("workflowCreatedAt")}}}
 )
 
-// field is a member as text.
-func field(name string) func(row) string {
+// memberText is a member as text.
+func memberText(name string) func(row) string {
 	return func(r row) string {
 		switch v := r[name].(type) {
 		case nil:
@@ -79,8 +79,8 @@ func field(name string) func(row) string {
 	}
 }
 
-// moment is a member in Unix ms as a time.
-func moment(name string) func(row) string {
+// memberTime is a member in Unix ms as a time.
+func memberTime(name string) func(row) string {
 	return func(r row) string {
 		n, ok := r[name].(json.Number)
 		millis, err := n.Int64()
@@ -91,25 +91,25 @@ func moment(name string) func(row) string {
 	}
 }
 
-func retried(r row) string { return field("retried")(r) + "/" + field("maxRetries")(r) }
+func retryCount(r row) string { return memberText("retried")(r) + "/" + memberText("maxRetries")(r) }
 
-// result is the status of a response, or why there is none.
-func result(r row) string {
-	if why := field("error")(r); why != "" {
+// resultOf is the status of a response, or why there is none.
+func resultOf(r row) string {
+	if why := memberText("error")(r); why != "" {
 		return why
 	}
 	response, _ := r["response"].(map[string]any)
-	return field("status")(response)
+	return memberText("status")(response)
 }
 
-// answers are those of a stub, in the form in which ctl stub takes them.
-func answers(r row) string {
+// stubAnswers are those of a stub, in the form in which ctl stub takes them.
+func stubAnswers(r row) string {
 	list, _ := r["answers"].([]any)
 	parts := make([]string, len(list))
 	for i := range list {
 		one, _ := list[i].(map[string]any)
 		for _, name := range []string{"status", "body", "fail", "delay"} {
-			if text := field(name)(one); text != "" {
+			if text := memberText(name)(one); text != "" {
 				parts[i] = strings.TrimPrefix(parts[i]+":"+text, ":")
 			}
 		}
@@ -163,7 +163,7 @@ func (l *listing) write(w io.Writer, answer json.RawMessage) error {
 	for _, c := range l.columns {
 		cells, used := []string{c.title}, false
 		for _, r := range list {
-			cell := printable(c.of(r))
+			cell := oneLine(c.of(r))
 			cells, used = append(cells, cell), used || cell != ""
 		}
 		for i := range cells {
@@ -179,7 +179,7 @@ func (l *listing) write(w io.Writer, answer json.RawMessage) error {
 	}
 	_ = aligned.Flush() // into memory
 	for i, line := range strings.Split(strings.TrimSpace(text.String()), "\n") {
-		if line = strings.TrimRight(line, " "); i == 0 && command.IsTerminal(w) && colourful() {
+		if line = strings.TrimRight(line, " "); i == 0 && command.IsTerminal(w) && hasColours() {
 			line = "\x1b[1m" + line + "\x1b[0m"
 		}
 		if _, err := fmt.Fprintln(w, line); err != nil {
@@ -192,8 +192,8 @@ func (l *listing) write(w io.Writer, answer json.RawMessage) error {
 	return err
 }
 
-// printable is a text of somebody else in one line, without control characters.
-func printable(text string) string {
+// oneLine is a text of somebody else in one line, without control characters.
+func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
