@@ -1,6 +1,9 @@
 package packaging
 
 import (
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -37,4 +40,33 @@ func replaced(t *testing.T, recipe, from, to string) string {
 		t.Fatalf("%q is not in\n%s", from, recipe)
 	}
 	return strings.Replace(recipe, from, to, 1)
+}
+
+// otherVariables are those in recipes that are no flags of serve: of Compose and
+// of examples, of the install script, and those that clients read.
+var otherVariables = []string{"UNDERSTUDY_IMAGE", "UNDERSTUDY_RELEASES", "UNDERSTUDY_VERSION"}
+
+// TestPackagingVariables holds every variable that a recipe sets to the flags of serve.
+func TestPackagingVariables(t *testing.T) {
+	t.Parallel()
+	help := step{dir: t.TempDir(), script: "understudy serve --help"}
+	flags, err := help.bash(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := append(regexp.MustCompile(`UNDERSTUDY_[A-Z_]+`).FindAllString(flags, -1), otherVariables...)
+	for _, path := range []string{
+		"../docs/containers.md", "../examples/compose/compose.yaml", "../examples/testcontainers-go/understudy.go", "../examples/testcontainers-go/orders_test.go",
+		"../examples/testcontainers-node/understudy.mjs", "../examples/testcontainers-node/orders.test.mjs", "helm/understudy/templates/statefulset.yaml", "oci/image.go",
+	} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range regexp.MustCompile(`UNDERSTUDY_[A-Z_]+`).FindAllString(string(text), -1) {
+			if !slices.Contains(known, name) {
+				t.Errorf("%s: %s is no flag of understudy serve", path, name)
+			}
+		}
+	}
 }

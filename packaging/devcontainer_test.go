@@ -1,0 +1,42 @@
+package packaging
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// devcontainerVersion is that of the tool that packs features.
+const devcontainerVersion = "0.89.0"
+
+// TestPackagingDevcontainer packs the feature with the tool of the development
+// container specification, and installs from the package as an engine does.
+func TestPackagingDevcontainer(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("npm"); err != nil {
+		skipLoud(t, "npm is not installed: the development container feature is NOT packed")
+	}
+	tool, err := filepath.Abs("../.tmp/devcontainer-" + devcontainerVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cli := filepath.Join(tool, "node_modules/.bin/devcontainer")
+	if _, err := os.Stat(cli); err != nil {
+		npm := exec.CommandContext(t.Context(), "npm", "install", "--prefix", tool, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "@devcontainers/cli@"+devcontainerVersion)
+		if out, err := npm.CombinedOutput(); err != nil {
+			skipLoud(t, "npm install: "+string(out)+": the development container feature is NOT packed")
+		}
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	if printed, err := exec.CommandContext(t.Context(), cli, "features", "package", "--output-folder", out, "devcontainer").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, printed)
+	}
+	folder := filepath.Join(t.TempDir(), "bin")
+	install := step{dir: t.TempDir(), script: "tar -xf '" + out + "/devcontainer-feature-understudy.tgz'\nsh ./install.sh\n'" + folder + "/understudy' version"}
+	install.env = []string{"VERSION=latest", "INSTALL_DIR=" + folder, "UNDERSTUDY_RELEASES=" + released(t, "")}
+	if printed, err := install.bash(t); err != nil || strings.Count(printed, "understudy ") < 2 {
+		t.Errorf("%v\n%s", err, printed)
+	}
+}
