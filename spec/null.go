@@ -17,7 +17,7 @@ func (o *Operation) WithoutNulls(body []byte) []byte {
 	if o.Origin != "extension" || !bytes.Contains(body, null) {
 		return body
 	}
-	return withoutNulls(o.body, body)
+	return withoutNulls(o.rules().body, body)
 }
 
 var null = []byte("null")

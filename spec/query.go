@@ -38,7 +38,7 @@ func (o *Operation) CheckFilters(query url.Values) (problems []Problem) {
 // IgnoredFilters says which names in the query of a reading operation mean
 // nothing to it: a list is then longer than was wanted. A bulk operation refuses them.
 func (o *Operation) IgnoredFilters(query url.Values) (problems []Problem) {
-	if o.Bulk || o.Method != http.MethodGet || len(query) == 0 || slices.ContainsFunc(o.parameters, func(p *parameter) bool { return p.greedy }) {
+	if o.Bulk || o.Method != http.MethodGet || len(query) == 0 || len(o.greedy) > 0 {
 		return nil
 	}
 	known := o.QueryParameters()
@@ -64,7 +64,7 @@ func (o *Operation) unreadable(raw string) (problems []Problem) {
 	if len(o.QueryParameters()) == 0 {
 		return nil
 	}
-	ours := !slices.ContainsFunc(o.parameters, func(p *parameter) bool { return p.greedy })
+	ours := len(o.greedy) == 0
 	for pair := range strings.SplitSeq(raw, "&") {
 		if _, err := url.ParseQuery(pair); err == nil || !ours && !foldPrefix(pair, neutral.QueryPrefix) {
 			continue

@@ -5,13 +5,13 @@ import (
 	"context"
 	_ "embed" // the documents
 	"fmt"
-	"net/http"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -33,21 +33,34 @@ var (
 // checking. It never changes, so all servers of a process share it.
 type Document struct {
 	yaml       []byte
-	doc        *openapi3.T
+	whole      func() (*openapi3.T, error)
 	operations []*Operation
 	byID       map[string]*Operation
 }
 
-// Load is the document of the interface, parsed once per process.
-func Load() (*Document, error) { return loadOpenAPI() }
+// Load is the document of the interface, prepared once per process.
+func Load() (*Document, error) { return loadOpenAPI(), nil }
 
-// LoadControl is the document of the control API, parsed once per process.
-func LoadControl() (*Document, error) { return loadControl() }
+// LoadControl is the document of the control API, prepared once per process.
+func LoadControl() (*Document, error) { return loadControl(), nil }
 
 var (
-	loadOpenAPI = sync.OnceValues(func() (*Document, error) { return parse(openapiJSON, openapiYAML) })
-	loadControl = sync.OnceValues(func() (*Document, error) { return parse(controlJSON, controlYAML) })
+	loadOpenAPI = sync.OnceValue(func() *Document { return prepared(&openapiSource, openapiOperations[:], openapiYAML) })
+	loadControl = sync.OnceValue(func() *Document { return prepared(&controlSource, controlOperations[:], controlYAML) })
 )
+
+// prepared is a document from the generated table of its operations: nothing of
+// it is parsed before the first request that needs it.
+func prepared(from *source, operations []Operation, yaml []byte) *Document {
+	d := &Document{yaml: yaml, byID: make(map[string]*Operation, len(operations)), operations: make([]*Operation, len(operations))}
+	d.whole = sync.OnceValues(func() (*openapi3.T, error) { return openapi3.NewLoader().LoadFromData(*from.text) })
+	for i := range operations {
+		o := &operations[i]
+		o.from = from
+		d.operations[i], d.byID[o.ID] = o, o
+	}
+	return d
+}
 
 // Parse prepares a document. It does not validate it against OpenAPI itself:
 // Validate does, for documents that are not ours.
@@ -58,7 +71,7 @@ func parse(text, yaml []byte) (*Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("OpenAPI document: %w", err)
 	}
-	d := &Document{yaml: yaml, doc: doc, byID: map[string]*Operation{}}
+	d := &Document{yaml: yaml, whole: func() (*openapi3.T, error) { return doc, nil }, byID: map[string]*Operation{}}
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			o, err := newOperation(doc, path, item, method, op)
@@ -81,7 +94,11 @@ func parse(text, yaml []byte) (*Document, error) {
 
 // Validate checks the document against OpenAPI.
 func (d *Document) Validate() error {
-	return d.doc.Validate(context.Background())
+	doc, err := d.whole()
+	if err != nil {
+		return err
+	}
+	return doc.Validate(context.Background())
 }
 
 // Operations are in the order in which routes are to be registered: hot ones
@@ -95,7 +112,13 @@ func (d *Document) Operation(id string) *Operation { return d.byID[id] }
 func (d *Document) YAML() []byte { return d.yaml }
 
 // JSON is the document as JSON.
-func (d *Document) JSON() ([]byte, error) { return d.doc.MarshalJSON() }
+func (d *Document) JSON() ([]byte, error) {
+	doc, err := d.whole()
+	if err != nil {
+		return nil, err
+	}
+	return doc.MarshalJSON()
+}
 
 // Operation is one operation of a document.
 type Operation struct {
@@ -115,19 +138,24 @@ type Operation struct {
 
 	List bool // answers with many things at once
 
-	parameters []*parameter
-	greedy     map[string]bool
-	path       *regexp.Regexp   // see pattern
-	vars       []string         // the variables of the path, in order
-	body       *openapi3.Schema // of a JSON request
+	parameters []parameter
+	greedy     []string // the variables of the path that take slashes
+	vars       []string // the variables of the path, in order
 	needsBody  bool
-	responses  map[int]*openapi3.Schema // nil schema: no body
-	fallback   *openapi3.Schema         // of an error whose status is not declared
-	open       bool                     // the default response takes any body
+	statuses   []int // that the document declares
+	open       bool  // the default response takes any body
+
+	from   *source // where its rules are
+	at     place
+	ruled  sync.Once
+	loaded *rules // see rules
+
+	routed sync.Once
+	path   *regexp.Regexp // see Match
 }
 
 func newOperation(doc *openapi3.T, path string, item *openapi3.PathItem, method string, op *openapi3.Operation) (*Operation, error) {
-	o := &Operation{ID: op.OperationID, Method: method, Path: path, Summary: op.Summary, greedy: map[string]bool{}, responses: map[int]*openapi3.Schema{}}
+	o := &Operation{ID: op.OperationID, Method: method, Path: path, Summary: op.Summary}
 	if o.ID == "" {
 		return nil, fmt.Errorf("%s %s has no operationId", method, path)
 	}
@@ -151,45 +179,27 @@ func newOperation(doc *openapi3.T, path string, item *openapi3.PathItem, method 
 	for _, ref := range slices.Concat(item.Parameters, op.Parameters) {
 		p := newParameter(ref.Value)
 		o.parameters = append(o.parameters, p)
-		o.greedy[p.name] = p.greedy
+		if p.greedy {
+			o.greedy = append(o.greedy, p.name)
+		}
 	}
 	o.List = o.isList()
-	o.path, o.vars = o.pattern(), o.variables()
-	if op.RequestBody != nil && op.RequestBody.Value != nil && !checkedByHandler(op.RequestBody.Value.Extensions) {
-		if media := op.RequestBody.Value.Content["application/json"]; media != nil {
-			o.BodyJSON, o.needsBody = true, op.RequestBody.Value.Required
-			if media.Schema != nil {
-				o.body = media.Schema.Value
-			}
-		}
+	o.vars = o.variables()
+	if media := jsonBody(op); media != nil {
+		o.BodyJSON, o.needsBody = true, op.RequestBody.Value.Required
 	}
-	return o, o.readResponses(op)
-}
-
-func (o *Operation) readResponses(op *openapi3.Operation) error {
-	for status, ref := range op.Responses.Map() {
-		var schema *openapi3.Schema
-		media := ref.Value.Content["application/json"]
-		if media != nil && media.Schema != nil {
-			schema = media.Schema.Value
-		}
-		if status == "default" {
-			o.fallback, o.open = schema, media == nil
-			continue
-		}
-		code, err := strconv.Atoi(status)
-		if err != nil {
-			return fmt.Errorf("%s: response status %q is no number", o.ID, status)
-		}
-		o.responses[code] = schema
-		if code == http.StatusBadRequest {
-			o.fallback = schema
-		}
-		if code < 300 && (o.Success == 0 || code < o.Success) {
+	r, err := newRules(item, op)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.ID, err)
+	}
+	o.ruled.Do(func() { o.loaded = r })
+	o.statuses, o.open = slices.Sorted(maps.Keys(r.responses)), r.open
+	for _, code := range o.statuses {
+		if code < 300 && o.Success == 0 {
 			o.Success = code
 		}
 	}
-	return nil
+	return o, nil
 }
 
 var serverName = regexp.MustCompile(`^\{(\w+)\}`)
@@ -213,11 +223,10 @@ func area(doc *openapi3.T, item *openapi3.PathItem, op *openapi3.Operation) stri
 
 // rank puts hot operations first, then literal, variable and greedy paths.
 func (o *Operation) rank() int {
-	greedy := slices.ContainsFunc(o.parameters, func(p *parameter) bool { return p.greedy })
 	switch {
 	case o.Hot:
 		return 0
-	case greedy:
+	case len(o.greedy) > 0:
 		return 3
 	case strings.Contains(o.Path, "{"):
 		return 2
@@ -232,7 +241,7 @@ func (o *Operation) pattern() *regexp.Regexp {
 	fixed := variable.Split(o.Path, -1)
 	expression := "^" + o.fixed(fixed[0])
 	for i, name := range o.variables() {
-		if o.greedy[name] {
+		if o.Greedy(name) {
 			expression += "(.+)"
 		} else {
 			expression += "([^/]+)"
@@ -263,6 +272,10 @@ func (o *Operation) variables() []string {
 // Match finds the variables of an escaped path, as they are written there, and
 // reports whether the path is one of the operation.
 func (o *Operation) Match(path string) (vars map[string]string, ok bool) {
+	if fixed, _, _ := strings.Cut(o.Path, "{"); !foldPrefix(path, fixed) && isASCII(path) {
+		return nil, false // most operations: their expressions are never needed
+	}
+	o.routed.Do(func() { o.path = o.pattern() })
 	values := o.path.FindStringSubmatch(path)
 	if values == nil {
 		return nil, false
@@ -274,11 +287,16 @@ func (o *Operation) Match(path string) (vars map[string]string, ok bool) {
 	return vars, true
 }
 
+// isASCII reports whether cases fold byte by byte.
+func isASCII(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) < 0
+}
+
 // URL is the path with its variables filled in, greedy ones as they are, the
 // others escaped, and the query behind it.
 func (o *Operation) URL(vars map[string]string, query url.Values) string {
 	path := o.eachVariable(func(name string) string {
-		if o.greedy[name] {
+		if o.Greedy(name) {
 			return vars[name]
 		}
 		return url.PathEscape(vars[name])
@@ -297,7 +315,7 @@ func (o *Operation) eachVariable(fill func(name string) string) string {
 
 // Greedy reports whether the path variable takes slashes, so that its value
 // comes as it stood in the path.
-func (o *Operation) Greedy(name string) bool { return o.greedy[name] }
+func (o *Operation) Greedy(name string) bool { return slices.Contains(o.greedy, name) }
 
 // ConfigParameters are the names of the configuration headers that the
 // operation takes.

@@ -54,22 +54,21 @@ type parameter struct {
 	greedy   bool
 	handled  bool // the handler checks the value and says more; the schema is for readers
 	accepted string
+	anyText  bool   // its schema takes any text
 	empty    string // what to say when it is empty, "" for what its schema says
-	schema   *openapi3.Schema
 }
 
-func newParameter(p *openapi3.Parameter) *parameter {
-	out := &parameter{name: p.Name, in: p.In, required: p.Required, schema: p.Schema.Value}
-	if p.In == "header" {
-		out.name = p.Name // as written; looked up in canonical form
-	}
+func newParameter(p *openapi3.Parameter) parameter {
+	schema := p.Schema.Value
+	out := parameter{name: p.Name, in: p.In, required: p.Required}
 	out.greedy, _ = p.Extensions["x-greedy"].(bool)
 	out.handled = checkedByHandler(p.Extensions) || foldPrefix(p.Name, neutral.HeaderPrefix)
 	out.accepted, _ = p.Extensions["x-accepted"].(string)
 	out.empty, _ = p.Extensions["x-empty"].(string)
 	if out.accepted == "" {
-		out.accepted = accepts(out.schema)
+		out.accepted = accepts(schema)
 	}
+	out.anyText = schema.Type.Is("string") && len(schema.Enum) == 0 && schema.Pattern == "" && schema.MinLength == 0
 	return out
 }
 
@@ -122,7 +121,7 @@ func (p *parameter) values(r *http.Request, vars map[string]string, query url.Va
 }
 
 // check says what is wrong with the values, nil for nothing.
-func (p *parameter) check(values []string) *Problem {
+func (p *parameter) check(values []string, rule func() *openapi3.Schema) *Problem {
 	problem := Problem{In: p.in, Name: p.name, Accepted: p.accepted}
 	if len(values) == 0 {
 		if !p.required {
@@ -134,7 +133,7 @@ func (p *parameter) check(values []string) *Problem {
 	if values[0] == "" && p.empty != "" {
 		return &Problem{In: p.in, Name: p.name, Rule: "minLength", Message: p.empty}
 	}
-	if p.handled || p.schema.Type.Is("string") && len(p.schema.Enum) == 0 && p.schema.Pattern == "" && p.schema.MinLength == 0 {
+	if p.handled || p.anyText {
 		return nil // any text; repeated filters mean any of them
 	}
 	problem.Received = quote(values[0])
@@ -142,9 +141,10 @@ func (p *parameter) check(values []string) *Problem {
 		problem.Rule, problem.Message, problem.Accepted = "single", "given "+strconv.Itoa(len(values))+" times", "one value, "+problem.Accepted
 		return &problem
 	}
-	v, err := p.parse(values[0])
+	schema := rule()
+	v, err := parseValue(schema, values[0])
 	if err == nil {
-		err = p.schema.VisitJSON(v)
+		err = schema.VisitJSON(v)
 	}
 	if err == nil {
 		return nil
@@ -152,21 +152,21 @@ func (p *parameter) check(values []string) *Problem {
 	problem.Rule, problem.Message = "type", InvalidValue
 	if fault, ok := errors.AsType[*openapi3.SchemaError](err); ok {
 		problem.Rule = fault.SchemaField
-		if p.accepted == accepts(p.schema) { // else the document says all of it
+		if p.accepted == accepts(schema) { // else the document says all of it
 			problem.Message = reason(fault)
 		}
 	}
 	return &problem
 }
 
-func (p *parameter) parse(s string) (any, error) {
+func parseValue(schema *openapi3.Schema, s string) (any, error) {
 	switch {
-	case p.schema.Type.Is("integer"):
+	case schema.Type.Is("integer"):
 		n, err := strconv.ParseInt(s, 10, 64)
 		return float64(n), err
-	case p.schema.Type.Is("number"):
+	case schema.Type.Is("number"):
 		return strconv.ParseFloat(s, 64)
-	case p.schema.Type.Is("boolean"):
+	case schema.Type.Is("boolean"):
 		if s == "" { // a bare name in a query means yes
 			return true, nil
 		}
@@ -207,9 +207,10 @@ func (o *Operation) CheckRequest(r *http.Request, vars map[string]string, body [
 		query = r.URL.Query()
 		problems = o.checkQuery(r.URL.RawQuery, query)
 	}
-	for _, p := range o.parameters {
+	for i := range o.parameters {
+		p := &o.parameters[i]
 		if values := p.values(r, vars, query); len(values) > 0 || p.required {
-			if problem := p.check(values); problem != nil {
+			if problem := p.check(values, func() *openapi3.Schema { return o.rules().parameters[i] }); problem != nil {
 				problems = append(problems, *problem)
 			}
 		}
@@ -225,14 +226,14 @@ func (o *Operation) checkBody(body []byte) []Problem {
 		if !o.needsBody {
 			return nil
 		}
-		return []Problem{{In: "body", Rule: "required", Message: "empty", Accepted: "JSON, " + accepts(o.body)}}
+		return []Problem{{In: "body", Rule: "required", Message: "empty", Accepted: "JSON, " + accepts(o.rules().body)}}
 	}
 	v, problem := decode(body)
 	if problem != nil {
 		problem.In = "body"
 		return []Problem{*problem}
 	}
-	return visit("body", o.body, v)
+	return visit("body", o.rules().body, v)
 }
 
 // decode reads JSON and says at which position it breaks.
@@ -319,20 +320,19 @@ func collect(err error, found func(*openapi3.SchemaError)) {
 
 // Declares reports whether the document names a status for the operation.
 func (o *Operation) Declares(status int) bool {
-	_, declared := o.responses[status]
-	return declared || o.open
+	return slices.Contains(o.statuses, status) || o.open
 }
 
 // CheckResponse says how an answer of the operation breaks the document. An
 // error may have a status that is not declared: the interface document leaves
 // these open. Declares is for those who promise more.
 func (o *Operation) CheckResponse(status int, h http.Header, body []byte) []Problem {
-	schema, declared := o.responses[status]
+	schema, declared := o.rules().responses[status]
 	if !declared {
 		if status < 400 && !o.open {
 			return []Problem{{In: "response", Rule: "status", Message: fmt.Sprintf("status %d is not declared for %s", status, o.ID), Accepted: fmt.Sprint(o.Success)}}
 		}
-		schema = o.fallback
+		schema = o.rules().fallback
 	}
 	if schema == nil {
 		return nil
