@@ -52,7 +52,7 @@ func (p *platform) exe() string {
 }
 
 // binaries are in the package of every platform.
-var binaries = []string{"understudy"}
+var binaries = []string{"understudy", "understudy-conform"}
 
 func main() {
 	log.SetFlags(0)
@@ -152,6 +152,11 @@ func (o *order) launcher() ([]file, error) {
 		return nil, err
 	}
 	files = append(files, file{"LICENSE", 0o644, license})
+	example, err := os.ReadFile(filepath.Join(o.root, "examples/javascript/node.test.mjs"))
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, file{"example/order.test.mjs", 0o644, example})
 	for _, part := range append([]string{"README.md"}, about.Files...) {
 		err := filepath.WalkDir(filepath.Join(folder, part), func(at string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
@@ -186,6 +191,7 @@ type manifest struct {
 	Version         string            `json:"version"`
 	Description     string            `json:"description"`
 	License         string            `json:"license"`
+	Type            string            `json:"type"`
 	Repository      map[string]string `json:"repository"`
 	OS              []string          `json:"os"`
 	CPU             []string          `json:"cpu"`
@@ -195,7 +201,7 @@ type manifest struct {
 // platform is the package of one platform.
 func (o *order) platform(p *platform) ([]file, error) {
 	about, err := json.MarshalIndent(manifest{
-		p.name(), o.version, fmt.Sprintf("The binaries of %s for %s on %s.", name, p.os, p.cpu), "Apache-2.0",
+		p.name(), o.version, fmt.Sprintf("The binaries of %s for %s on %s.", name, p.os, p.cpu), "Apache-2.0", "commonjs",
 		map[string]string{"type": "git", "url": "git+https://github.com/understudy-mock/understudy.git"}, []string{p.os}, []string{p.cpu}, true,
 	}, "", "  ")
 	if err != nil {

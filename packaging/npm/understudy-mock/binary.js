@@ -6,6 +6,7 @@ const { version, optionalDependencies = {} } = require("./package.json");
 
 /** The path of the binary; throws with what to do when there is none. */
 function binaryPath(platform = `${process.platform}-${process.arch}`) {
+  if (process.env.UNDERSTUDY_BINARY) return process.env.UNDERSTUDY_BINARY; // another one, as for the package of other languages
   const name = `understudy-mock-${platform}`;
   const exe = platform.startsWith("win32") ? ".exe" : "";
   try {

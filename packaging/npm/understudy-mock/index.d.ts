@@ -1,8 +1,10 @@
-import type { Answer, DLQRow, Delivery, Event, Exchange, Explanation, MessageRow, Operations, Progress, Stub } from "./control";
+/// <reference lib="esnext.disposable" />
+import type { Answer, Clock, DLQRow, Delivery, Event, Exchange, Explanation, MessageRow, Operations, Progress, Stub } from "./control";
 import type { ServeFlags } from "./flags";
 
 export type {
   Answer,
+  Clock,
   Content,
   DLQRow,
   Delivery,
@@ -18,7 +20,11 @@ export type {
 export type { ServeFlags } from "./flags";
 
 /** The flags of `understudy serve`, and these. */
-export interface Options extends Omit<ServeFlags, "readyFile" | "untilEof" | "untilEofOf"> {
+export interface Options extends Omit<ServeFlags, "clock" | "readyFile" | "untilEof" | "untilEofOf"> {
+  /** manual (default; `advance` moves it), real, or auto (skips to the next timer). */
+  clock?: Clock["mode"];
+  /** A file of settings, as for --config. */
+  config?: string;
   /** The port; a free one by default. `addr` sets host and port. */
   port?: number;
   /** "inherit" writes the log of the server to standard error as well. */
@@ -66,6 +72,10 @@ export interface Understudy {
   /** Why a message, a run, a DLQ entry or a flow-control key is as it is. */
   explain(id: string): Promise<Explanation>;
 
+  clock(): Promise<Clock>;
+  /** The last lines of the server's log. */
+  readonly log: string;
+
   /** Waits until nothing is ready or in flight. */
   settle(): Promise<void>;
   /** Forgets everything but the configuration; the clock starts again. */
@@ -81,3 +91,9 @@ export interface Understudy {
 
 /** Starts a server on a free port, with a manual clock unless the options say otherwise. */
 export function startUnderstudy(options?: Options): Promise<Understudy>;
+
+/** The server did not start, or refused a call. */
+export class UnderstudyError extends Error {
+  /** The status of the answer; undefined when none came. */
+  readonly status: number | undefined;
+}

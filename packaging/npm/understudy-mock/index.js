@@ -7,6 +7,7 @@ const { mkdtempSync, readFileSync, rmSync } = require("node:fs");
 const { tmpdir } = require("node:os");
 const { join } = require("node:path");
 const { binaryPath } = require("./binary.js");
+const { whenOrphaned } = require("./orphan.js");
 
 // As they are before a test replaces them.
 const { fetch, setTimeout, clearTimeout } = globalThis;
@@ -18,8 +19,20 @@ const logSize = 8192;
 const startLimit = 30_000; // ms, real time
 const stopLimit = 5_000; // ms, real time
 
+// A runner of tests has started this process for a test file.
+const supervised = process.send !== undefined || process.env.NODE_TEST_CONTEXT !== undefined;
+
 // The options that are not flags of `serve`.
 const ownOptions = ["binary", "log", "port", "startTimeout"];
+
+/** The server did not start, or refused a call: `status` is that of its answer. */
+class UnderstudyError extends Error {
+  constructor(message, { status, ...options } = {}) {
+    super(`understudy: ${message}`, options);
+    this.name = "UnderstudyError";
+    this.status = status;
+  }
+}
 
 /** Starts a server on a free port, with a manual clock unless the options say otherwise. */
 async function startUnderstudy(options = {}) {
@@ -40,6 +53,7 @@ async function startUnderstudy(options = {}) {
 
 /** The options as flags: { maxBody: "2MiB" } is --max-body=2MiB. */
 function flags(options) {
+  if (options.addr !== undefined && options.port !== undefined) throw new UnderstudyError("options addr and port: must be one of both; addr has a port");
   const given = { addr: `127.0.0.1:${options.port ?? 0}`, clock: "manual", logLevel: "warn", ...options };
   const list = [];
   for (const [option, value] of Object.entries(given)) {
@@ -59,6 +73,7 @@ class Child {
   #process;
   #log = "";
   #ended; // a promise: how it ended
+  #unwatch; // ends the watch of the parent
 
   constructor(binary, args, log) {
     this.#process = spawn(binary, args, { stdio: ["pipe", "pipe", "pipe"], windowsHide: true });
@@ -92,13 +107,15 @@ class Child {
     });
     const failure = await Promise.race([banner, this.#ended, late]);
     clearTimeout(timer);
-    if (failure) throw new Error(`understudy: the server did not start: ${failure}${this.log && `\n${this.log}`}`);
+    if (failure) throw new UnderstudyError(`the server did not start: ${failure}${this.log && `\n${this.log}`}`);
     this.#process.stdout.resume(); // nothing else reads it
     this.#hold("unref"); // a test file without stop() ends nevertheless
+    if (supervised) this.#unwatch = whenOrphaned(() => this.#process.stdin.end());
   }
 
   /** Asks it to end, and waits. */
   async stop() {
+    this.#unwatch?.();
     this.#hold("ref"); // Deno ends a process that waits for nothing else
     this.#process.stdin.end();
     const timer = setTimeout(() => this.kill(), stopLimit);
@@ -162,6 +179,14 @@ class Understudy {
     return this.control("GET", `explain/${encodeURIComponent(id)}`);
   }
 
+  clock() {
+    return this.control("GET", "clock");
+  }
+
+  get log() {
+    return this.#child.log;
+  }
+
   async settle() {
     await this.control("POST", "settle", {});
   }
@@ -181,10 +206,10 @@ class Understudy {
       response = await fetch(`${this.url}/_understudy/${path}`, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
     } catch (cause) {
       const log = this.#child.log;
-      throw new Error(`understudy: ${call}: no answer: ${cause.cause?.message ?? cause.message}${log && `\n${log}`}`, { cause });
+      throw new UnderstudyError(`${call}: no answer: ${cause.cause?.message ?? cause.message}${log && `\n${log}`}`, { cause });
     }
     const text = await response.text();
-    if (!response.ok) throw new Error(`understudy: ${call}: ${response.status}: ${refusal(text)}`);
+    if (!response.ok) throw new UnderstudyError(`${call}: ${response.status}: ${refusal(text)}`, { status: response.status });
     return JSON.parse(text);
   }
 
@@ -217,4 +242,4 @@ function refusal(text) {
   }
 }
 
-module.exports = { startUnderstudy };
+module.exports = { startUnderstudy, UnderstudyError };

@@ -6,6 +6,7 @@
 const { spawn } = require("node:child_process");
 const { constants } = require("node:os");
 const { binaryPath } = require("../binary.js");
+const { whenNpxIsGone } = require("../orphan.js");
 
 // Wrong usage, as for the commands themselves.
 const usage = 2;
@@ -35,6 +36,12 @@ const child = spawn(binary, args, { stdio });
 // On Windows only the console can send these, and it sends them to all.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"]) {
   process.on(signal, () => process.platform === "win32" || child.kill(signal));
+}
+
+// A killed npx leaves this process behind.
+const { npm_lifecycle_event: event, npm_lifecycle_script: script = "" } = process.env;
+if (event === "npx" && /^'?understudy/.test(script) && process.platform !== "win32") {
+  whenNpxIsGone(() => child.kill("SIGTERM"));
 }
 
 child.on("error", (error) => {

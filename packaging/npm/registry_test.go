@@ -1,0 +1,142 @@
+package main
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// testRegistry installs by name, as users do: a registry on loopback has the
+// packages, and sends for all others to the usual one.
+func testRegistry(t *testing.T, packages []string) {
+	usual := strings.TrimSpace(must(t, t.TempDir(), "npm", "config", "get", "registry"))
+	registry := httptest.NewServer(serveRegistry(t, usual, packages))
+	t.Cleanup(registry.Close)
+	npmrc := "registry=" + registry.URL + "\naudit=false\nfund=false\nupdate-notifier=false\nyes=true\ncache=" + t.TempDir() + "\n"
+	// folder is empty for npm: its settings are elsewhere.
+	folder := func(t *testing.T) (empty string, env string) {
+		settings := filepath.Join(t.TempDir(), "npmrc")
+		if err := os.WriteFile(settings, []byte(npmrc), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return t.TempDir(), "export npm_config_userconfig='" + settings + "'; "
+	}
+	t.Run("npx in an empty folder", func(t *testing.T) {
+		t.Parallel()
+		empty, env := folder(t)
+		if out := must(t, empty, "sh", "-c", env+"npx understudy-mock version"); !strings.Contains(out, "understudy "+testVersion) {
+			t.Errorf("said %s", out)
+		}
+	})
+	t.Run("without optional dependencies", func(t *testing.T) {
+		t.Parallel()
+		empty, env := folder(t)
+		must(t, empty, "sh", "-c", env+"npm install --omit=optional understudy-mock")
+		out, err := run(t, empty, "sh", "-c", env+"exec npx understudy version")
+		if codeOf(err) != 2 || !strings.Contains(out, "npm install --save-dev understudy-mock-") {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	t.Run("the commands of the README, from an empty folder to a green test", func(t *testing.T) {
+		t.Parallel()
+		readme, err := os.ReadFile(root + "/README.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := regexp.MustCompile("(?m)^npm install understudy-mock .*\nnode --test .*$").FindString(string(readme))
+		if strings.Count(lines, "\n") != 1 {
+			t.Fatal("the README has no two commands")
+		}
+		install, test, _ := strings.Cut(lines, "\n")
+		empty, env := folder(t)
+		if out, err := run(t, empty, "sh", "-c", env+install); err != nil {
+			skipLoud(t, "the packages of the README cannot be installed: "+out)
+		}
+		if out := must(t, empty, "sh", "-c", test); !regexp.MustCompile(`(?m)^(#|ℹ) fail 0$`).MatchString(out) {
+			t.Errorf("said %s", out)
+		}
+	})
+}
+
+// serveRegistry answers for the packages, and redirects for all others.
+func serveRegistry(t *testing.T, usual string, packages []string) http.Handler {
+	t.Helper()
+	about, archives := map[string]map[string]any{}, map[string]string{}
+	for _, p := range platforms { // those of others are not fetched
+		about[p.name()] = map[string]any{"name": p.name(), "version": testVersion, "os": []string{p.os}, "cpu": []string{p.cpu}, "dist": map[string]string{}}
+	}
+	for _, file := range packages {
+		manifest := manifestOf(t, file)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha512.Sum512(text)
+		manifest["dist"] = map[string]string{"integrity": "sha512-" + base64.StdEncoding.EncodeToString(sum[:])}
+		name, _ := manifest["name"].(string)
+		about[name], archives[filepath.Base(file)] = manifest, file
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := strings.TrimPrefix(r.URL.Path, "/")
+		if file, ok := archives[path.Base(name)]; ok {
+			http.ServeFile(w, r, file)
+			return
+		}
+		manifest, ok := about[name]
+		if !ok {
+			http.Redirect(w, r, strings.TrimSuffix(usual, "/")+r.URL.EscapedPath(), http.StatusFound)
+			return
+		}
+		dist, _ := manifest["dist"].(map[string]string)
+		version, _ := manifest["version"].(string)
+		one := map[string]any{}
+		for k, v := range manifest {
+			one[k] = v
+		}
+		one["dist"] = map[string]string{"integrity": dist["integrity"], "tarball": "http://" + r.Host + "/" + name + "/-/" + name + "-" + version + ".tgz"}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{"name": name, "dist-tags": map[string]string{"latest": version}, "versions": map[string]any{version: one}}) // the client may be gone
+	})
+}
+
+// manifestOf is the package.json of an archive.
+func manifestOf(t *testing.T, file string) map[string]any {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for archive := tar.NewReader(z); ; {
+		h, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			t.Fatalf("%s: no package.json", file)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Name == "package/package.json" {
+			var manifest map[string]any
+			if err := json.NewDecoder(archive).Decode(&manifest); err != nil {
+				t.Fatal(err)
+			}
+			return manifest
+		}
+	}
+}
