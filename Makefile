@@ -82,6 +82,7 @@ test: ## Everything that must pass, fast checks first
 	@$(MAKE) conform
 	@$(MAKE) memory TIMES=4
 	@$(MAKE) clients
+	@$(MAKE) npm
 	@$(MAKE) pypi
 	@$(MAKE) contract
 	@$(MAKE) image-test
@@ -175,6 +176,15 @@ nightly: ## Every broken implementation in real time, NIGHTLY_TIMES=5 times each
 clients: ## The published client packages against the stand-in (needs node and python3)
 	@echo '== real clients'
 	$(GO) test -count=1 -v -run '^TestClient' ./cmd/understudy ./mockserver/kv
+
+.PHONY: tarballs
+tarballs: ## The npm packages in dist/npm, from the binaries in dist
+	$(GO) run ./packaging/npm --dist '$(DIST)' --out '$(DIST)/npm' --version '$(VERSION)'
+
+.PHONY: npm
+npm: ## The npm packages, installed without network and used (needs node)
+	@echo '== npm packages'
+	$(GO) test -count=1 -timeout 15m -run '^TestPackaging' ./packaging/npm
 
 .PHONY: wheels
 wheels: ## The PyPI packages in dist/wheels, from the binaries in dist (needs python3)

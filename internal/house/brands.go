@@ -8,7 +8,7 @@ import (
 
 // brandFiles may name a brand: the dialect's data, and what speaks to the
 // brand's published clients.
-var brandFiles = regexp.MustCompile(`^spec/dialect(_test)?\.go$|^internal/house/brands\.go$|^conformance/clients/|^cmd/understudy/(clients?\w*_test\.go|readme_test\.go|testdata/)|^README\.md$|^docs/|^examples/|^packaging/pypi/(README\.md$|test/)`)
+var brandFiles = regexp.MustCompile(`^spec/dialect(_test)?\.go$|^internal/house/brands\.go$|^conformance/clients/|^cmd/understudy/(clients?\w*_test\.go|readme_test\.go|testdata/)|^README\.md$|^docs/|^examples/|^packaging/(npm|pypi)/(\w+_test\.go$|README\.md$|test/)`)
 
 // brandNames are what no other file may say. The path of the usage statistics
 // is the interface document's own; a dialect is picked by its name.

@@ -42,6 +42,9 @@ func TestPackaging(t *testing.T) {
 	for _, pattern := range []string{root + "/examples/javascript/*.*", "test/*.m*"} {
 		copyFiles(t, pattern, app)
 	}
+	if err := os.WriteFile(filepath.Join(app, "docs.test.ts"), []byte(block(t, root+"/docs/javascript.md", "ts")), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	t.Run("commands", func(t *testing.T) { t.Parallel(); testCommands(t, app, tools) })
 	t.Run("exit codes", func(t *testing.T) { t.Parallel(); testExitCodes(t, app) })
 	t.Run("signals", func(t *testing.T) { t.Parallel(); testSignals(t, app) })
@@ -69,6 +72,7 @@ func testCommands(t *testing.T, app string, tools toolbox) {
 		"Vitest":              {"npx", "vitest", "run", "vitest.test.ts"},
 		"Vitest with threads": {"npx", "vitest", "run", "--pool=threads", "vitest.test.ts"},
 		"Vitest below run":    {"npx", "understudy-mock", "run", "--", "vitest", "run", "vitest.test.ts"},
+		"the documented test": {"npx", "vitest", "run", "docs.test.ts"},
 		"Jest":                {"node", tools.bin("jest"), "jest.test.js"},
 		"Bun":                 {tools.bin("bun"), "test", "./bun.test.ts"},
 		"Deno":                {tools.bin("deno"), "test", "--allow-all", "--no-check", "--node-modules-dir=manual", "deno.test.ts"},
@@ -208,7 +212,7 @@ func testMissing(t *testing.T, app string) {
 func testVariables(t *testing.T, app string) {
 	printed := must(t, app, "npx", "understudy-mock", "run", "--", "env")
 	name := regexp.MustCompile(`\b(QSTASH|UNDERSTUDY|UPSTASH)_[A-Z_]+[A-Z]\b`)
-	known := map[string]bool{"UNDERSTUDY_CONTROL_TOKEN": true, "QSTASH_DEV": true} // a flag of serve; the client's own
+	known := map[string]bool{"UNDERSTUDY_BINARY": true} // read by the package
 	for _, v := range name.FindAllString(printed, -1) {
 		known[v] = true
 	}
@@ -294,6 +298,7 @@ func must(t *testing.T, dir, command string, args ...string) string {
 	return out
 }
 
+// run runs a command, and returns its standard output; when it fails, all output.
 func run(t *testing.T, dir, command string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), commandLimit)
@@ -301,14 +306,18 @@ func run(t *testing.T, dir, command string, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, command, args...)
 	c.Dir, c.Env = dir, outside()
 	c.WaitDelay = time.Second
-	out, err := c.CombinedOutput()
-	return string(out), err
+	var out, log strings.Builder
+	c.Stdout, c.Stderr = &out, &log
+	if err := c.Run(); err != nil {
+		return out.String() + log.String(), err
+	}
+	return out.String(), nil
 }
 
 // outside is the environment without what a runner around this test has set.
 func outside() []string {
 	return append(slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, "npm_") || strings.HasPrefix(v, "NODE_") || strings.HasPrefix(v, "UNDERSTUDY_")
+		return strings.HasPrefix(v, "npm_lifecycle_") || strings.HasPrefix(v, "NODE_") || strings.HasPrefix(v, "UNDERSTUDY_")
 	}), "NO_COLOR=1")
 }
 
@@ -361,6 +370,21 @@ func codeOf(err error) int {
 		return ended.ExitCode()
 	}
 	return 0
+}
+
+// block is the first block of code of a language in a document.
+func block(t *testing.T, file, language string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok1 := strings.Cut(string(text), "```"+language+"\n")
+	code, _, ok2 := strings.Cut(rest, "```\n")
+	if !ok1 || !ok2 {
+		t.Fatalf("%s has no block in %s", file, language)
+	}
+	return code
 }
 
 func copyFiles(t *testing.T, pattern, to string) {

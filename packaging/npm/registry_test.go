@@ -24,25 +24,17 @@ func testRegistry(t *testing.T, packages []string) {
 	usual := strings.TrimSpace(must(t, t.TempDir(), "npm", "config", "get", "registry"))
 	registry := httptest.NewServer(serveRegistry(t, usual, packages))
 	t.Cleanup(registry.Close)
-	npmrc := "registry=" + registry.URL + "\naudit=false\nfund=false\nupdate-notifier=false\nyes=true\ncache=" + t.TempDir() + "\n"
-	// folder is empty for npm: its settings are elsewhere.
-	folder := func(t *testing.T) (empty string, env string) {
-		settings := filepath.Join(t.TempDir(), "npmrc")
-		if err := os.WriteFile(settings, []byte(npmrc), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return t.TempDir(), "export npm_config_userconfig='" + settings + "'; "
-	}
+	// The cache is a new one: addresses on loopback are used again.
+	env := "export npm_config_registry=" + registry.URL + " npm_config_cache='" + t.TempDir() + "' npm_config_yes=true npm_config_audit=false npm_config_fund=false; "
 	t.Run("npx in an empty folder", func(t *testing.T) {
 		t.Parallel()
-		empty, env := folder(t)
-		if out := must(t, empty, "sh", "-c", env+"npx understudy-mock version"); !strings.Contains(out, "understudy "+testVersion) {
+		if out := must(t, t.TempDir(), "sh", "-c", env+"npx understudy-mock version"); !strings.Contains(out, "understudy "+testVersion) {
 			t.Errorf("said %s", out)
 		}
 	})
 	t.Run("without optional dependencies", func(t *testing.T) {
 		t.Parallel()
-		empty, env := folder(t)
+		empty := t.TempDir()
 		must(t, empty, "sh", "-c", env+"npm install --omit=optional understudy-mock")
 		out, err := run(t, empty, "sh", "-c", env+"exec npx understudy version")
 		if codeOf(err) != 2 || !strings.Contains(out, "npm install --save-dev understudy-mock-") {
@@ -60,7 +52,7 @@ func testRegistry(t *testing.T, packages []string) {
 			t.Fatal("the README has no two commands")
 		}
 		install, test, _ := strings.Cut(lines, "\n")
-		empty, env := folder(t)
+		empty := t.TempDir()
 		if out, err := run(t, empty, "sh", "-c", env+install); err != nil {
 			skipLoud(t, "the packages of the README cannot be installed: "+out)
 		}

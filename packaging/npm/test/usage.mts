@@ -23,7 +23,7 @@ export async function everything(): Promise<void> {
   await understudy.reset();
   const health: unknown = await understudy.control("GET", "health");
   const { mode } = await understudy.clock();
-  const status: number | undefined = new UnderstudyError().status;
+  const status: number | undefined = new UnderstudyError("no answer").status;
   void [mode, status, understudy.log, progress.attempts, header, requests, asked, event?.time, condition, explanation.reasons[0]?.until, rows, health];
 
   // @ts-expect-error: an option that does not exist
