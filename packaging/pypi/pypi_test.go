@@ -74,26 +74,28 @@ type pythonPackage struct {
 // build makes the wheel, and installs it beside the tools of the tests.
 func build(t *testing.T) *pythonPackage {
 	t.Helper()
-	p := &pythonPackage{binaries: t.TempDir()}
+	p := &pythonPackage{binaries: os.Getenv("DIST")} // those of a release, if it says where
 	p.tools, p.fetched = installTools(t)
-	p.binary(t)
+	if p.binaries == "" {
+		p.binaries = t.TempDir()
+		buildCommands(t, filepath.Join(p.binaries, runtime.GOOS+"-"+runtime.GOARCH))
+	}
 	p.file = p.wheel(t)
 	p.dir = filepath.Dir(p.file)
 	p.run(t, p.dir, "python", "-m", "pip", "install", "--quiet", "--no-index", "--find-links", p.dir, "--force-reinstall", "understudy-mock")
 	return p
 }
 
-// binary builds the binaries of this platform as packaging/build does.
-func (p *pythonPackage) binary(t *testing.T) {
+// buildCommands builds the binaries of this platform as packaging/build does.
+func buildCommands(t *testing.T, folder string) {
 	t.Helper()
-	folder := filepath.Join(p.binaries, runtime.GOOS+"-"+runtime.GOARCH)
-	for _, command := range []string{"understudy"} {
-		goBuild := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w -buildid= -X main.version=v0.1.0",
-			"-o", filepath.Join(folder, command), root+"/cmd/"+command)
-		goBuild.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := goBuild.CombinedOutput(); err != nil {
-			t.Fatalf("go build: %v\n%s", err, out)
-		}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	goBuild := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w -buildid= -X main.version=v0.1.0", "-o", folder+"/", root+"/cmd/...")
+	goBuild.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := goBuild.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
 	}
 }
 

@@ -15,6 +15,7 @@ start and reset servers.
 from ._binary import binary
 from ._server import Understudy, UnderstudyError, start_understudy
 from .control_types import Delivery, Event, Exchange, Explanation, Progress, Stub
+from .serve_flags import ServeFlags
 
 __all__ = [
     "Delivery",
@@ -22,6 +23,7 @@ __all__ = [
     "Exchange",
     "Explanation",
     "Progress",
+    "ServeFlags",
     "Stub",
     "Understudy",
     "UnderstudyError",

@@ -15,16 +15,17 @@ import urllib.parse
 import urllib.request
 import weakref
 from types import TracebackType
-from typing import IO, Any, Deque, Dict, List, Literal, Mapping, NoReturn, Optional, Sequence, Type, Union, cast, overload
+from typing import TYPE_CHECKING, IO, Any, Deque, Dict, Iterable, List, Literal, Mapping, NoReturn, Optional, Type, Union, cast, overload
 
 from ._binary import binary
 from .control_types import Answer, Clock, Delivery, DLQRow, Event, Exchange, Explanation, MessageRow, Progress, Stub
+from .serve_flags import ServeFlags
+
+if TYPE_CHECKING:  # what checks types has it; nothing needs it at runtime
+    from typing_extensions import Unpack
 
 Duration = Union[str, datetime.timedelta]
 """A duration as the server writes it, such as "90s", "24h" or "7d", or a timedelta."""
-
-Flag = Union[None, bool, int, float, str, datetime.timedelta, Sequence[str], Mapping[str, str]]
-"""The value of a flag of `understudy serve`. None leaves the flag out, a list repeats it."""
 
 _START_LIMIT = 30.0  # seconds
 _STOP_LIMIT = 10.0  # seconds, then the process is killed
@@ -61,9 +62,9 @@ class Understudy:
     env: Dict[str, str]
     """The environment for clients: addresses, tokens and signing keys."""
 
-    def __init__(self, *, clock: str = "manual", control_token: Optional[str] = None, **flags: Flag) -> None:
-        self._control_token = control_token
-        self._process = _Process({"addr": "127.0.0.1:0", "clock": clock, **flags}, control_token)
+    def __init__(self, **flags: Unpack[ServeFlags]) -> None:
+        self._control_token = flags.pop("control_token", None)
+        self._process = _Process({"addr": "127.0.0.1:0", "clock": "manual", **flags}, self._control_token)
         ready = self._process.ready
         self.url = str(ready["url"])
         self.token = str(ready["token"])
@@ -307,15 +308,15 @@ class Understudy:
         raise UnderstudyError(failure + self._process.tail()) from None
 
 
-def start_understudy(*, clock: str = "manual", control_token: Optional[str] = None, **flags: Flag) -> Understudy:
+def start_understudy(**flags: Unpack[ServeFlags]) -> Understudy:
     """Start a server: the same as `Understudy(...)`."""
-    return Understudy(clock=clock, control_token=control_token, **flags)
+    return Understudy(**flags)
 
 
 class _Process:
     """The server process. Its standard input is a pipe from this process, whose end stops it."""
 
-    def __init__(self, options: Mapping[str, Flag], control_token: Optional[str]) -> None:
+    def __init__(self, options: Mapping[str, object], control_token: Optional[str]) -> None:
         self._lines: Deque[str] = collections.deque(maxlen=_LOG_LINES)
         started = threading.Event()
         environment = dict(os.environ)
@@ -391,25 +392,23 @@ def _end(process: subprocess.Popen[bytes], reader: threading.Thread) -> None:
     reader.join(1.0)
 
 
-def _arguments(options: Mapping[str, Flag]) -> List[str]:
-    """Write keyword arguments as flags: `max_backlog=7` is --max-backlog=7."""
+def _arguments(options: Mapping[str, object]) -> List[str]:
+    """Write keyword arguments as flags: `max_messages=7` is --max-messages=7. A list repeats the flag, None leaves it out."""
     arguments: List[str] = []
     for name, value in options.items():
         flag = "--" + name.replace("_", "-")
-        values: Sequence[Any]
         if value is None:
             continue
-        elif isinstance(value, Mapping):
+        values: Iterable[object] = [value]
+        if isinstance(value, Mapping):
             values = [f"{k}={v}" for k, v in value.items()]
-        elif isinstance(value, (str, int, float, datetime.timedelta)):
-            values = [value]
-        else:
+        elif isinstance(value, (list, tuple)):
             values = value
         arguments.extend(f"{flag}={_text(v)}" for v in values)
     return arguments
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime.timedelta):

@@ -9,11 +9,12 @@ the environment of the test's server. Flags of `understudy serve` come from the 
 
 from __future__ import annotations
 
-from typing import Any, Dict, Generator, Iterator, List, Optional
+from typing import Any, Dict, Generator, Iterator, List, Optional, cast
 
 import pytest
 
-from ._server import Flag, Understudy, UnderstudyError
+from ._server import Understudy, UnderstudyError
+from .serve_flags import ServeFlags
 
 # From the narrowest scope to the widest: the first that a test uses is its server.
 _FIXTURES = ("understudy_function", "understudy_module", "understudy")
@@ -66,34 +67,34 @@ def _used(item: pytest.Item) -> List[str]:
 
 
 @pytest.fixture(scope="session")
-def understudy_options() -> Dict[str, Flag]:
+def understudy_options() -> ServeFlags:
     """Flags of `understudy serve` for all fixtures; override it in conftest.py."""
     return {}
 
 
 @pytest.fixture(scope="session")
-def understudy(request: pytest.FixtureRequest, understudy_options: Dict[str, Flag]) -> Iterator[Understudy]:
+def understudy(request: pytest.FixtureRequest, understudy_options: ServeFlags) -> Iterator[Understudy]:
     """A server for the session, reset before each test that uses it."""
     yield from _serve(request, "understudy", understudy_options)
 
 
 @pytest.fixture(scope="module")
-def understudy_module(request: pytest.FixtureRequest, understudy_options: Dict[str, Flag]) -> Iterator[Understudy]:
+def understudy_module(request: pytest.FixtureRequest, understudy_options: ServeFlags) -> Iterator[Understudy]:
     """A server for the module, reset before each test that uses it."""
     yield from _serve(request, "understudy_module", understudy_options)
 
 
 @pytest.fixture
-def understudy_function(request: pytest.FixtureRequest, understudy_options: Dict[str, Flag]) -> Iterator[Understudy]:
+def understudy_function(request: pytest.FixtureRequest, understudy_options: ServeFlags) -> Iterator[Understudy]:
     """A server for the test."""
     yield from _serve(request, "understudy_function", understudy_options)
 
 
-def _serve(request: pytest.FixtureRequest, name: str, options: Dict[str, Flag]) -> Iterator[Understudy]:
-    flags: Dict[str, Any] = dict(options)
+def _serve(request: pytest.FixtureRequest, name: str, options: ServeFlags) -> Iterator[Understudy]:
+    flags = options.copy()
     if name != "understudy":
         for marker in reversed(list(request.node.iter_markers("understudy"))):  # the closest one last
-            flags.update(marker.kwargs)
+            flags.update(cast(ServeFlags, marker.kwargs))
     servers = request.config.stash[_SERVERS]
     with Understudy(**flags) as server:
         servers[name] = server
