@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import collections
 import datetime
 import json
 import math
 import os
+import shutil
 import subprocess
 import tempfile
 import threading
@@ -15,7 +15,7 @@ import urllib.parse
 import urllib.request
 import weakref
 from types import TracebackType
-from typing import TYPE_CHECKING, IO, Any, Deque, Dict, Iterable, List, Literal, Mapping, NoReturn, Optional, Type, Union, cast, overload
+from typing import TYPE_CHECKING, IO, Any, Dict, Iterable, List, Literal, Mapping, NoReturn, Optional, Type, Union, cast, overload
 
 from ._binary import binary
 from .control_types import Answer, Clock, Delivery, DLQRow, Event, Exchange, Explanation, MessageRow, Progress, Stub
@@ -29,7 +29,7 @@ Duration = Union[str, datetime.timedelta]
 
 _START_LIMIT = 30.0  # seconds
 _STOP_LIMIT = 10.0  # seconds, then the process is killed
-_LOG_LINES = 200  # of the server's output that are kept
+_LOG_LINES, _LOG_BYTES = 200, 64 << 10  # what `log` gives at most
 _CALL_MARGIN = 10.0  # seconds that a call may take beyond the time that the server allows it
 
 _UNITS = (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86400.0))
@@ -314,57 +314,59 @@ def start_understudy(**flags: Unpack[ServeFlags]) -> Understudy:
 
 
 class _Process:
-    """The server process. Its standard input is a pipe from this process, whose end stops it."""
+    """The server process. Its standard input is a pipe from this process, whose end stops it; its
+    log goes to a file, so that what has been written can be read at once."""
 
     def __init__(self, options: Mapping[str, object], control_token: Optional[str]) -> None:
-        self._lines: Deque[str] = collections.deque(maxlen=_LOG_LINES)
-        started = threading.Event()
+        folder = tempfile.mkdtemp(prefix="understudy-")
+        log = os.path.join(folder, "log")
+        ready_file = os.path.join(folder, "ready.json")
         environment = dict(os.environ)
         if control_token is not None:  # not as a flag, which every user of the machine can read
             environment["UNDERSTUDY_CONTROL_TOKEN"] = control_token
-        with tempfile.TemporaryDirectory(prefix="understudy-") as folder:
-            ready_file = os.path.join(folder, "ready.json")
-            self._popen = subprocess.Popen(
-                [binary(), "serve", "--until-eof", *_arguments({**options, "ready_file": ready_file})],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=environment,
-            )
+        started = threading.Event()
+        try:
+            with open(log, "ab") as output:
+                self._popen = subprocess.Popen(
+                    [binary(), "serve", "--until-eof", *_arguments({**options, "ready_file": ready_file})],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=output,
+                    env=environment,
+                )
             self.pid = self._popen.pid
-            self._reader = threading.Thread(target=_read_log, args=(self._popen.stderr, self._lines), daemon=True)
-            self._reader.start()
+            self._log = open(log, "r+b")
+            self.stop = weakref.finalize(self, _end, self._popen, self._log, folder)
             threading.Thread(target=_read_banner, args=(self._popen.stdout, started), daemon=True).start()
-            self.stop = weakref.finalize(self, _end, self._popen, self._reader)
             in_time = started.wait(_START_LIMIT)
             try:
                 with open(ready_file, encoding="utf-8") as file:
                     self.ready: Dict[str, Any] = json.load(file)
             except FileNotFoundError:
+                tail = self.tail()
                 self.stop()
                 failure = f"exit code {self._popen.returncode}" if in_time else f"not ready after {_START_LIMIT:.0f}s"
-                raise UnderstudyError(f"understudy serve did not start: {failure}{self.tail()}") from None
+                raise UnderstudyError(f"understudy serve did not start: {failure}{tail}") from None
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)  # Windows keeps the log, which is open
 
     def poll(self) -> Optional[int]:
         """Return the exit code, None while the process runs."""
-        if self._popen.poll() is not None:
-            self._reader.join(1.0)  # its last lines
-        return self._popen.returncode
+        return self._popen.poll()
 
     def lines(self) -> List[str]:
-        return list(self._lines)
+        if self._log.closed:
+            return []
+        end = self._log.seek(0, os.SEEK_END)
+        self._log.seek(max(0, end - _LOG_BYTES))
+        return self._log.read().decode("utf-8", "replace").splitlines()[-_LOG_LINES:]
 
     def forget(self) -> None:
-        self._lines.clear()
+        self._log.truncate(0)
 
     def tail(self) -> str:
         lines = self.lines()[-20:]
         return "; its last log lines:\n  " + "\n  ".join(lines) if lines else ""
-
-
-def _read_log(output: IO[bytes], lines: Deque[str]) -> None:
-    with output:
-        lines.extend(line.decode("utf-8", "replace").rstrip() for line in output)
 
 
 def _read_banner(output: IO[bytes], started: threading.Event) -> None:
@@ -375,7 +377,7 @@ def _read_banner(output: IO[bytes], started: threading.Event) -> None:
         output.read()  # the rest of the banner, so that the pipe never fills
 
 
-def _end(process: subprocess.Popen[bytes], reader: threading.Thread) -> None:
+def _end(process: subprocess.Popen[bytes], log: IO[bytes], folder: str) -> None:
     """Stop a process: on Windows by the end of its standard input, elsewhere by SIGTERM, since a
     forked process may hold the other end of that pipe as well."""
     stdin = cast("IO[bytes]", process.stdin)
@@ -389,7 +391,8 @@ def _end(process: subprocess.Popen[bytes], reader: threading.Thread) -> None:
         process.kill()
         process.wait()
     stdin.close()
-    reader.join(1.0)
+    log.close()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _arguments(options: Mapping[str, object]) -> List[str]:
