@@ -16,6 +16,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
@@ -27,8 +28,8 @@ import (
 type tenant struct {
 	Account
 	account    *engine.Account
-	requests   journal[Exchange, *Exchange]
-	deliveries journal[Delivery, *Delivery]
+	requests   journal.Exchanges
+	deliveries journal.Deliveries
 	stubs      stub.List
 	rewrites   rewrites
 	faults     faults
@@ -69,7 +70,8 @@ func (s *Server) newTenant(a Account) *tenant {
 	for _, x := range s.cfg.VectorIndexes {
 		w.indexes = append(w.indexes, vectorAccess{x.Name, vectorToken(a.Token, x.Name)})
 	}
-	w.requests.memory, w.deliveries.memory = s.memory, s.memory
+	w.requests.CountIn(s.memory)
+	w.deliveries.CountIn(s.memory)
 	w.stubs.Set(s.cfg.Stubs)
 	w.rewrites.set(s.cfg.Rewrites)
 	w.account = engine.New(engine.Config{

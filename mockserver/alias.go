@@ -1,9 +1,18 @@
 package mockserver
 
-import "github.com/understudy-mock/understudy/mockserver/stub"
+import (
+	"github.com/understudy-mock/understudy/mockserver/journal"
+	"github.com/understudy-mock/understudy/mockserver/stub"
+)
 
 // What a test states and reads, by the names that it knows.
 type (
+	// Delivery is one attempt, as it went over the wire.
+	Delivery = journal.Delivery
+	// Exchange is one request to the interface and its answer.
+	Exchange = journal.Exchange
+	// Message is one half of an exchange.
+	Message = journal.Message
 	// Stub is a scripted destination, see stub.Stub.
 	Stub = stub.Stub
 	// Answer is one scripted answer of a stub.

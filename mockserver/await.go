@@ -106,8 +106,8 @@ func (s *Server) stride(ctx context.Context, a *engine.Account, left *time.Durat
 func (s *Server) matching(w *tenant, c *Condition) (entries []any, more <-chan struct{}) {
 	switch c.On {
 	case "requests":
-		more = w.requests.next()
-		list, _ := w.requests.list(0, func(x *Exchange) bool {
+		more = w.requests.Next()
+		list, _ := w.requests.List(0, func(x *Exchange) bool {
 			return (c.Operation == "" || x.OperationID == c.Operation) && (c.Status == 0 || x.Response.Status == c.Status)
 		})
 		for _, x := range list {
@@ -123,8 +123,8 @@ func (s *Server) matching(w *tenant, c *Condition) (entries []any, more <-chan s
 			}
 		}
 	default:
-		more = w.deliveries.next()
-		list, _ := w.deliveries.list(0, func(d *Delivery) bool {
+		more = w.deliveries.Next()
+		list, _ := w.deliveries.List(0, func(d *Delivery) bool {
 			return (c.MessageID == "" || d.MessageID == c.MessageID) && strings.HasPrefix(d.URL, c.URL) && (c.Status == 0 || d.Response.Status == c.Status)
 		})
 		for _, d := range list {

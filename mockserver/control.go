@@ -11,6 +11,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/spec/mask"
@@ -91,7 +92,7 @@ func (s *Server) chosen(c *call) []*tenant {
 func (s *Server) controlHealth(c *call) (response.Response, error) {
 	return response.Response{Body: map[string]any{
 		"status": "ok", "version": Version, "dialect": s.dialectName(), "clock": s.clockBody(c.tenant),
-		"journal": map[string]int{"limit": journalLimit}, "memory": s.memoryBody(),
+		"journal": map[string]int{"limit": journal.Limit}, "memory": s.memoryBody(),
 	}}, nil
 }
 
@@ -117,8 +118,8 @@ func (s *Server) controlReset(c *call) (response.Response, error) {
 			return response.Response{}, err
 		}
 		faults = append(faults, w.kv.Reset(c.request.Context()))
-		w.requests.clear()
-		w.deliveries.clear()
+		w.requests.Clear()
+		w.deliveries.Clear()
 		w.stubs.Set(s.cfg.Stubs)
 		w.rewrites.set(s.cfg.Rewrites)
 		w.faults.set(nil, s.seed(w.ID))
@@ -311,15 +312,15 @@ func (s *Server) controlRequests(c *call) (response.Response, error) {
 			if !fits(&x) {
 				return nil
 			}
-			x.clip(most)
+			x.Clip(most)
 			return x
 		}), nil
 	}
-	entries, dropped := c.tenant.requests.list(c.number("limit"), fits)
+	entries, dropped := c.tenant.requests.List(c.number("limit"), fits)
 	for i := range entries {
-		entries[i].clip(most)
+		entries[i].Clip(most)
 	}
-	return response.Response{Body: journalBody[Exchange]{journalLimit, dropped, entries}}, nil
+	return response.Response{Body: journalBody[Exchange]{journal.Limit, dropped, entries}}, nil
 }
 
 func (s *Server) controlDeliveries(c *call) (response.Response, error) {
@@ -332,27 +333,27 @@ func (s *Server) controlDeliveries(c *call) (response.Response, error) {
 			if !fits(&d) {
 				return nil
 			}
-			d.clip(most)
+			d.Clip(most)
 			return d
 		}), nil
 	}
-	entries, dropped := c.tenant.deliveries.list(c.number("limit"), fits)
+	entries, dropped := c.tenant.deliveries.List(c.number("limit"), fits)
 	for i := range entries {
-		entries[i].clip(most)
+		entries[i].Clip(most)
 	}
-	return response.Response{Body: journalBody[Delivery]{journalLimit, dropped, entries}}, nil
+	return response.Response{Body: journalBody[Delivery]{journal.Limit, dropped, entries}}, nil
 }
 
 func (s *Server) controlClearRequests(c *call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
-		w.requests.clear()
+		w.requests.Clear()
 	}
 	return emptyObject, nil
 }
 
 func (s *Server) controlClearDeliveries(c *call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
-		w.deliveries.clear()
+		w.deliveries.Clear()
 	}
 	return emptyObject, nil
 }
@@ -432,7 +433,7 @@ func (s *Server) controlClearRewrites(c *call) (response.Response, error) {
 func (s *Server) controlEvents(c *call) (response.Response, error) {
 	position := uint64(0)
 	return s.stream("log", 0, func() (list []sent, more <-chan struct{}) {
-		events, more := c.account.Follow(position, followerBatch)
+		events, more := c.account.Follow(position, journal.MaxBatch)
 		for i := range events {
 			position = events[i].Seq
 			list = append(list, sent{position, func() any { return s.streamed(c.tenant, &events[i]) }})

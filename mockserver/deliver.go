@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/wire"
@@ -100,9 +101,9 @@ func (d *deliverer) deliver(ctx context.Context, w *tenant, a engine.Attempt) en
 		}
 		return out
 	})
-	out.BytesUp = len(body) + headerSize(header)
-	out.BytesIn = len(out.Body) + headerSize(http.Header(out.Header))
-	w.deliveries.add(Delivery{
+	out.BytesUp = len(body) + journal.HeaderSize(header)
+	out.BytesIn = len(out.Body) + journal.HeaderSize(http.Header(out.Header))
+	w.deliveries.Add(Delivery{
 		At: a.At.UnixMilli(), RealAt: d.server.realTime(w), MessageID: m.ID, Role: string(m.Role), Attempt: a.Number, URL: mask.URL(m.URL), Method: m.Method,
 		Request:  Message{Header: header, Body: body},
 		Response: Message{Status: out.Status, Header: http.Header(out.Header), Body: out.Body},
@@ -111,16 +112,6 @@ func (d *deliverer) deliver(ctx context.Context, w *tenant, a engine.Attempt) en
 	d.server.relieve()
 	out.Header = engine.Header(dialect.NeutralHeader(http.Header(out.Header)))
 	return out
-}
-
-func headerSize(h http.Header) int {
-	n := 0
-	for name, values := range h {
-		for _, v := range values {
-			n += len(name) + len(v) + 4
-		}
-	}
-	return n
 }
 
 // header is what the destination gets: what was forwarded, what delivery adds

@@ -256,13 +256,13 @@ func (u *TestServer) Settle() {
 func (u *TestServer) Deliveries() []Delivery {
 	u.t.Helper()
 	u.Settle()
-	list, _ := u.first().deliveries.list(0, func(*Delivery) bool { return true })
+	list, _ := u.first().deliveries.List(0, func(*Delivery) bool { return true })
 	return list
 }
 
 // Requests are all requests to the interface so far, oldest first.
 func (u *TestServer) Requests() []Exchange {
-	list, _ := u.first().requests.list(0, func(*Exchange) bool { return true })
+	list, _ := u.first().requests.List(0, func(*Exchange) bool { return true })
 	return list
 }
 

@@ -86,14 +86,14 @@ func (s *Server) controlOverview(c *call) (response.Response, error) {
 	return s.stream("overview", overviewEvery, func() ([]sent, <-chan struct{}) {
 		body, more := s.overview(c.tenant)
 		if body.PerSecond > 0 {
-			more = closedChannel // the rate falls although nothing happens
+			more = givenSign // the rate falls although nothing happens
 		}
 		return []sent{{0, func() any { return body }}}, more
 	}), nil
 }
 
-// closedChannel is a sign that has been given.
-var closedChannel = func() <-chan struct{} {
+// givenSign is a sign that has been given.
+var givenSign = func() <-chan struct{} {
 	sign := make(chan struct{})
 	close(sign)
 	return sign

@@ -297,8 +297,7 @@ func (s *Server) record(c *call, x *Exchange) {
 		x.Problems[i] = mask.Text(text)
 	}
 	if op := c.op; op == nil || !slices.Contains(payloadAreas, op.Area) {
-		x.documents[1] = true
-		x.documents[0] = op != nil && op.BodyJSON
+		x.MarkDocuments(op != nil && op.BodyJSON, true)
 	}
-	world.requests.add(*x)
+	world.requests.Add(*x)
 }

@@ -239,8 +239,8 @@ func (s *Server) restore(in *snapshot) (Restored, error) {
 			w.openIndex(name)
 		}
 		w.first.Store(s.dialects.Named(a.dialect))
-		w.requests.clear()
-		w.deliveries.clear()
+		w.requests.Clear()
+		w.deliveries.Clear()
 		out.Accounts = append(out.Accounts, RestoredAccount{w.ID, a.state.Clock, w.account.Now()})
 	}
 	s.sinks.load(in.sinks)

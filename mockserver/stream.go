@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -15,10 +16,6 @@ type sent struct {
 	id   uint64
 	show func() any
 }
-
-// followerBatch is how many entries a follower has in hand at once: one who reads
-// slowly must not keep what the bound of memory has dropped.
-const followerBatch = 8
 
 // stream sends what next gives, and asks again whenever there is more, until the
 // client or the server goes. Nothing polls. Two answers are so far apart at least.
@@ -61,4 +58,18 @@ func (s *Server) stream(name string, apart time.Duration, next func() (events []
 			}
 		}
 	}}
+}
+
+// followJournal streams the entries of a journal as they come. shown is nil for those
+// that nobody asked for.
+func followJournal[T any, E journal.Entry[T]](s *Server, j *journal.Journal[T, E], shown func(T) any) response.Response {
+	position := j.End()
+	return s.stream("entry", 0, func() (events []sent, more <-chan struct{}) {
+		entries, now, more := j.Since(position)
+		position = now
+		for _, e := range entries {
+			events = append(events, sent{0, func() any { return shown(e) }})
+		}
+		return events, more
+	})
 }

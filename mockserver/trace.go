@@ -111,15 +111,15 @@ func (s *Server) controlMessage(c *call) (response.Response, error) {
 		reports[i] = rowOf(&t.Reports[i])
 	}
 	most := c.number("maxBody")
-	deliveries, _ := c.tenant.deliveries.list(0, func(d *Delivery) bool { return d.MessageID == id })
+	deliveries, _ := c.tenant.deliveries.List(0, func(d *Delivery) bool { return d.MessageID == id })
 	for i := range deliveries {
-		deliveries[i].clip(most)
+		deliveries[i].Clip(most)
 	}
 	clock := s.clockBody(c.tenant)
 	state := api.MessageState(t.Message.State)
 	m := api.Message{State: &state, Retried: &t.Message.Retried, NextDeliveryTime: response.Millis(t.Message.NextAt)}
 	content := Message{Body: t.Message.Body}
-	content.clip(most)
+	content.Clip(most)
 	row := rowOf(&t.Message)
 	t.Message.Body = content.Body
 	response.CopyFields(&m, messageFields(&t.Message))

@@ -56,6 +56,7 @@ var importRules = []importRule{
 	{"internal/recorder", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver", []string{"conformance", "features", "fixtures"}},
 	{"mockserver/fixture", []string{"mockserver", "conformance", "features", "fixtures"}},
+	{"mockserver/journal", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/kv", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/ratelimit", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/response", []string{"mockserver", "conformance", "features", "fixtures"}},

@@ -1,4 +1,4 @@
-package mockserver
+package journal
 
 import (
 	"encoding/base64"
@@ -11,13 +11,12 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/memory"
-	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
-// journalLimit is how many entries each journal of an account keeps; the oldest
-// go first. Their bytes are bounded by the server, see relieve.
-const journalLimit = 10_000
+// Limit is how many entries each journal of an account keeps; the oldest
+// go first. Their bytes are bounded by the server, see Forget.
+const Limit = 10_000
 
 // Message is one half of an exchange.
 type Message struct {
@@ -29,9 +28,9 @@ type Message struct {
 	dropped bool // header and body were dropped to make room
 }
 
-// clip cuts the body for whoever does not want the whole of a large one, at the
+// Clip cuts the body for whoever does not want the whole of a large one, at the
 // end of a character where it is text; 0 leaves it. The bytes are shared.
-func (m *Message) clip(most int) {
+func (m *Message) Clip(most int) {
 	if most <= 0 || len(m.Body) <= most {
 		return
 	}
@@ -74,8 +73,12 @@ type Exchange struct {
 	Response    Message  `json:"response"`
 	Problems    []string `json:"problems,omitempty"` // what was refused
 
-	documents [2]bool // the bodies of request and response are documents of the interface, not what a message carries
+	documents [2]bool // see MarkDocuments
 }
+
+// MarkDocuments says which of the bodies are documents of the interface, whose
+// credentials are hidden, and not what a message carries.
+func (x *Exchange) MarkDocuments(request, response bool) { x.documents = [2]bool{request, response} }
 
 // Delivery is one attempt, as it went over the wire.
 type Delivery struct {
@@ -95,9 +98,11 @@ type Delivery struct {
 	DurationMs float64 `json:"durationMs"`         // wall time; 0 in a server that repeats, unless a stub says
 }
 
-func (x *Exchange) clip(most int) { x.Request.clip(most); x.Response.clip(most) }
+// Clip cuts the bodies of both halves.
+func (x *Exchange) Clip(most int) { x.Request.Clip(most); x.Response.Clip(most) }
 
-func (d *Delivery) clip(most int) { d.Request.clip(most); d.Response.clip(most) }
+// Clip cuts the bodies of both halves.
+func (d *Delivery) Clip(most int) { d.Request.Clip(most); d.Response.Clip(most) }
 
 // hide takes the credentials out of an entry before it is shown. What a message
 // carries stays whole. Journals hold headers and bodies as they were: most
@@ -129,8 +134,8 @@ func (d *Delivery) halves() (request, response *Message, rest int) {
 	return &d.Request, &d.Response, len(d.URL) + len(d.Error) + len(d.NearMiss)
 }
 
-// entry is what a journal keeps: an Exchange or a Delivery.
-type entry[T any] interface {
+// Entry is what a journal keeps: an Exchange or a Delivery.
+type Entry[T any] interface {
 	*T
 	halves() (request, response *Message, rest int)
 	hide()
@@ -140,12 +145,12 @@ type entry[T any] interface {
 const entryCost = 500
 
 // entrySize is about what an entry takes, in bytes.
-func entrySize[T any, E entry[T]](e E) int64 {
+func entrySize[T any, E Entry[T]](e E) int64 {
 	request, response, rest := e.halves()
 	return int64(entryCost + rest + request.size() + response.size())
 }
 
-func (m *Message) size() int { return len(m.Body) + headerSize(m.Header) }
+func (m *Message) size() int { return len(m.Body) + HeaderSize(m.Header) }
 
 // drop lets go of header and body.
 func (m *Message) drop() {
@@ -155,9 +160,17 @@ func (m *Message) drop() {
 	}
 }
 
-// journal keeps the latest entries, up to its bounds.
-type journal[T any, E entry[T]] struct {
-	memory  *memory.Ledger // counts the bytes
+// Exchanges and Deliveries are the two journals of an account.
+type (
+	Exchanges  = Journal[Exchange, *Exchange]
+	Deliveries = Journal[Delivery, *Delivery]
+)
+
+// Journal keeps the latest entries, up to its bounds. Its lock is held for
+// looking and copying only: credentials are hidden after it was given back, since
+// that takes as long as the bodies are large.
+type Journal[T any, E Entry[T]] struct {
+	memory  *memory.Ledger // counts the bytes, those of other journals as well
 	bytes   atomic.Int64
 	mu      sync.Mutex
 	entries []T // entries[first:] are kept
@@ -167,17 +180,21 @@ type journal[T any, E entry[T]] struct {
 	added   chan struct{} // closed by the next entry; nil while nobody waits
 }
 
-// Observed is the bytes of the entries. It takes no lock.
-func (j *journal[T, E]) Observed() int64 { return j.bytes.Load() }
+// CountIn lets a ledger count the bytes of the entries. It comes before the
+// first entry.
+func (j *Journal[T, E]) CountIn(ledger *memory.Ledger) { j.memory = ledger }
 
-func (j *journal[T, E]) count(bytes int64) {
+// Observed is the bytes of the entries. It takes no lock.
+func (j *Journal[T, E]) Observed() int64 { return j.bytes.Load() }
+
+func (j *Journal[T, E]) count(bytes int64) {
 	j.bytes.Add(bytes)
 	j.memory.AddObserved(bytes)
 }
 
 // Forget drops at least the given bytes: headers and bodies from the oldest
 // entry on, then, once none are left, the older half of the entries.
-func (j *journal[T, E]) Forget(bytes int64) int64 {
+func (j *Journal[T, E]) Forget(bytes int64) int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	before := j.bytes.Load()
@@ -196,7 +213,7 @@ func (j *journal[T, E]) Forget(bytes int64) int64 {
 }
 
 // shed lets go of the oldest n entries.
-func (j *journal[T, E]) shed(n int) {
+func (j *Journal[T, E]) shed(n int) {
 	for range n {
 		var none T
 		j.count(-entrySize(E(&j.entries[j.first])))
@@ -212,8 +229,8 @@ func (j *journal[T, E]) shed(n int) {
 	}
 }
 
-// next tells of the next entry.
-func (j *journal[T, E]) next() <-chan struct{} {
+// Next tells of the next entry.
+func (j *Journal[T, E]) Next() <-chan struct{} {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.added == nil {
@@ -222,7 +239,8 @@ func (j *journal[T, E]) next() <-chan struct{} {
 	return j.added
 }
 
-func (j *journal[T, E]) add(e T) {
+// Add appends an entry, wakes who waits for it, and drops the oldest beyond Limit.
+func (j *Journal[T, E]) Add(e T) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.added != nil {
@@ -231,21 +249,21 @@ func (j *journal[T, E]) add(e T) {
 	}
 	j.entries = append(j.entries, e)
 	j.count(entrySize(E(&e)))
-	j.shed(max(0, len(j.entries)-j.first-journalLimit))
+	j.shed(max(0, len(j.entries)-j.first-Limit))
 }
 
-// list gives the latest entries that match, oldest first, at most limit of
+// List gives the latest entries that match, oldest first, at most limit of
 // them, and how many the journal has had to drop.
-func (j *journal[T, E]) list(limit int, matches func(*T) bool) (entries []T, dropped int) {
+func (j *Journal[T, E]) List(limit int, matches func(*T) bool) (entries []T, dropped int) {
 	entries, dropped = j.find(limit, matches)
 	return withoutCredentials[T, E](entries), dropped
 }
 
-func (j *journal[T, E]) find(limit int, matches func(*T) bool) (entries []T, dropped int) {
+func (j *Journal[T, E]) find(limit int, matches func(*T) bool) (entries []T, dropped int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if limit <= 0 {
-		limit = journalLimit
+		limit = Limit
 	}
 	found := []T{}
 	for i := len(j.entries) - 1; i >= j.first && len(found) < limit; i-- {
@@ -258,54 +276,65 @@ func (j *journal[T, E]) find(limit int, matches func(*T) bool) (entries []T, dro
 }
 
 // withoutCredentials are entries, copied out of a journal, without credentials.
-func withoutCredentials[T any, E entry[T]](entries []T) []T {
+func withoutCredentials[T any, E Entry[T]](entries []T) []T {
 	for i := range entries {
 		E(&entries[i]).hide()
 	}
 	return entries
 }
 
-func (j *journal[T, E]) clear() {
+// Clear forgets all entries, and how many were dropped. Who waits for the next
+// one goes on waiting.
+func (j *Journal[T, E]) Clear() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.count(-j.bytes.Load())
 	j.entries, j.first, j.bare, j.dropped = nil, 0, 0, 0
 }
 
-// end is the position behind all entries. A position counts all entries that
+// End is the position behind all entries. A position counts all entries that
 // there ever were.
-func (j *journal[T, E]) end() int {
+func (j *Journal[T, E]) End() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.dropped + len(j.entries) - j.first
 }
 
-// since is what came after a position, a part of it at most, and the position
+// Since is what came after a position, a part of it at most, and the position
 // behind that.
-func (j *journal[T, E]) since(position int) (entries []T, end int, more <-chan struct{}) {
-	more = j.next()
+func (j *Journal[T, E]) Since(position int) (entries []T, end int, more <-chan struct{}) {
+	more = j.Next()
 	j.mu.Lock()
 	kept := j.entries[j.first:]
 	end = j.dropped + len(kept)
 	kept = kept[len(kept)-min(max(end-position, 0), len(kept)):]
-	if rest := len(kept) - followerBatch; rest > 0 {
-		kept, end, more = kept[:followerBatch], end-rest, closedChannel
+	if rest := len(kept) - MaxBatch; rest > 0 {
+		kept, end, more = kept[:MaxBatch], end-rest, closedChannel
 	}
 	entries = slices.Clone(kept)
 	j.mu.Unlock()
 	return withoutCredentials[T, E](entries), end, more
 }
 
-// followJournal streams the entries of a journal as they come. shown is nil for those
-// that nobody asked for.
-func followJournal[T any, E entry[T]](s *Server, j *journal[T, E], shown func(T) any) response.Response {
-	position := j.end()
-	return s.stream("entry", 0, func() (events []sent, more <-chan struct{}) {
-		entries, now, more := j.since(position)
-		position = now
-		for _, e := range entries {
-			events = append(events, sent{0, func() any { return shown(e) }})
+// HeaderSize is about what a header takes on the wire, in bytes: HTTP/1.1 puts
+// four more around each name and value.
+func HeaderSize(h http.Header) int {
+	n := 0
+	for name, values := range h {
+		for _, v := range values {
+			n += len(name) + len(v) + 4
 		}
-		return events, more
-	})
+	}
+	return n
 }
+
+// closedChannel is a sign that has been given.
+var closedChannel = func() <-chan struct{} {
+	sign := make(chan struct{})
+	close(sign)
+	return sign
+}()
+
+// MaxBatch is how many entries a follower has in hand at once: one who reads
+// slowly must not keep what the bound of memory has dropped.
+const MaxBatch = 8
