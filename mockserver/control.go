@@ -12,6 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/journal"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/spec/mask"
@@ -411,7 +412,7 @@ func (s *Server) controlSetRewrites(c *call) (response.Response, error) {
 	}
 	for from, to := range m {
 		for _, u := range []string{from, to} {
-			if err := checkURL("body", "/"+from, u); err != nil {
+			if err := request.CheckURL("body", "/"+from, u); err != nil {
 				return response.Response{}, err
 			}
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/journal"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/wire"
@@ -86,8 +87,8 @@ func (d *deliverer) deliver(ctx context.Context, w *tenant, a engine.Attempt) en
 			return out
 		}
 		nearMiss = w.stubs.Nearest(asked)
-		if isProvider(m.URL) {
-			return engine.Outcome{Err: "destination " + m.URL + ": " + noProvider(m.URL)}
+		if request.IsProvider(m.URL) {
+			return engine.Outcome{Err: "destination " + m.URL + ": " + request.NoProvider(m.URL)}
 		}
 		target := w.rewrites.apply(m.URL)
 		if why := d.server.mayLeave(target); why != "" {
@@ -120,7 +121,7 @@ func (d *deliverer) header(dialect *spec.Dialect, a engine.Attempt, body []byte)
 	m := a.Message
 	h := make(http.Header, len(m.Forward)+10)
 	maps.Copy(h, m.Forward)
-	delete(h, hopsHeader) // a publisher's own says nothing
+	delete(h, wire.HopsHeader) // a publisher's own says nothing
 	retried := []string{strconv.Itoa(a.Number)}
 	h["Svc-Message-Id"] = []string{m.ID}
 	h["Svc-Retried"] = retried
@@ -156,20 +157,8 @@ func ofRun(h http.Header, a engine.Attempt) {
 		h["Svc-Retry-Delay"] = []string{f.String()}
 	}
 	if f := a.Message.Options.Flow; f != nil {
-		h["Svc-Flow-Control-Key"], h["Svc-Flow-Control-Value"] = []string{f.Key}, []string{flowText(f)}
+		h["Svc-Flow-Control-Key"], h["Svc-Flow-Control-Value"] = []string{f.Key}, []string{request.FlowText(f)}
 	}
-}
-
-// flowText is a flow-control value: without blanks, the period in seconds.
-func flowText(f *engine.FlowControl) string {
-	var parts []string
-	if f.Parallelism > 0 {
-		parts = append(parts, "parallelism="+strconv.Itoa(f.Parallelism))
-	}
-	if f.Rate > 0 {
-		parts = append(parts, "rate="+strconv.Itoa(f.Rate))
-	}
-	return strings.Join(append(parts, "period="+strconv.Itoa(int(max(f.Period, time.Second)/time.Second))), ",")
 }
 
 // call makes the request. Timeouts are wall time: the destination is real.

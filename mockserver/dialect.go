@@ -11,6 +11,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // A server without Config.Dialect speaks every built-in dialect. The names of
@@ -64,7 +65,7 @@ func (s *Server) dialectOf(w *tenant, name string) *spec.Dialect {
 // headerName is a header of the account as clients of a dialect know it.
 func (s *Server) headerName(w *tenant) func(dialect, name string) string {
 	return func(dialect, name string) string {
-		return s.dialectOf(w, dialect).HeaderPrefix + strings.TrimPrefix(name, configPrefix)
+		return s.dialectOf(w, dialect).HeaderPrefix + strings.TrimPrefix(name, header.Prefix)
 	}
 }
 
@@ -77,15 +78,15 @@ func (s *Server) neutralise(c *call) {
 		c.dialect = c.named.Dialect
 	}
 	d := c.dialect
-	header, query := d.NeutralHeader(c.request.Header), d.NeutralQuery(c.request.URL.RawQuery)
-	if d.HeaderPrefix != configPrefix || query != c.request.URL.RawQuery {
+	h, query := d.NeutralHeader(c.request.Header), d.NeutralQuery(c.request.URL.RawQuery)
+	if d.HeaderPrefix != header.Prefix || query != c.request.URL.RawQuery {
 		r, u := *c.request, *c.request.URL
 		u.RawQuery = query
-		r.URL, r.Header = &u, header
+		r.URL, r.Header = &u, h
 		c.request = &r
 	}
 	c.indexPath()
-	c.header, c.raw, c.query = header, query, noQuery
+	c.header, c.raw, c.query = h, query, noQuery
 	if query != "" {
 		c.query = c.request.URL.Query()
 	}
@@ -181,7 +182,7 @@ func (s *Server) neutraliseBody(c *call) error {
 // inDialect is a part of an answer of the control API in the dialect of what it
 // shows.
 func inDialect(d *spec.Dialect, v any) any {
-	if d.HeaderPrefix == configPrefix {
+	if d.HeaderPrefix == header.Prefix {
 		return v
 	}
 	text, err := json.Marshal(v)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -126,19 +127,19 @@ func (s *Server) retryDLQMessages(c *call) (response.Response, error) {
 // overrides reads the headers that a restart or retry lays over the original
 // configuration; key and value of flow control each stand for themselves.
 func (s *Server) overrides(c *call) (engine.Options, error) {
-	set := headerSettings(c.header)
+	set := request.SettingsOf(c.header)
 	key, hasKey := set["Flow-Control-Key"]
 	value, hasValue := set["Flow-Control-Value"]
 	delete(set, "Flow-Control-Key")
 	delete(set, "Flow-Control-Value")
-	over, unknown, problems := set.parse()
+	over, unknown, problems := set.Parse()
 	problems = append(problems, s.unknownOptions(c, unknown)...)
 	over.Hops = c.hops
 	if hasKey {
-		problems = key.read(problems, func(v string) error { return flowKey(&over, v) })
+		problems = key.Read(problems, func(v string) error { return request.SetFlowKey(&over, v) })
 	}
 	if hasValue {
-		problems = value.read(problems, func(v string) error { return flowValue(&over, v) })
+		problems = value.Read(problems, func(v string) error { return request.SetFlowValue(&over, v) })
 	}
 	if len(problems) > 0 {
 		return over, response.Refused(problems)

@@ -1,11 +1,8 @@
 package mockserver
 
 import (
-	"net/textproto"
-	"slices"
 	"time"
 
-	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -17,52 +14,6 @@ func Paced(cfg Config, idle, grace time.Duration) Config {
 }
 
 func init() { strictEngine = true }
-
-// OptionNames are the names of the option tables, in their order.
-func OptionNames() []string {
-	var names []string
-	for _, o := range optionTable {
-		names = append(names, configPrefix+o.name)
-	}
-	for _, o := range workflowOptions {
-		names = append(names, configPrefix+o.name)
-	}
-	sorted := slices.Clone(names)
-	slices.Sort(sorted)
-	if slices.IsSorted(names[:len(optionTable)]) && slices.IsSorted(names[len(optionTable):]) {
-		return sorted
-	}
-	return names
-}
-
-// ParseOption reads one configuration header.
-func ParseOption(name, value string) (engine.Options, []spec.Problem) {
-	set := settings{textproto.CanonicalMIMEHeaderKey(name): {"header", configPrefix + name, []string{value}}}
-	o, _, problems := set.parse()
-	return o, problems
-}
-
-// Shown is what answers show of options, by the name of the option.
-func Shown(o engine.Options) map[string]any {
-	shown := map[string]any{}
-	for _, row := range optionTable {
-		if row.show != nil {
-			shown[row.name] = row.show(&o)
-		}
-	}
-	return shown
-}
-
-// Destination reads what a publish names.
-func Destination(path, query string) (url, group string, err error) {
-	target, err := parseDestination(path, query)
-	if err != nil {
-		return "", "", err
-	}
-	r := engine.PublishRequest{}
-	err = setDestination(&r, "path", target)
-	return r.URL, r.Group, err
-}
 
 // WithHandlers runs f with another handler table, and then restores it. An
 // operation that change adds, or sets to another mark than "", gets a handler
@@ -91,15 +42,6 @@ func WithHandlers(change func(map[string]string), f func()) {
 		}
 	}
 	f()
-}
-
-// FlowValue reads a flow-control value and writes it again.
-func FlowValue(v string) (f engine.FlowControl, again string, err error) {
-	o := engine.Options{}
-	if err := flowValue(&o, v); err != nil {
-		return engine.FlowControl{}, "", err
-	}
-	return *o.Flow, flowText(o.Flow), nil
 }
 
 // NotBuilt lists the operations of the document that no handler stands for.

@@ -16,6 +16,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/fixture"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
@@ -230,7 +231,7 @@ func (r *fixtureReader) headers(fields fixture.Headers) *call {
 		}
 		texts[name] = raw
 	}
-	h, err := readHeaders(texts)
+	h, err := request.ReadHeaders(texts)
 	r.fail("/headers", err)
 	c := &call{request: &http.Request{Header: h, URL: &url.URL{}}}
 	r.server.neutralise(c)
@@ -242,9 +243,9 @@ func (r *fixtureReader) headers(fields fixture.Headers) *call {
 func (r *fixtureReader) request(fields fixture.Headers, body []byte) engine.PublishRequest {
 	c := r.headers(fields)
 	h := c.header
-	out := engine.PublishRequest{Header: rememberedHeader(h), Forward: engine.Header{}, All: plainHeaders(h), Body: body, CallerIP: "127.0.0.1"}
-	maps.Copy(out.Forward, contentHeader(h))
-	r.fail("/headers", r.server.configure(c, &out, headerSettings(h)))
+	out := engine.PublishRequest{Header: request.RememberedHeader(h), Forward: engine.Header{}, All: request.PlainHeaders(h), Body: body, CallerIP: "127.0.0.1"}
+	maps.Copy(out.Forward, request.ContentHeader(h))
+	r.fail("/headers", r.server.configure(c, &out, request.SettingsOf(h)))
 	if c.named.Dialect == nil {
 		out.Options.Dialect = "" // it follows the account
 	}
@@ -253,9 +254,9 @@ func (r *fixtureReader) request(fields fixture.Headers, body []byte) engine.Publ
 
 func (r *fixtureReader) message(m *fixture.Message) engine.PublishRequest {
 	out := r.request(m.Headers, m.Bytes())
-	r.fail("/destination", setDestination(&out, "body", m.Destination))
+	r.fail("/destination", request.SetDestination(&out, "body", m.Destination))
 	if m.Queue != "" {
-		if err := aName(&out.Options.Queue, m.Queue); err != nil {
+		if err := request.ReadName(&out.Options.Queue, m.Queue); err != nil {
 			r.fail("/queue", fmt.Errorf("%q: %w", response.Shorten(m.Queue), err))
 		}
 	}
@@ -265,14 +266,14 @@ func (r *fixtureReader) message(m *fixture.Message) engine.PublishRequest {
 func (r *fixtureReader) group(g fixture.Group) engine.Group {
 	c := r.headers(g.Headers)
 	h := c.header
-	request := engine.PublishRequest{}
-	r.fail("/headers", r.server.configure(c, &request, headerSettings(h)))
+	defaults := engine.PublishRequest{}
+	r.fail("/headers", r.server.configure(c, &defaults, request.SettingsOf(h)))
 	for i, e := range g.Endpoints {
-		if err := checkURL("body", "url", e.URL); err != nil {
+		if err := request.CheckURL("body", "url", e.URL); err != nil {
 			r.fail(fmt.Sprint("/endpoints/", i, "/url"), err)
 		}
 	}
-	return engine.Group{Name: g.Name, Endpoints: g.Endpoints, Headers: engine.Header(h), Forward: plainHeaders(h), Options: request.Options}
+	return engine.Group{Name: g.Name, Endpoints: g.Endpoints, Headers: engine.Header(h), Forward: request.PlainHeaders(h), Options: defaults.Options}
 }
 
 // usualFailure is what a destination answered unless the fixture says.
@@ -325,7 +326,7 @@ func (r *fixtureReader) failure(e *fixture.Entry) engine.Failure {
 func (r *fixtureReader) run(x *fixture.Run) engine.PastRun {
 	out := engine.PastRun{ID: x.ID, State: engine.RunState(x.State), CreatedAt: r.time("createdAt", x.CreatedAt), EndedAt: r.time("endedAt", x.EndedAt),
 		NextAt: r.time("nextAt", x.NextAt), Request: r.request(x.Headers, x.Bytes()), Result: response.BodyBytes(x.Result)}
-	r.fail("/url", setDestination(&out.Request, "body", x.URL))
+	r.fail("/url", request.SetDestination(&out.Request, "body", x.URL))
 	if out.CreatedAt.IsZero() {
 		out.CreatedAt = r.now
 	}

@@ -1,12 +1,10 @@
 package mockserver
 
 import (
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -37,8 +35,8 @@ func (s *Server) pauseFlowControlKey(c *call) (response.Response, error) {
 func (s *Server) pinFlowControlKey(c *call) (response.Response, error) {
 	f := engine.FlowControl{Parallelism: c.number("parallelism"), Rate: c.number("rate")}
 	if period := c.query.Get("period"); period != "" {
-		if err := parseDuration(&f.Period, period); err != nil || f.Period <= 0 {
-			return response.Response{}, refuseValue("query", "period", period, unfitValue("", "a duration from 1s up, such as 30s or 1m, or seconds"))
+		if err := request.ReadDuration(&f.Period, period); err != nil || f.Period <= 0 {
+			return response.Response{}, response.RefusedValue("query", "period", period, response.Unfit("", "a duration from 1s up, such as 30s or 1m, or seconds"))
 		}
 	}
 	if f == (engine.FlowControl{}) {
@@ -51,20 +49,10 @@ func (s *Server) pinFlowControlKey(c *call) (response.Response, error) {
 	return emptyObject, c.account.PinFlow(key, f)
 }
 
-// aFlowKey reads a flow-control key: any string, since the document knows no
-// limit ("Flow-control key"), but one that a header can carry.
-func aFlowKey(to *string, v string) error {
-	if v == "" || len(v) > 256 || !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
-		return unfitValue("", "1 to 256 bytes of text without control characters")
-	}
-	*to = v
-	return nil
-}
-
 // flowKeyIn is the key of the path: one segment, escaped.
 func flowKeyIn(c *call) (key string, err error) {
-	if err := aFlowKey(&key, c.vars["flowControlKey"]); err != nil {
-		return "", refuseValue("path", "flowControlKey", c.vars["flowControlKey"], err)
+	if err := request.ReadFlowKey(&key, c.vars["flowControlKey"]); err != nil {
+		return "", response.RefusedValue("path", "flowControlKey", c.vars["flowControlKey"], err)
 	}
 	return key, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -27,16 +28,16 @@ func (s *Server) updateURLGroup(c *call) (response.Response, error) {
 	if err := json.Unmarshal(c.body, &body); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
-	headers, err := readHeaders(body.Headers)
+	headers, err := request.ReadHeaders(body.Headers)
 	if err != nil {
 		return response.Response{}, err
 	}
 	r := engine.PublishRequest{}
-	if err := s.configure(c, &r, headerSettings(headers)); err != nil {
+	if err := s.configure(c, &r, request.SettingsOf(headers)); err != nil {
 		return response.Response{}, err
 	}
 	r.Options.Hops = 0 // the defaults of a group are for the publishes of all
-	g, err := c.account.UpdateGroup(c.vars["urlGroupName"], engine.Header(headers), plainHeaders(headers), r.Options)
+	g, err := c.account.UpdateGroup(c.vars["urlGroupName"], engine.Header(headers), request.PlainHeaders(headers), r.Options)
 	return response.Response{Body: groupBody(g)}, err
 }
 
@@ -70,7 +71,7 @@ func readEndpoints(c *call, needURL bool) ([]engine.Endpoint, error) {
 	}
 	for i, e := range body.Endpoints {
 		if needURL {
-			if err := checkURL("body", fmt.Sprintf("/endpoints/%d/url", i), e.URL); err != nil {
+			if err := request.CheckURL("body", fmt.Sprintf("/endpoints/%d/url", i), e.URL); err != nil {
 				return nil, err
 			}
 		} else if e.URL == "" && e.Name == "" {

@@ -7,12 +7,9 @@ import (
 	"strconv"
 
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/wire"
+	"github.com/understudy-mock/understudy/spec/header"
 )
-
-// hopsHeader counts the deliveries of this server to itself that led to a
-// request. Deliveries to its own listeners carry it, no others; from anyone
-// else it says nothing.
-const hopsHeader = "Understudy-Hops"
 
 // maxHops is the longest chain of messages of which each is created by the
 // delivery of the one before. A longer one is a loop.
@@ -21,9 +18,9 @@ const maxHops = 16
 // markHops puts the count into the header of a delivery that is about to leave
 // over a connection, if that leads to this server.
 func markHops(h http.Header, conn net.Conn, hops int) {
-	delete(h, hopsHeader)
+	delete(h, wire.HopsHeader)
 	if c, ok := underlyingConn(conn).(*connection); ok && c.own {
-		h[hopsHeader] = []string{strconv.Itoa(hops)}
+		h[wire.HopsHeader] = []string{strconv.Itoa(hops)}
 	}
 }
 
@@ -40,13 +37,13 @@ func (s *Server) admitDelivery(c *call) error {
 		}
 		return nil
 	}
-	carried := c.header.Get(hopsHeader)
+	carried := c.header.Get(wire.HopsHeader)
 	if carried == "" || !s.delivery.connections.made(c.request) {
 		return nil
 	}
 	c.hops, _ = strconv.Atoi(carried)
 	if c.hops > maxHops {
-		id := c.header.Get(configPrefix + "Message-Id")
+		id := c.header.Get(header.MessageID)
 		s.cfg.Log.Warn("loop cut: messages are delivered to this server and create others without end", "message", id, "path", response.Shorten(c.request.URL.Path), "hops", c.hops, "limit", maxHops)
 		return response.Loop(fmt.Sprintf("loop: message %s is the end of a chain of %d messages, each created by the delivery of the one before to this server; the limit is %d", id, c.hops, maxHops))
 	}
@@ -57,21 +54,14 @@ func (s *Server) admitDelivery(c *call) error {
 // when there is none. It also finds those that came through somebody else.
 func (s *Server) deliveryHeader(h http.Header) string {
 	for _, d := range s.dialects {
-		for _, name := range deliveryHeaders {
+		for _, name := range wire.DeliveryHeaders {
 			if _, ok := h[d.HeaderPrefix+name]; ok {
 				return d.HeaderPrefix + name
 			}
 		}
 	}
-	if _, ok := h[hopsHeader]; ok {
-		return hopsHeader
+	if _, ok := h[wire.HopsHeader]; ok {
+		return wire.HopsHeader
 	}
 	return ""
 }
-
-// deliveryHeaders are what only deliveries carry, without prefix, and
-// addedHeaders all that a delivery adds (wire.md, "Deliveries").
-var (
-	deliveryHeaders = []string{"Signature", "Message-Id", "Retried"}
-	addedHeaders    = []string{"Svc-Caller-Ip", "Svc-Message-Id", "Svc-Retried", "Svc-Schedule-Id", "Svc-Signature", "Svc-Topic-Name"}
-)

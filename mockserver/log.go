@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -37,7 +38,7 @@ func (c *call) logFilter(states []string) (engine.Filter, error) {
 		case slices.Contains(states, state):
 			wanted = append(wanted, state)
 		default:
-			return f, refuseValue("query", "state", state, unfitValue("", "one of "+strings.Join(states, ", ")))
+			return f, response.RefusedValue("query", "state", state, response.Unfit("", "one of "+strings.Join(states, ", ")))
 		}
 	}
 	f.States = wanted
@@ -130,7 +131,7 @@ func eventBody(e *engine.Event) api.WorkflowEvent {
 		out.StepInfo = &step
 	}
 	if e.Message != nil {
-		showOptions(e.Message.Options, &out)
+		request.ShowOptions(e.Message.Options, &out)
 		out.CallerIp = response.Optional(e.Message.CallerIP)
 	}
 	switch e.State {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -156,7 +157,7 @@ func queryText(v any) (text string, ok bool) {
 // messageFields is what every view of a message shows: absent rather than empty.
 func messageFields(m *engine.Message) api.Message {
 	var out api.Message
-	showOptions(m.Options, &out)
+	request.ShowOptions(m.Options, &out)
 	out.MessageId, out.Url, out.Method, out.Header = m.ID, m.URL, m.Method, response.HeaderMap(m.Forward)
 	out.MaxRetries, out.NotBefore, out.CreatedAt = &m.MaxRetries, response.Millis(m.NotBefore), m.CreatedAt.UnixMilli()
 	out.TopicName, out.EndpointName, out.ScheduleId = response.Optional(m.Group), response.Optional(m.EndpointName), response.Optional(m.ScheduleID)

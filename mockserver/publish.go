@@ -4,13 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -42,8 +41,8 @@ func (s *Server) enqueueMessage(c *call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	if err := aName(&r.Options.Queue, c.vars["queue"]); err != nil {
-		return response.Response{}, refuseValue("path", "queue", c.vars["queue"], err)
+	if err := request.ReadName(&r.Options.Queue, c.vars["queue"]); err != nil {
+		return response.Response{}, response.RefusedValue("path", "queue", c.vars["queue"], err)
 	}
 	receipts, err := c.account.Publish(r)
 	if err != nil {
@@ -55,26 +54,26 @@ func (s *Server) enqueueMessage(c *call) (response.Response, error) {
 // publishRequest reads a call whose path names a destination.
 func (s *Server) publishRequest(c *call, variable string) (engine.PublishRequest, error) {
 	r := engine.PublishRequest{
-		Header:   rememberedHeader(c.header),
-		Forward:  contentHeader(c.header),
+		Header:   request.RememberedHeader(c.header),
+		Forward:  request.ContentHeader(c.header),
 		Body:     c.body,
 		CallerIP: c.callerIP(),
 	}
-	target, err := parseDestination(c.vars[variable], c.raw)
+	target, err := request.ParseDestination(c.vars[variable], c.raw)
 	if err == nil {
 		err = c.aimAt(&r, "path", target)
 	}
-	err = response.JoinRefused(err, s.configure(c, &r, headerSettings(c.header).withQuery(c.query)))
+	err = response.JoinRefused(err, s.configure(c, &r, request.SettingsOf(c.header).WithQuery(c.query)))
 	if r.Options.HeaderForward || r.Group != "" { // a group may ask for it by default
-		r.All = forwardableHeader(c.header)
+		r.All = request.ForwardableHeader(c.header)
 	}
 	return r, err
 }
 
 // configure reads the options of a request, and minds the names that nobody
 // knows.
-func (s *Server) configure(c *call, r *engine.PublishRequest, set settings) error {
-	opts, unknown, problems := set.parse()
+func (s *Server) configure(c *call, r *engine.PublishRequest, set request.Settings) error {
+	opts, unknown, problems := set.Parse()
 	if problems = append(problems, s.unknownOptions(c, unknown)...); len(problems) > 0 {
 		return response.Refused(problems)
 	}
@@ -85,55 +84,6 @@ func (s *Server) configure(c *call, r *engine.PublishRequest, set settings) erro
 	opts.Dialect = c.dialect.Name
 	r.Options = opts
 	return nil
-}
-
-// ofTheHop are the headers that belong to one connection or to the request as
-// a whole: they never go on.
-var ofTheHop = []string{
-	"Connection", "Content-Length", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection",
-	"Te", "Trailer", "Transfer-Encoding", "Upgrade",
-	hopsHeader,
-}
-
-// forwardableHeader is every header of a request that may go on to the destination:
-// not its credential, which is ours.
-func forwardableHeader(h http.Header) engine.Header {
-	out := plainHeaders(h)
-	delete(out, "Authorization")
-	return out
-}
-
-// plainHeaders is every header but configuration and those of the hop.
-func plainHeaders(h http.Header) engine.Header {
-	hop := splitAll(h["Connection"])
-	out := make(engine.Header, len(h))
-	for name, values := range h {
-		named := slices.ContainsFunc(hop, func(n string) bool { return strings.EqualFold(n, name) })
-		if !named && !strings.HasPrefix(name, configPrefix) && !slices.Contains(ofTheHop, name) {
-			out[name] = values
-		}
-	}
-	return out
-}
-
-// contentHeader is the header that describes the body: it always goes on.
-func contentHeader(h http.Header) engine.Header {
-	if ct := h["Content-Type"]; len(ct) > 0 {
-		return engine.Header{"Content-Type": ct}
-	}
-	return nil
-}
-
-// rememberedHeader is what a message remembers of its publish: configuration and the type
-// of the body, never credentials.
-func rememberedHeader(h http.Header) engine.Header {
-	out := engine.Header{}
-	for name, values := range h {
-		if name == "Content-Type" || strings.HasPrefix(name, configPrefix) && !strings.HasPrefix(name, "Svc-Telemetry-") {
-			out[name] = values
-		}
-	}
-	return out
 }
 
 // receiptReply is the answer to a publish: 202 when nothing new was created.
@@ -196,7 +146,7 @@ func (s *Server) publishBatch(c *call) (response.Response, error) {
 // batch reads all items, or says which one is wrong.
 func (s *Server) batch(c *call) ([]engine.PublishRequest, error) {
 	var items []batchItem
-	if err := unmarshalBody(c.body, &items); err != nil {
+	if err := request.Unmarshal(c.body, &items); err != nil {
 		return nil, err
 	}
 	requests := make([]engine.PublishRequest, len(items))
@@ -217,62 +167,48 @@ func (s *Server) batch(c *call) ([]engine.PublishRequest, error) {
 }
 
 func (s *Server) item(c *call, item batchItem) (engine.PublishRequest, error) {
-	h, err := readHeaders(item.Headers)
+	h, err := request.ReadHeaders(item.Headers)
 	if err != nil {
 		return engine.PublishRequest{}, err
 	}
-	r := engine.PublishRequest{Header: rememberedHeader(h), Forward: contentHeader(h), All: plainHeaders(h), Body: response.BodyBytes(item.Body), CallerIP: c.callerIP()}
-	if err := response.JoinRefused(c.aimAt(&r, "body", item.Destination), s.configure(c, &r, headerSettings(h))); err != nil {
+	r := engine.PublishRequest{Header: request.RememberedHeader(h), Forward: request.ContentHeader(h), All: request.PlainHeaders(h), Body: response.BodyBytes(item.Body), CallerIP: c.callerIP()}
+	if err := response.JoinRefused(c.aimAt(&r, "body", item.Destination), s.configure(c, &r, request.SettingsOf(h))); err != nil {
 		return r, err
 	}
 	if item.Queue != "" {
-		if err := aName(&r.Options.Queue, item.Queue); err != nil {
-			return r, refuseValue("body", "/queue", item.Queue, err)
+		if err := request.ReadName(&r.Options.Queue, item.Queue); err != nil {
+			return r, response.RefusedValue("body", "/queue", item.Queue, err)
 		}
 	}
 	return r, nil
 }
 
-// readHeaders reads headers given as JSON, and refuses what could not be sent.
-func readHeaders(fields map[string]json.RawMessage) (http.Header, error) {
-	var problems []spec.Problem
-	h := make(http.Header, len(fields))
-	for name, raw := range fields {
-		values, err := stringOrList(raw)
-		switch {
-		case err != nil:
-			problems = append(problems, response.Problem("body", "/headers/"+name, response.Shorten(string(raw)), "", "a string or a list of strings"))
-		case !headerName.MatchString(name):
-			problems = append(problems, response.Problem("body", "/headers", strconv.Quote(response.Shorten(name)), "", "a header name: letters, digits, - and the other signs of HTTP"))
-		case slices.ContainsFunc(values, func(v string) bool { return headerControl.MatchString(v) }):
-			problems = append(problems, response.Problem("body", "/headers/"+name, "", "control character", "text on one line"))
-		}
-		for _, v := range values {
-			h.Add(name, v)
-		}
+// aimAt is aim for a publish: a model provider must have a stub.
+func (c *call) aimAt(r *engine.PublishRequest, in, target string) error {
+	if request.IsProvider(target) && !c.tenant.stubs.StandsFor(target) {
+		return response.Refused([]spec.Problem{response.Problem(in, "destination", "", request.NoProvider(target), "")})
 	}
-	if len(problems) > 0 {
-		slices.SortFunc(problems, func(a, b spec.Problem) int { return strings.Compare(a.String(), b.String()) })
-		return nil, response.Refused(problems)
-	}
-	return h, nil
+	return request.SetDestination(r, in, target)
 }
 
-// What HTTP allows in names, and not in values (RFC 9110, section 5).
-var (
-	headerName    = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
-	headerControl = regexp.MustCompile(`[\x00-\x08\x0a-\x1f\x7f]`)
-)
-
-// stringOrList reads a header value: a string, or a list of strings.
-func stringOrList(raw json.RawMessage) ([]string, error) {
-	var one string
-	if json.Unmarshal(raw, &one) == nil {
-		return []string{one}, nil
+// unknownOptions are the problems of names that nobody knows: errors of a
+// strict server, else warnings of the answer.
+func (s *Server) unknownOptions(c *call, unknown []request.Setting) (problems []spec.Problem) {
+	for _, u := range unknown {
+		if c.hops > 0 && slices.Contains(wire.AddedHeaders, u.Name) {
+			continue // the server's own
+		}
+		p := spec.Problem{In: u.In, Name: response.Shorten(u.Name), Rule: "known", Message: "unknown option"}
+		if near := request.NearestName(u.Name); near != "" {
+			p.Message += "; did you mean " + near + "?"
+		}
+		problems = append(problems, p)
 	}
-	var many []string
-	if json.Unmarshal(raw, &many) == nil {
-		return many, nil
+	if s.cfg.StrictOptions {
+		return problems
 	}
-	return nil, fmt.Errorf("%.80s: must be a string or a list of strings", raw)
+	for _, p := range problems {
+		c.warnings = append(c.warnings, response.BrandedProblem(c.dialect, p).String())
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -17,7 +18,7 @@ const (
 
 func (s *Server) startResumableQuery(c *call) (response.Response, error) {
 	var q selection
-	if err := unmarshalBody(c.body, &q); err != nil {
+	if err := request.Unmarshal(c.body, &q); err != nil {
 		return response.Response{}, err
 	}
 	query, err := s.vectorQuery(c, &q)
@@ -49,7 +50,7 @@ type resumption struct {
 
 func (s *Server) nextResumableQuery(c *call) (response.Response, error) {
 	var body resumption
-	if err := unmarshalBody(c.body, &body); err != nil {
+	if err := request.Unmarshal(c.body, &body); err != nil {
 		return response.Response{}, err
 	}
 	if body.AdditionalK == nil || *body.AdditionalK < 1 {
@@ -62,7 +63,7 @@ func (s *Server) nextResumableQuery(c *call) (response.Response, error) {
 
 func (s *Server) endResumableQuery(c *call) (response.Response, error) {
 	var body resumption
-	if err := unmarshalBody(c.body, &body); err != nil {
+	if err := request.Unmarshal(c.body, &body); err != nil {
 		return response.Response{}, err
 	}
 	_, err := engine.ChangeVectors(c.account, c.index, vector.EndCommand{ID: body.UUID})

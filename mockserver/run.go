@@ -12,6 +12,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -97,7 +98,7 @@ func (s *Server) endWorkflowRun(c *call) (response.Response, error) {
 	}
 	var createdAt time.Time
 	if v := c.header.Get("Svc-Workflow-Createdat"); v != "" {
-		if err := unixMilli(&createdAt, v); err != nil {
+		if err := request.ReadUnixMilli(&createdAt, v); err != nil {
 			return response.Response{}, response.Invalid("header Svc-Workflow-CreatedAt: " + err.Error())
 		}
 	}
@@ -156,7 +157,7 @@ func runBody(v *engine.RunView) api.WorkflowRun {
 		response := string(v.Result)
 		out.WorkflowRunResponse = &response
 	}
-	showOptions(v.Options, &out)
+	request.ShowOptions(v.Options, &out)
 	if v.Invoker != nil {
 		out.Invoker = &api.RunRef{WorkflowRunId: response.Optional(v.Invoker.ID), WorkflowUrl: response.Optional(v.Invoker.URL), WorkflowRunCreatedAt: response.Millis(v.Invoker.CreatedAt)}
 	}
@@ -320,7 +321,7 @@ func (s *Server) callHook(c *call) (response.Response, error) {
 	c.tenant = w
 	event, err := json.Marshal(map[string]any{
 		"method": c.request.Method,
-		"header": http.Header(forwardableHeader(c.header)),
+		"header": http.Header(request.ForwardableHeader(c.header)),
 		"body":   base64.StdEncoding.EncodeToString(c.body),
 		"proto":  "http",
 		"host":   c.request.Host,

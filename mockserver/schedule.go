@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -25,16 +26,16 @@ func (s *Server) createSchedule(c *call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	set := headerSettings(c.header).withQuery(c.query)
+	set := request.SettingsOf(c.header).WithQuery(c.query)
 	var problems []spec.Problem
 	cron, id := "", ""
 	if given, ok := set["Cron"]; ok {
-		problems = given.read(problems, func(v string) error { return parseText(&cron, v, 512) })
+		problems = given.Read(problems, func(v string) error { return request.ReadText(&cron, v, 512) })
 	} else {
 		problems = append(problems, spec.Problem{In: "header", Name: "Svc-Cron", Rule: "required", Message: "missing", Accepted: "five cron fields behind an optional CRON_TZ=Zone"})
 	}
 	if given, ok := set["Schedule-Id"]; ok {
-		problems = given.read(problems, func(v string) error { return parseText(&id, v, 256) })
+		problems = given.Read(problems, func(v string) error { return request.ReadText(&id, v, 256) })
 	}
 	if len(problems) > 0 {
 		return response.Response{}, response.Refused(problems)
@@ -82,7 +83,7 @@ func scheduleBody(s engine.Schedule) api.Schedule {
 		NextScheduleTime: response.Millis(s.Next),
 		LastScheduleTime: response.Millis(s.Last),
 	}
-	showOptions(&r.Options, &out)
+	request.ShowOptions(&r.Options, &out)
 	out.Body, out.BodyBase64 = response.BodyText(r.Body)
 	if len(s.LastStates) > 0 {
 		out.LastScheduleStates = &s.LastStates

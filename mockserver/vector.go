@@ -9,6 +9,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -88,7 +89,7 @@ func infoBody(v *vector.Info) map[string]any {
 }
 
 func (s *Server) upsertVectors(c *call) (response.Response, error) {
-	list, err := oneOrMany[vectorJSON](c.body)
+	list, err := request.OneOrMany[vectorJSON](c.body)
 	if err == nil {
 		err = missingID(list)
 	}
@@ -105,7 +106,7 @@ func (s *Server) upsertVectors(c *call) (response.Response, error) {
 
 // upsertVectorData stores texts with the vectors that are made of them.
 func (s *Server) upsertVectorData(c *call) (response.Response, error) {
-	list, err := oneOrMany[vectorJSON](c.body)
+	list, err := request.OneOrMany[vectorJSON](c.body)
 	if err == nil {
 		err = missingID(list)
 	}
@@ -127,14 +128,14 @@ func (s *Server) upsertVectorData(c *call) (response.Response, error) {
 
 func (s *Server) updateVector(c *call) (response.Response, error) {
 	var body vectorJSON
-	err := unmarshalBody(c.body, &body)
+	err := request.Unmarshal(c.body, &body)
 	if err == nil {
 		err = missingID([]vectorJSON{body})
 	}
 	if err != nil {
 		return response.Response{}, err
 	}
-	if err := oneOf("metadataUpdateMode", body.Mode, []string{"OVERWRITE", "PATCH"}); err != nil {
+	if err := request.OneOf("metadataUpdateMode", body.Mode, []string{"OVERWRITE", "PATCH"}); err != nil {
 		return response.Response{}, err
 	}
 	changed := body.vector()
@@ -209,16 +210,16 @@ func (s *Server) deleteVectors(c *call) (response.Response, error) {
 	var err error
 	switch {
 	case bytes.HasPrefix(body, []byte("{")):
-		err = unmarshalBody(body, &q)
+		err = request.Unmarshal(body, &q)
 	case bytes.HasPrefix(body, []byte("[")):
-		err = unmarshalBody(body, &q.IDs)
+		err = request.Unmarshal(body, &q.IDs)
 	case len(body) > 0:
 		id := vectorID(body)
 		if !utf8.Valid(body) {
 			return response.Response{}, response.Invalid("body: must be UTF-8")
 		}
 		if json.Valid(body) {
-			err = unmarshalBody(body, &id)
+			err = request.Unmarshal(body, &id)
 		}
 		q.IDs = []vectorID{id}
 	}
@@ -251,7 +252,7 @@ const maxPrefix = 1000
 
 func (s *Server) fetchVectors(c *call) (response.Response, error) {
 	var q selection
-	if err := unmarshalBody(c.body, &q); err != nil {
+	if err := request.Unmarshal(c.body, &q); err != nil {
 		return response.Response{}, err
 	}
 	if len(q.IDs) > 0 && q.Prefix != "" {
@@ -280,20 +281,20 @@ func (q *selection) askable() error {
 	if *q.TopK < 1 {
 		return response.Invalid(fmt.Sprintf("body /topK: invalid value %d: must be an integer from 1 up", *q.TopK))
 	}
-	if err := oneOf("weightingStrategy", q.Weighting, []string{"IDF"}); err != nil {
+	if err := request.OneOf("weightingStrategy", q.Weighting, []string{"IDF"}); err != nil {
 		return err
 	}
-	if err := oneOf("fusionAlgorithm", q.Fusion, []string{"RRF", "DBSF"}); err != nil {
+	if err := request.OneOf("fusionAlgorithm", q.Fusion, []string{"RRF", "DBSF"}); err != nil {
 		return err
 	}
-	if err := oneOf("queryMode", q.Mode, []string{vector.Hybrid, vector.Dense, vector.Sparse}); err != nil {
+	if err := request.OneOf("queryMode", q.Mode, []string{vector.Hybrid, vector.Dense, vector.Sparse}); err != nil {
 		return err
 	}
 	return nil
 }
 
 func (s *Server) queryVectors(c *call) (response.Response, error) {
-	queries, err := oneOrMany[selection](c.body)
+	queries, err := request.OneOrMany[selection](c.body)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -351,7 +352,7 @@ func (q *selection) scored(found []vector.Scored) []any {
 func (s *Server) rangeVectors(c *call) (response.Response, error) {
 	var q selection
 	if len(bytes.TrimSpace(c.body)) > 0 {
-		if err := unmarshalBody(c.body, &q); err != nil {
+		if err := request.Unmarshal(c.body, &q); err != nil {
 			return response.Response{}, err
 		}
 	}
@@ -411,7 +412,7 @@ func (s *Server) renameVectorNamespace(c *call) (response.Response, error) {
 		NewNamespace   string `json:"newNamespace"`
 		DeleteExisting bool   `json:"deleteExisting"`
 	}
-	if err := unmarshalBody(c.body, &body); err != nil {
+	if err := request.Unmarshal(c.body, &body); err != nil {
 		return response.Response{}, err
 	}
 	renamed, err := engine.ChangeVectors(c.account, c.index, vector.RenameNamespaceCommand{From: body.Namespace, To: body.NewNamespace, Replace: body.DeleteExisting})

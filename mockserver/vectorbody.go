@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine/vector"
@@ -94,61 +92,4 @@ func idText(raw json.RawMessage) string {
 		return s
 	}
 	return string(raw)
-}
-
-// oneOf refuses a word that is given and not in the list.
-func oneOf(name, value string, accepted []string) error {
-	if value == "" || slices.Contains(accepted, value) {
-		return nil
-	}
-	return refuseValue("body", "/"+name, value, unfitValue("", "one of "+strings.Join(accepted, ", ")))
-}
-
-// oneOrMany reads one object, or a list of them.
-func oneOrMany[T any](body []byte) ([]T, error) {
-	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
-		var items []*T
-		err := unmarshalBody(body, &items)
-		list := make([]T, len(items))
-		for i, item := range items {
-			if item == nil {
-				return nil, response.Invalid(fmt.Sprintf("body /%d: invalid value null: must be an object", i))
-			}
-			list[i] = *item
-		}
-		return list, err
-	}
-	var one T
-	err := unmarshalBody(body, &one)
-	return []T{one}, err
-}
-
-// unmarshalBody reads JSON and says where it breaks.
-func unmarshalBody(body []byte, to any) error {
-	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
-		return response.Invalid("body: invalid value null: must be an object, or what else the operation takes")
-	}
-	err := json.Unmarshal(body, to)
-	if err == nil {
-		return nil
-	}
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return response.Invalid("body /" + strings.ReplaceAll(wrong.Field, ".", "/") + ": received " + wrong.Value + ": must be " + jsonKinds[wrong.Type.Kind()])
-	}
-	if broken, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return response.Invalid(fmt.Sprintf("body: invalid JSON: byte %d: %v", broken.Offset, broken))
-	}
-	return response.Invalid("body: " + err.Error())
-}
-
-// jsonKinds is what a value must be to be read.
-var jsonKinds = map[reflect.Kind]string{
-	reflect.Bool:    "true or false",
-	reflect.Float32: "a finite number of 32 bits",
-	reflect.Int:     "a whole number",
-	reflect.Int32:   "a whole number of 32 bits",
-	reflect.Map:     "an object",
-	reflect.Slice:   "a list",
-	reflect.String:  "a string",
-	reflect.Struct:  "an object",
 }

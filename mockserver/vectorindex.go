@@ -10,6 +10,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -68,7 +69,7 @@ func ParseVectorIndex(text string) (vector.Config, error) {
 	name, kind, ok := strings.Cut(text, "=")
 	parts := strings.Split(kind, ":")
 	x := vector.Config{Name: name, Type: parts[0], Similarity: vector.Cosine}
-	if !ok || !plainName.MatchString(name) || len(parts) > 3 || !slices.Contains([]string{vector.Dense, vector.Sparse, vector.Hybrid}, x.Type) {
+	if !ok || request.ReadName(new(string), name) != nil || len(parts) > 3 || !slices.Contains([]string{vector.Dense, vector.Sparse, vector.Hybrid}, x.Type) {
 		return x, fmt.Errorf("vector index %q: %s", text, accepted)
 	}
 	if len(parts) > 1 {

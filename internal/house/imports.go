@@ -59,6 +59,7 @@ var importRules = []importRule{
 	{"mockserver/journal", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/kv", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/ratelimit", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"mockserver/request", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/response", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/stub", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/ui", []string{"engine", "spec", "mockserver", "mockserver/kv", "conformance", "features", "fixtures"}},

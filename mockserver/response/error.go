@@ -259,3 +259,14 @@ func Problem(in, name, received, message, accepted string) spec.Problem {
 func Unencodable() (status int, body []byte) {
 	return http.StatusInternalServerError, []byte(`{"error":"internal fault; the server's log has more"}`)
 }
+
+// Unfit is the refusal of a value whose name and place the caller knows: why it
+// does not fit, and what would.
+func Unfit(why, want string) error {
+	return &refusal.Error{Why: why, Want: want, Kind: refusal.Invalid}
+}
+
+// RefusedValue is the refusal of one value of a request.
+func RefusedValue(in, name, value string, err error) error {
+	return Refused([]spec.Problem{Value(in, name, value, err)})
+}

@@ -1,35 +1,13 @@
-package mockserver
+package request
 
 import (
 	"net/textproto"
 	"slices"
 	"strings"
 
-	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/header"
 )
-
-// unknownOptions are the problems of names that nobody knows: errors of a
-// strict server, else warnings of the answer.
-func (s *Server) unknownOptions(c *call, unknown []setting) (problems []spec.Problem) {
-	for _, u := range unknown {
-		if c.hops > 0 && slices.Contains(addedHeaders, u.name) {
-			continue // the server's own
-		}
-		p := spec.Problem{In: u.in, Name: response.Shorten(u.name), Rule: "known", Message: "unknown option"}
-		if near := nearestName(u.name); near != "" {
-			p.Message += "; did you mean " + near + "?"
-		}
-		problems = append(problems, p)
-	}
-	if s.cfg.StrictOptions {
-		return problems
-	}
-	for _, p := range problems {
-		c.warnings = append(c.warnings, response.BrandedProblem(c.dialect, p).String())
-	}
-	return nil
-}
 
 // forwardFamily begins the names whose rest is the client's own.
 const forwardFamily = "Forward"
@@ -95,13 +73,13 @@ func misspeltProtocol(name string) bool {
 	return least > 0 && least <= 2
 }
 
-// nearestName is the configuration name that an unknown one resembles, in the
+// NearestName is the configuration name that an unknown one resembles, in the
 // spelling of where it was given; "" when none comes close.
-func nearestName(name string) string {
+func NearestName(name string) string {
 	if meant := misspeltPrefix(name); meant != "" {
 		return meant
 	}
-	given := strings.ToLower(name[len(configPrefix):])
+	given := strings.ToLower(name[len(header.Prefix):])
 	best, least := spec.Nearest(given, optionNames)
 	if most := max(2, len(given)/3); least > most {
 		best, least = "", most+1
@@ -119,8 +97,8 @@ func nearestName(name string) string {
 	switch {
 	case best == "":
 		return ""
-	case strings.HasPrefix(name, configPrefix):
-		return textproto.CanonicalMIMEHeaderKey(configPrefix + best)
+	case strings.HasPrefix(name, header.Prefix):
+		return textproto.CanonicalMIMEHeaderKey(header.Prefix + best)
 	}
-	return strings.ToLower(configPrefix + best)
+	return strings.ToLower(header.Prefix + best)
 }

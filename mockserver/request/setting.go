@@ -1,4 +1,4 @@
-package mockserver
+package request
 
 import (
 	"net/http"
@@ -9,54 +9,52 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
-// setting is one configuration value and where it stood.
-type setting struct {
-	in, name string // header Svc-Retries, query svc-retries
+// Setting is one configuration value and where it stood.
+type Setting struct {
+	In, Name string // header Svc-Retries, query svc-retries
 	values   []string
 }
 
-// settings are the configuration of one publish, by canonical name without
+// Settings are the configuration of one publish, by canonical name without
 // Svc-.
-type settings map[string]setting
+type Settings map[string]Setting
 
-const configPrefix = "Svc-"
-
-// headerSettings collects configuration from headers.
-func headerSettings(h http.Header) settings {
-	set := settings{}
+// SettingsOf collects configuration from headers.
+func SettingsOf(h http.Header) Settings {
+	set := Settings{}
 	for name, values := range h {
-		if rest, ok := strings.CutPrefix(name, configPrefix); ok && len(values) > 0 {
-			set[rest] = setting{"header", name, values}
+		if rest, ok := strings.CutPrefix(name, header.Prefix); ok && len(values) > 0 {
+			set[rest] = Setting{"header", name, values}
 		} else if misspeltPrefix(name) != "" {
-			set[name] = setting{"header", name, values} // which no option has
+			set[name] = Setting{"header", name, values} // which no option has
 		}
 	}
 	return set
 }
 
-// withQuery adds what the query says; a header wins (decided: 10).
-func (set settings) withQuery(q url.Values) settings {
+// WithQuery adds what the query says; a header wins (decided: 10).
+func (set Settings) WithQuery(q url.Values) Settings {
 	for name, values := range q {
-		if !strings.EqualFold(name[:min(len(name), len(configPrefix))], configPrefix) {
+		if !strings.EqualFold(name[:min(len(name), len(header.Prefix))], header.Prefix) {
 			continue
 		}
 		key := textproto.CanonicalMIMEHeaderKey(name)
-		rest, ok := strings.CutPrefix(key, configPrefix)
+		rest, ok := strings.CutPrefix(key, header.Prefix)
 		if _, taken := set[rest]; ok && !taken {
-			set[rest] = setting{"query", name, values}
+			set[rest] = Setting{"query", name, values}
 		}
 	}
 	return set
 }
 
 // below is the part of the settings that configures a callback.
-func (set settings) below(prefix string) settings {
-	sub := settings{}
+func (set Settings) below(prefix string) Settings {
+	sub := Settings{}
 	for name, s := range set {
 		if rest, ok := strings.CutPrefix(name, prefix); ok {
 			sub[rest] = s
@@ -68,9 +66,9 @@ func (set settings) below(prefix string) settings {
 // elsewhereNames are names that mean something, but not here.
 var elsewhereNames = []string{"Cron", "Schedule-Id", "Warning"}
 
-// parse reads settings into options. It returns the names that nobody knows,
+// Parse reads settings into options. It returns the names that nobody knows,
 // and every value that is refused.
-func (set settings) parse() (o engine.Options, unknown []setting, problems []spec.Problem) {
+func (set Settings) Parse() (o engine.Options, unknown []Setting, problems []spec.Problem) {
 	known := 0
 	for _, row := range optionTable {
 		s, ok := set[row.name]
@@ -81,7 +79,7 @@ func (set settings) parse() (o engine.Options, unknown []setting, problems []spe
 		if row.name == "Label" {
 			s.values = []string{strings.Join(s.values, ",")}
 		}
-		problems = s.read(problems, func(v string) error { return row.parse(&o, v) })
+		problems = s.Read(problems, func(v string) error { return row.parse(&o, v) })
 	}
 	if known < len(set) {
 		problems = set.parseWorkflow(&o, problems)
@@ -90,10 +88,10 @@ func (set settings) parse() (o engine.Options, unknown []setting, problems []spe
 	return o, unknown, set.paired(problems)
 }
 
-// read hands the value to a parser; a value given twice is refused.
-func (s setting) read(problems []spec.Problem, parse func(string) error) []spec.Problem {
+// Read hands the value to a parser; a value given twice is refused.
+func (s Setting) Read(problems []spec.Problem, parse func(string) error) []spec.Problem {
 	if len(s.values) > 1 {
-		return append(problems, s.problem(unfitValue("given "+strconv.Itoa(len(s.values))+" times", "one value")))
+		return append(problems, s.problem(response.Unfit("given "+strconv.Itoa(len(s.values))+" times", "one value")))
 	}
 	if err := parse(s.values[0]); err != nil {
 		return append(problems, s.problem(err))
@@ -101,7 +99,7 @@ func (s setting) read(problems []spec.Problem, parse func(string) error) []spec.
 	return problems
 }
 
-func (set settings) parseWorkflow(o *engine.Options, problems []spec.Problem) []spec.Problem {
+func (set Settings) parseWorkflow(o *engine.Options, problems []spec.Problem) []spec.Problem {
 	for _, row := range workflowOptions {
 		s, ok := set[row.name]
 		if !ok {
@@ -113,21 +111,21 @@ func (set settings) parseWorkflow(o *engine.Options, problems []spec.Problem) []
 		if row.name == "Feature-Set" { // some clients send one line for each
 			s.values = []string{strings.Join(s.values, ",")}
 		}
-		problems = s.read(problems, func(v string) error { return row.parse(o.Workflow, v) })
+		problems = s.Read(problems, func(v string) error { return row.parse(o.Workflow, v) })
 	}
 	return problems
 }
 
 // parseFamilies reads the names that go on after a prefix: Forward-NAME,
 // Callback-OPTION, Failure-Callback-OPTION.
-func (set settings) parseFamilies(o *engine.Options, problems []spec.Problem) ([]setting, []spec.Problem) {
-	var unknown []setting
+func (set Settings) parseFamilies(o *engine.Options, problems []spec.Problem) ([]Setting, []spec.Problem) {
+	var unknown []Setting
 	for name, s := range set {
 		if rest, ok := strings.CutPrefix(name, "Forward-"); ok && rest != "" {
 			if o.Forward == nil {
 				o.Forward = engine.Header{}
 			}
-			if rest = textproto.CanonicalMIMEHeaderKey(rest); !slices.Contains(ofTheHop, rest) {
+			if rest = textproto.CanonicalMIMEHeaderKey(rest); !slices.Contains(hopHeaders, rest) {
 				o.Forward[rest] = s.values
 			}
 		} else if !knownName(name) || misspeltProtocol(name) {
@@ -142,14 +140,14 @@ func (set settings) parseFamilies(o *engine.Options, problems []spec.Problem) ([
 		if len(sub) == 0 {
 			continue
 		}
-		nested, odd, wrong := sub.parse()
+		nested, odd, wrong := sub.Parse()
 		problems, unknown = append(problems, wrong...), append(unknown, odd...)
 		if *family.target == nil {
 			*family.target = &engine.Callback{}
 		}
 		(*family.target).Options = nested
 	}
-	slices.SortFunc(unknown, func(x, y setting) int { return strings.Compare(x.name, y.name) })
+	slices.SortFunc(unknown, func(x, y Setting) int { return strings.Compare(x.Name, y.Name) })
 	return unknown, problems
 }
 
@@ -160,23 +158,13 @@ func knownName(name string) bool {
 		strings.HasPrefix(name, "Callback-") || strings.HasPrefix(name, "Failure-Callback-")
 }
 
-// unfitValue is the refusal of a value whose name and place the caller knows.
-func unfitValue(why, want string) error {
-	return &refusal.Error{Why: why, Want: want, Kind: refusal.Invalid}
-}
-
-// refuseValue is the refusal of one value of a request.
-func refuseValue(in, name, value string, err error) error {
-	return response.Refused([]spec.Problem{response.Value(in, name, value, err)})
-}
-
 // problem says which value of which name is wrong.
-func (s setting) problem(err error) spec.Problem {
-	return response.Value(s.in, s.name, s.values[0], err)
+func (s Setting) problem(err error) spec.Problem {
+	return response.Value(s.In, s.Name, s.values[0], err)
 }
 
 // paired refuses a flow-control key without value and a value without key.
-func (set settings) paired(problems []spec.Problem) []spec.Problem {
+func (set Settings) paired(problems []spec.Problem) []spec.Problem {
 	key, hasKey := set["Flow-Control-Key"]
 	value, hasValue := set["Flow-Control-Value"]
 	if hasKey == hasValue {
@@ -186,9 +174,9 @@ func (set settings) paired(problems []spec.Problem) []spec.Problem {
 	if hasValue {
 		given, have, want = value, "Value", "Key"
 	}
-	if given.in == "query" {
+	if given.In == "query" {
 		have, want = strings.ToLower(have), strings.ToLower(want)
 	}
-	missing := strings.TrimSuffix(given.name, have) + want
-	return append(problems, spec.Problem{In: given.in, Name: missing, Rule: "required", Message: "missing beside " + given.name + ": flow control needs a key and a value"})
+	missing := strings.TrimSuffix(given.Name, have) + want
+	return append(problems, spec.Problem{In: given.In, Name: missing, Rule: "required", Message: "missing beside " + given.Name + ": flow control needs a key and a value"})
 }

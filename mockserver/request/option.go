@@ -1,4 +1,4 @@
-package mockserver
+package request
 
 import (
 	"cmp"
@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/duration"
@@ -34,9 +36,9 @@ var optionTable = []option{
 		func(o *engine.Options) any { return struct{ Callback *string }{callbackOf(o.Callback)} },
 	},
 	{"Content-Based-Deduplication", func(o *engine.Options, v string) error { return parseBool(&o.DedupContent, v) }, nil},
-	{"Deduplication-Id", func(o *engine.Options, v string) error { return parseText(&o.DedupID, v, 1024) }, nil},
+	{"Deduplication-Id", func(o *engine.Options, v string) error { return ReadText(&o.DedupID, v, 1024) }, nil},
 	{
-		"Delay", func(o *engine.Options, v string) error { return parseDuration(&o.Delay, v) },
+		"Delay", func(o *engine.Options, v string) error { return ReadDuration(&o.Delay, v) },
 		func(o *engine.Options) any {
 			return struct{ Delay *int }{response.Optional(int(o.Delay / time.Second))}
 		},
@@ -45,14 +47,14 @@ var optionTable = []option{
 		"Failure-Callback", func(o *engine.Options, v string) error { return callbackURL(&o.FailureCallback, v) },
 		func(o *engine.Options) any { return struct{ FailureCallback *string }{callbackOf(o.FailureCallback)} },
 	},
-	{"Flow-Control-Key", flowKey, showFlowKey},
-	{"Flow-Control-Value", flowValue, showFlowValue},
+	{"Flow-Control-Key", SetFlowKey, showFlowKey},
+	{"Flow-Control-Value", SetFlowValue, showFlowValue},
 	{"Header-Forward", func(o *engine.Options, v string) error { return parseBool(&o.HeaderForward, v) }, nil},
 	{"Label", parseLabels, showLabels},
 	{"Method", parseMethod, func(o *engine.Options) any { return struct{ Method string }{cmp.Or(o.Method, http.MethodPost)} }},
 	{"Not-Before", notBefore, nil}, // answers show the time that follows from it and the delay
 	{
-		"Queue-Name", func(o *engine.Options, v string) error { return aName(&o.Queue, v) },
+		"Queue-Name", func(o *engine.Options, v string) error { return ReadName(&o.Queue, v) },
 		func(o *engine.Options) any { return struct{ QueueName *string }{response.Optional(o.Queue)} },
 	},
 	{"Redact-Fields", redactFields, nil},
@@ -66,8 +68,8 @@ var optionTable = []option{
 	},
 }
 
-// showOptions fills the fields of an answer that show options.
-func showOptions(o *engine.Options, answer any) {
+// ShowOptions fills the fields of an answer that show options.
+func ShowOptions(o *engine.Options, answer any) {
 	for i := range optionTable {
 		if show := optionTable[i].show; show != nil {
 			response.CopyFields(answer, show(o))
@@ -81,12 +83,12 @@ var workflowOptions = []struct {
 	parse func(w *engine.Workflow, value string) error
 }{
 	{"Feature-Set", func(w *engine.Workflow, v string) error { w.Features = splitAll([]string{v}); return nil }},
-	{"Workflow-Calltype", func(w *engine.Workflow, v string) error { return parseText(&w.CallType, v, 64) }},
-	{"Workflow-Createdat", func(w *engine.Workflow, v string) error { return unixMilli(&w.CreatedAt, v) }},
+	{"Workflow-Calltype", func(w *engine.Workflow, v string) error { return ReadText(&w.CallType, v, 64) }},
+	{"Workflow-Createdat", func(w *engine.Workflow, v string) error { return ReadUnixMilli(&w.CreatedAt, v) }},
 	{"Workflow-Init", func(w *engine.Workflow, v string) error { w.Init = new(bool); return parseBool(w.Init, v) }},
 	{"Workflow-Invoke", func(w *engine.Workflow, v string) error { return parseBool(&w.Invoke, v) }},
-	{"Workflow-Runid", func(w *engine.Workflow, v string) error { return parseText(&w.RunID, v, 512) }},
-	{"Workflow-Sdk-Version", func(w *engine.Workflow, v string) error { return parseText(&w.SDKVersion, v, 64) }},
+	{"Workflow-Runid", func(w *engine.Workflow, v string) error { return ReadText(&w.RunID, v, 512) }},
+	{"Workflow-Sdk-Version", func(w *engine.Workflow, v string) error { return ReadText(&w.SDKVersion, v, 64) }},
 	{"Workflow-Trigger-By-Sdk", func(w *engine.Workflow, v string) error { return parseBool(&w.TriggerBySDK, v) }},
 	{"Workflow-Url", func(w *engine.Workflow, v string) error { w.URL = v; return urlFault(v) }},
 }
@@ -98,20 +100,22 @@ func parseBool(to *bool, v string) error {
 	case "false", "0":
 		*to = false
 	default:
-		return unfitValue("", "true or false")
+		return response.Unfit("", "true or false")
 	}
 	return nil
 }
 
-func parseText(to *string, v string, most int) error {
+// ReadText reads text of 1 to most bytes.
+func ReadText(to *string, v string, most int) error {
 	if v == "" || len(v) > most {
-		return unfitValue(fmt.Sprintf("%d bytes", len(v)), fmt.Sprintf("text of 1 to %d bytes", most))
+		return response.Unfit(fmt.Sprintf("%d bytes", len(v)), fmt.Sprintf("text of 1 to %d bytes", most))
 	}
 	*to = v
 	return nil
 }
 
-func parseDuration(to *time.Duration, v string) error {
+// ReadDuration reads a duration of the interface.
+func ReadDuration(to *time.Duration, v string) error {
 	d, err := duration.Parse(v)
 	if err != nil {
 		return err
@@ -121,11 +125,11 @@ func parseDuration(to *time.Duration, v string) error {
 }
 
 func parseTimeout(o *engine.Options, v string) error {
-	if err := parseDuration(&o.Timeout, v); err != nil {
+	if err := ReadDuration(&o.Timeout, v); err != nil {
 		return err
 	}
 	if o.Timeout == 0 {
-		return unfitValue("", "a duration from 1s up")
+		return response.Unfit("", "a duration from 1s up")
 	}
 	return nil
 }
@@ -146,7 +150,7 @@ func callbackURL(to **engine.Callback, v string) error {
 func wholeNumber(v string, least, most int) (int, error) {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < least || n > most || v[0] == '+' || v[0] == '-' {
-		return 0, unfitValue("", fmt.Sprintf("an integer from %d to %d", least, most))
+		return 0, response.Unfit("", fmt.Sprintf("an integer from %d to %d", least, most))
 	}
 	return n, nil
 }
@@ -186,16 +190,17 @@ var unixSeconds = regexp.MustCompile(`^\d{1,11}(\.\d+)?$`)
 func notBefore(o *engine.Options, v string) error {
 	n, err := strconv.ParseFloat(v, 64)
 	if err != nil || !unixSeconds.MatchString(v) {
-		return unfitValue("", "a time in Unix seconds")
+		return response.Unfit("", "a time in Unix seconds")
 	}
 	o.NotBefore = time.UnixMilli(int64(n * 1000))
 	return nil
 }
 
-func unixMilli(to *time.Time, v string) error {
+// ReadUnixMilli reads a time in Unix ms.
+func ReadUnixMilli(to *time.Time, v string) error {
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil {
-		return unfitValue("", "a time in Unix ms")
+		return response.Unfit("", "a time in Unix ms")
 	}
 	*to = time.UnixMilli(n)
 	return nil
@@ -206,17 +211,17 @@ var deliveryMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, 
 func parseMethod(o *engine.Options, v string) error {
 	o.Method = strings.ToUpper(v)
 	if !slices.Contains(deliveryMethods, o.Method) {
-		return unfitValue("", "one of "+strings.Join(deliveryMethods, ", "))
+		return response.Unfit("", "one of "+strings.Join(deliveryMethods, ", "))
 	}
 	return nil
 }
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,256}$`)
 
-// aName reads what names queues and labels.
-func aName(to *string, v string) error {
+// ReadName reads what names queues and labels.
+func ReadName(to *string, v string) error {
 	if !plainName.MatchString(v) {
-		return unfitValue("", "1 to 256 letters, digits, _, - and .")
+		return response.Unfit("", "1 to 256 letters, digits, _, - and .")
 	}
 	*to = v
 	return nil
@@ -228,12 +233,12 @@ const maxLabels = 100
 func parseLabels(o *engine.Options, v string) error {
 	for label := range strings.SplitSeq(v, ",") {
 		o.Labels = append(o.Labels, "")
-		if err := aName(&o.Labels[len(o.Labels)-1], strings.TrimSpace(label)); err != nil {
-			return unfitValue(fmt.Sprintf("label %q", refusal.Shorten(label)), "labels of 1 to 256 letters, digits, _, - and ., separated by commas")
+		if err := ReadName(&o.Labels[len(o.Labels)-1], strings.TrimSpace(label)); err != nil {
+			return response.Unfit(fmt.Sprintf("label %q", refusal.Shorten(label)), "labels of 1 to 256 letters, digits, _, - and ., separated by commas")
 		}
 	}
 	if n := len(o.Labels); n > maxLabels {
-		return unfitValue(fmt.Sprintf("%d labels", n), fmt.Sprintf("at most %d labels", maxLabels))
+		return response.Unfit(fmt.Sprintf("%d labels", n), fmt.Sprintf("at most %d labels", maxLabels))
 	}
 	return nil
 }
@@ -256,10 +261,12 @@ func flowOf(o *engine.Options) *engine.FlowControl {
 	return o.Flow
 }
 
-func flowKey(o *engine.Options, v string) error { return aFlowKey(&flowOf(o).Key, v) }
+// SetFlowKey reads the key of an option, which may stand without a value in the
+// overrides of a restart.
+func SetFlowKey(o *engine.Options, v string) error { return ReadFlowKey(&flowOf(o).Key, v) }
 
-// flowValue reads parallelism=5, rate=10, period=1m in any order.
-func flowValue(o *engine.Options, v string) error {
+// SetFlowValue reads parallelism=5, rate=10, period=1m in any order.
+func SetFlowValue(o *engine.Options, v string) error {
 	f := flowOf(o)
 	const accepted = "parallelism=N, rate=N, period=DURATION, each once, N and the period from 1 up, at least one of parallelism and rate"
 	seen := map[string]bool{}
@@ -267,28 +274,28 @@ func flowValue(o *engine.Options, v string) error {
 		name, value, _ := strings.Cut(part, "=")
 		name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
 		if seen[name] {
-			return unfitValue(name+" is given twice", accepted)
+			return response.Unfit(name+" is given twice", accepted)
 		}
 		seen[name] = true
 		var err error
 		switch name {
 		case "period":
-			if err = parseDuration(&f.Period, value); err == nil && f.Period <= 0 {
-				err = unfitValue("", accepted)
+			if err = ReadDuration(&f.Period, value); err == nil && f.Period <= 0 {
+				err = response.Unfit("", accepted)
 			}
 		case "parallelism":
 			f.Parallelism, err = wholeNumber(value, 1, maxNumber)
 		case "rate":
 			f.Rate, err = wholeNumber(value, 1, maxNumber)
 		default:
-			return unfitValue(fmt.Sprintf("unknown part %q", refusal.Shorten(name)), accepted)
+			return response.Unfit(fmt.Sprintf("unknown part %q", refusal.Shorten(name)), accepted)
 		}
 		if err != nil {
-			return unfitValue(fmt.Sprintf("%s %q", name, refusal.Shorten(value)), accepted)
+			return response.Unfit(fmt.Sprintf("%s %q", name, refusal.Shorten(value)), accepted)
 		}
 	}
 	if f.Rate == 0 && f.Parallelism == 0 {
-		return unfitValue("neither parallelism nor rate", accepted)
+		return response.Unfit("neither parallelism nor rate", accepted)
 	}
 	return nil
 }
@@ -322,7 +329,7 @@ func redactFields(o *engine.Options, v string) error {
 		case isHeader && strings.HasSuffix(name, "]") && len(name) > 1:
 			o.Redact.Names = append(o.Redact.Names, textproto.CanonicalMIMEHeaderKey(strings.TrimSuffix(name, "]")))
 		default:
-			return unfitValue(fmt.Sprintf("unknown field %q", refusal.Shorten(field)), "body, header and header[NAME], separated by commas")
+			return response.Unfit(fmt.Sprintf("unknown field %q", refusal.Shorten(field)), "body, header and header[NAME], separated by commas")
 		}
 	}
 	return nil
@@ -338,4 +345,26 @@ func splitAll(values []string) []string {
 		}
 	}
 	return out
+}
+
+// FlowText is a flow-control value: without blanks, the period in seconds.
+func FlowText(f *engine.FlowControl) string {
+	var parts []string
+	if f.Parallelism > 0 {
+		parts = append(parts, "parallelism="+strconv.Itoa(f.Parallelism))
+	}
+	if f.Rate > 0 {
+		parts = append(parts, "rate="+strconv.Itoa(f.Rate))
+	}
+	return strings.Join(append(parts, "period="+strconv.Itoa(int(max(f.Period, time.Second)/time.Second))), ",")
+}
+
+// ReadFlowKey reads a flow-control key: any string, since the document knows no
+// limit ("Flow-control key"), but one that a header can carry.
+func ReadFlowKey(to *string, v string) error {
+	if v == "" || len(v) > 256 || !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
+		return response.Unfit("", "1 to 256 bytes of text without control characters")
+	}
+	*to = v
+	return nil
 }

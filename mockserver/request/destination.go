@@ -1,4 +1,4 @@
-package mockserver
+package request
 
 import (
 	"errors"
@@ -13,19 +13,19 @@ import (
 	"github.com/understudy-mock/understudy/spec"
 )
 
-// parseDestination reads what a publish names from the rest of its path and its raw
+// ParseDestination reads what a publish names from the rest of its path and its raw
 // query. A value that holds a literal :// is the URL as it stands: its escapes
 // and slashes belong to the destination. Any other value is unescaped once and
 // is then a URL or the name of a URL group. What the query says beyond
 // configuration belongs to the destination in either form.
-func parseDestination(path, rawQuery string) (urlOrGroup string, err error) {
+func ParseDestination(path, rawQuery string) (urlOrGroup string, err error) {
 	target := path
 	if m := collapsedScheme.FindStringIndex(target); m != nil { // a proxy made one slash of two
 		target = target[:m[1]-1] + "/" + target[m[1]-1:]
 	}
 	if !strings.Contains(target, "://") {
 		if target, err = url.PathUnescape(path); err != nil {
-			return "", refuseValue("path", "destination", path, unfitValue(err.Error(), "an http(s) URL, raw or percent-encoded as a whole, or the name of a URL group"))
+			return "", response.RefusedValue("path", "destination", path, response.Unfit(err.Error(), "an http(s) URL, raw or percent-encoded as a whole, or the name of a URL group"))
 		}
 	}
 	own := ownQuery(rawQuery)
@@ -62,54 +62,46 @@ func ownQuery(raw string) string {
 // service calls by itself. Here only a stub can answer in its place.
 const providerPrefix = "api/"
 
-// isProvider reports whether a destination is the name of a model provider.
-func isProvider(target string) bool {
+// IsProvider reports whether a destination is the name of a model provider.
+func IsProvider(target string) bool {
 	name, ok := strings.CutPrefix(target, providerPrefix)
 	return ok && engine.ValidGroupName(name)
 }
 
-// noProvider says how to deliver to a model provider.
-func noProvider(target string) string {
+// NoProvider says how to deliver to a model provider.
+func NoProvider(target string) string {
 	return "no stub answers for the model provider " + strconv.Quote(target) + "; add one with `understudy ctl stub " + target + ` '200:{"choices":[]}'` + "`, or start the server with --stub " + target + "=200"
 }
 
-// setDestination puts a destination into a request: as a URL, as the name of a group, or as
+// SetDestination puts a destination into a request: as a URL, as the name of a group, or as
 // that of a model provider.
-func setDestination(r *engine.PublishRequest, in, target string) error {
+func SetDestination(r *engine.PublishRequest, in, target string) error {
 	if target == "" {
 		return response.Refused([]spec.Problem{response.Problem(in, "destination", "", "a non-empty destination must be provided: an http(s) URL or the name of a URL group", "")})
 	}
-	if isProvider(target) {
+	if IsProvider(target) {
 		r.URL = target
 		return nil
 	}
 	if strings.Contains(target, "://") {
 		r.URL = target
-		return checkURL(in, "destination", target)
+		return CheckURL(in, "destination", target)
 	}
 	if !engine.ValidGroupName(target) {
-		return refuseValue(in, "destination", target, unfitValue("neither an http(s) URL nor the name of a URL group",
+		return response.RefusedValue(in, "destination", target, response.Unfit("neither an http(s) URL nor the name of a URL group",
 			"http(s)://host[:port]/path, raw or percent-encoded as a whole, or 1 to 256 letters, digits, _, - and ."))
 	}
 	r.Group = target
 	return nil
 }
 
-// aimAt is aim for a publish: a model provider must have a stub.
-func (c *call) aimAt(r *engine.PublishRequest, in, target string) error {
-	if isProvider(target) && !c.tenant.stubs.StandsFor(target) {
-		return response.Refused([]spec.Problem{response.Problem(in, "destination", "", noProvider(target), "")})
-	}
-	return setDestination(r, in, target)
-}
-
-// checkURL refuses what cannot be called.
-func checkURL(in, name, target string) error {
+// CheckURL refuses what cannot be called.
+func CheckURL(in, name, target string) error {
 	err := urlFault(target)
 	if err == nil {
 		return nil
 	}
-	return refuseValue(in, name, target, err)
+	return response.RefusedValue(in, name, target, err)
 }
 
 // urlFault says why a URL cannot be called.
@@ -120,17 +112,17 @@ func urlFault(target string) error {
 		if fault, ok := errors.AsType[*url.Error](err); ok {
 			err = fault.Err
 		}
-		return unfitValue(err.Error(), accepted)
+		return response.Unfit(err.Error(), accepted)
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return unfitValue(fmt.Sprintf("unknown scheme %q", u.Scheme), accepted)
+		return response.Unfit(fmt.Sprintf("unknown scheme %q", u.Scheme), accepted)
 	case u.Hostname() == "":
-		return unfitValue("no host", accepted)
+		return response.Unfit("no host", accepted)
 	}
 	if port := u.Port(); port != "" || strings.HasSuffix(u.Host, ":") {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return unfitValue(fmt.Sprintf("port %q is not from 1 to 65535", port), accepted)
+			return response.Unfit(fmt.Sprintf("port %q is not from 1 to 65535", port), accepted)
 		}
 	}
 	return nil

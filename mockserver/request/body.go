@@ -1,0 +1,70 @@
+package request
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/understudy-mock/understudy/mockserver/response"
+)
+
+// OneOf refuses a word that is given and not in the list.
+func OneOf(name, value string, accepted []string) error {
+	if value == "" || slices.Contains(accepted, value) {
+		return nil
+	}
+	return response.RefusedValue("body", "/"+name, value, response.Unfit("", "one of "+strings.Join(accepted, ", ")))
+}
+
+// OneOrMany reads one object, or a list of them.
+func OneOrMany[T any](body []byte) ([]T, error) {
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
+		var items []*T
+		err := Unmarshal(body, &items)
+		list := make([]T, len(items))
+		for i, item := range items {
+			if item == nil {
+				return nil, response.Invalid(fmt.Sprintf("body /%d: invalid value null: must be an object", i))
+			}
+			list[i] = *item
+		}
+		return list, err
+	}
+	var one T
+	err := Unmarshal(body, &one)
+	return []T{one}, err
+}
+
+// Unmarshal reads JSON and says where it breaks.
+func Unmarshal(body []byte, to any) error {
+	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
+		return response.Invalid("body: invalid value null: must be an object, or what else the operation takes")
+	}
+	err := json.Unmarshal(body, to)
+	if err == nil {
+		return nil
+	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return response.Invalid("body /" + strings.ReplaceAll(wrong.Field, ".", "/") + ": received " + wrong.Value + ": must be " + jsonKinds[wrong.Type.Kind()])
+	}
+	if broken, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return response.Invalid(fmt.Sprintf("body: invalid JSON: byte %d: %v", broken.Offset, broken))
+	}
+	return response.Invalid("body: " + err.Error())
+}
+
+// jsonKinds is what a value must be to be read.
+var jsonKinds = map[reflect.Kind]string{
+	reflect.Bool:    "true or false",
+	reflect.Float32: "a finite number of 32 bits",
+	reflect.Int:     "a whole number",
+	reflect.Int32:   "a whole number of 32 bits",
+	reflect.Map:     "an object",
+	reflect.Slice:   "a list",
+	reflect.String:  "a string",
+	reflect.Struct:  "an object",
+}
