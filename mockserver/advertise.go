@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/understudy-mock/understudy/mockserver/origin"
 )
 
 // ParseAdvertise reads the address under which clients reach a server that
@@ -56,22 +58,12 @@ func withPort(host string) string {
 	if port == "" {
 		port = "80"
 	}
-	return net.JoinHostPort(hostName(host), port)
+	return net.JoinHostPort(origin.HostName(host), port)
 }
 
 // ListensAt is the messaging API as programs on this machine reach it, whatever
 // is advertised.
 func (s *Server) ListensAt() string { return "http://" + Reachable(s.listeners[0].Addr()) }
-
-// Reachable is an address that a client on this machine can use: a listener on
-// all interfaces has none of its own, but takes those of IPv4 loopback, since
-// Go's sockets for all interfaces serve both families.
-func Reachable(addr net.Addr) string {
-	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
-		return net.JoinHostPort("127.0.0.1", fmt.Sprint(tcp.Port))
-	}
-	return addr.String()
-}
 
 // EveryInterface reports whether other machines can reach the messaging API at
 // all addresses of this one, not only at that of URL.

@@ -1,7 +1,10 @@
 package mockserver
 
 import (
+	"net"
+
 	"github.com/understudy-mock/understudy/mockserver/journal"
+	"github.com/understudy-mock/understudy/mockserver/listener"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
@@ -23,3 +26,7 @@ type (
 
 // ParseStub reads URL=STATUS[:BODY]; the URL may hold = itself.
 func ParseStub(text string) (Stub, error) { return stub.Parse(text) }
+
+// Reachable is an address that a client on this machine can use: a listener on
+// all interfaces has none of its own, but takes those of IPv4 loopback.
+func Reachable(addr net.Addr) string { return listener.Reachable(addr) }

@@ -47,41 +47,6 @@ var Version = "0.1.0-dev"
 // advanceLimit is the real time that an advance may take unless it says otherwise.
 const advanceLimit = 60 * time.Second
 
-// admitControl lets loopback in; others need the control token. It finds the
-// account that the call acts on.
-func (s *Server) admitControl(c *call) error {
-	if len(c.op.Security) > 0 && !s.mayControl(c) {
-		return unauthorizedFor(c.op, "the control API is open on loopback only; elsewhere it takes Authorization: Bearer with the token of --control-token")
-	}
-	if err := s.admitSink(c); err != nil {
-		return err
-	}
-	if len(c.op.Security) > 0 {
-		if err := crossSite(c); err != nil {
-			return err
-		}
-	}
-	id := c.query.Get("account")
-	if id == "" || id == "*" {
-		c.tenant = s.first()
-	} else if c.tenant = s.byID(id); c.tenant == nil {
-		return refusal.Of(refusal.NotFound, "account", id, "not found")
-	}
-	c.account = c.tenant.account
-	return nil
-}
-
-func (s *Server) mayControl(c *call) bool {
-	kind, token, _ := strings.Cut(c.header.Get("Authorization"), " ")
-	if _, password, ok := c.request.BasicAuth(); ok { // what a browser asks its user for
-		kind, token = "Bearer", password
-	}
-	if kind == "Bearer" && s.cfg.ControlToken != "" && sameSecret(token, s.cfg.ControlToken) {
-		return true
-	}
-	return localAddr(c.request.RemoteAddr) && localHost(c.request.Host)
-}
-
 // chosen are the accounts that a control call acts on.
 func (s *Server) chosen(c *call) []*tenant {
 	if c.query.Get("account") == "*" {

@@ -3,13 +3,14 @@ package mockserver
 import (
 	"time"
 
+	"github.com/understudy-mock/understudy/mockserver/listener"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 )
 
 // Paced is a configuration whose connections have little time.
 func Paced(cfg Config, idle, grace time.Duration) Config {
-	cfg.pace = pace{idle, grace, defaultPace.rate}
+	cfg.pace = listener.Pace{Idle: idle, Grace: grace, Rate: listener.DefaultPace.Rate}
 	return cfg
 }
 

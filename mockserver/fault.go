@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/origin"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
@@ -288,7 +289,7 @@ func (s *Server) mayLeave(target string) string {
 	case "stub-only":
 		return "no stub stands for it, and nothing else may go out (--outbound stub-only)"
 	case "loopback-only":
-		if u, err := http.NewRequest(http.MethodPost, target, http.NoBody); err != nil || !localHost(u.URL.Host) && (u.URL.Scheme != "http" || !s.advertises(u.URL.Host)) {
+		if u, err := http.NewRequest(http.MethodPost, target, http.NoBody); err != nil || !origin.LocalHost(u.URL.Host) && (u.URL.Scheme != "http" || !s.advertises(u.URL.Host)) {
 			return "it is no address of this machine, and nothing else may go out (--outbound loopback-only)"
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/origin"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -80,7 +81,7 @@ func (s *Server) listen(addr string) error {
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w", addr, err)
 	}
-	srv := s.cfg.pace.server(s)
+	srv := s.cfg.pace.Server(s)
 	s.listeners = append(s.listeners, l)
 	s.servers, s.own = append(s.servers, srv), append(s.own, l)
 	return nil
@@ -89,7 +90,7 @@ func (s *Server) listen(addr string) error {
 // serveOn answers what comes in.
 func (s *Server) serveOn(srv *http.Server, l net.Listener) {
 	s.serving.Go(func() {
-		if err := srv.Serve(strictListener{pacedListener{plainListener{l, s.cfg.Log}, s.cfg.pace.grace}}); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		if err := srv.Serve(s.cfg.pace.Listener(l, s.cfg.Log)); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			s.cfg.Log.Error("listener ended", "address", l.Addr().String(), "error", err)
 		}
 	})
@@ -101,7 +102,7 @@ func (s *Server) serveOn(srv *http.Server, l net.Listener) {
 func (s *Server) Warnings() []string {
 	var list []string
 	for _, l := range s.own {
-		if localAddr(l.Addr().String()) {
+		if origin.LocalAddr(l.Addr().String()) {
 			continue
 		}
 		for _, w := range s.all() {

@@ -3,12 +3,10 @@ package mockserver
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -99,38 +97,4 @@ func (s *Server) tellRequest(c *call, x *Exchange, err error) {
 		attrs = append(attrs, slog.String("page", s.pageURL(w, "requests")))
 	}
 	log.LogAttrs(context.Background(), slog.LevelWarn, text, attrs...)
-}
-
-// plainListener tells the log when a client speaks TLS to a port that does not.
-type plainListener struct {
-	net.Listener
-	log *slog.Logger
-}
-
-// Accept waits for a connection.
-func (l plainListener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		return &plainConn{TCPConn: tcp, log: l.log}, err
-	}
-	return conn, err
-}
-
-// plainConn looks at the first bytes of a connection.
-type plainConn struct {
-	*net.TCPConn
-	log   *slog.Logger
-	first sync.Once
-}
-
-// Read reads, and names a TLS handshake (RFC 8446, section 5.1).
-func (c *plainConn) Read(p []byte) (int, error) {
-	n, err := c.TCPConn.Read(p)
-	c.first.Do(func() {
-		if n >= 2 && p[0] == 0x16 && p[1] == 3 {
-			c.log.Warn("a client speaks TLS to this port, which speaks plain HTTP: use http:// in place of https://",
-				"address", Reachable(c.LocalAddr()), "client", c.RemoteAddr().String())
-		}
-	})
-	return n, err
 }

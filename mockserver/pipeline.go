@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/origin"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
@@ -23,7 +24,7 @@ import (
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	x := &Exchange{Method: r.Method, Path: mask.URL(r.URL.RequestURI())}
 	c := &call{request: r}
-	allowOrigin(w.Header(), r)
+	origin.Allow(w.Header(), r)
 	out, err := s.answer(w, c, x)
 	if err != nil {
 		out = s.failed(c, err, x)

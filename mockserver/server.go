@@ -21,6 +21,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/kv"
+	"github.com/understudy-mock/understudy/mockserver/listener"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/ui"
 	"github.com/understudy-mock/understudy/spec"
@@ -78,7 +79,7 @@ type Config struct {
 	Embed             string          // EmbedHash: texts become vectors for tests; "": they are refused
 	Log               *slog.Logger
 
-	pace pace // of connections; zero: defaultPace
+	pace listener.Pace // of connections; zero: defaultPace
 }
 
 // defaultMaxBody is the largest request body (decided: 27).
@@ -225,8 +226,8 @@ func (c *Config) complete() error {
 	c.Memory = cmp.Or(c.Memory, defaultMemory)
 	c.MaxAnswer = cmp.Or(c.MaxAnswer, defaultMaxAnswer)
 	c.MaxBacklogBytes = cmp.Or(c.MaxBacklogBytes, defaultBacklog)
-	if c.pace == (pace{}) {
-		c.pace = defaultPace
+	if c.pace == (listener.Pace{}) {
+		c.pace = listener.DefaultPace
 	}
 	if c.MaxBody == 0 {
 		c.MaxBody = defaultMaxBody

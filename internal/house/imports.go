@@ -58,6 +58,8 @@ var importRules = []importRule{
 	{"mockserver/fixture", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/journal", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/kv", []string{"engine", "spec", "mockserver", "conformance", "features", "fixtures"}},
+	{"mockserver/listener", []string{"mockserver", "conformance", "features", "fixtures"}},
+	{"mockserver/origin", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/ratelimit", []string{"engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/request", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/response", []string{"mockserver", "conformance", "features", "fixtures"}},

@@ -1,7 +1,8 @@
-package mockserver
+package listener
 
 import (
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -10,11 +11,11 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-// pace is how long a client may keep a connection busy.
-type pace struct {
-	idle  time.Duration // between two requests, and before the head of one is complete
-	grace time.Duration // for a body, beside what its length takes, and for a part of an answer
-	rate  int64         // bytes of a body per second, at least
+// Pace is how long a client may keep a connection busy.
+type Pace struct {
+	Idle  time.Duration // between two requests, and before the head of one is complete
+	Grace time.Duration // for a body, beside what its length takes, and for a part of an answer
+	Rate  int64         // bytes of a body per second, at least
 }
 
 // pacedListener ends connections whose clients do not read what is sent: an
@@ -59,23 +60,29 @@ func (c *pacedConn) Write(p []byte) (sent int, err error) {
 // CloseWrite lets net/http end a connection so that its last answer arrives.
 func (c *pacedConn) CloseWrite() error { return closeWrite(c.Conn) }
 
-// defaultPace keeps everybody who makes progress: a body of 1 KiB/s, and
+// DefaultPace keeps everybody who makes progress: a body of 1 KiB/s, and
 // answers and event streams without end.
-var defaultPace = pace{idle: time.Minute, grace: 30 * time.Second, rate: 1 << 10}
+var DefaultPace = Pace{Idle: time.Minute, Grace: 30 * time.Second, Rate: 1 << 10}
 
-// server is an HTTP server that keeps no connection which makes no progress.
-func (p pace) server(handler http.Handler) *http.Server {
+// Server is an HTTP server that keeps no connection which makes no progress.
+func (p Pace) Server(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           p.paced(handler),
-		ReadHeaderTimeout: min(p.idle, 30*time.Second),
-		IdleTimeout:       p.idle,
+		ReadHeaderTimeout: min(p.Idle, 30*time.Second),
+		IdleTimeout:       p.Idle,
 		MaxHeaderBytes:    1 << 20,
 	}
 }
 
+// Listener holds the connections of a listener to the pace, and to the framing of
+// requests. What speaks TLS to it is named in the log.
+func (p Pace) Listener(l net.Listener, log *slog.Logger) net.Listener {
+	return strictListener{pacedListener{plainListener{l, log}, p.Grace}}
+}
+
 // paced gives each body a deadline that moves as the body arrives. What is left
 // of a body that nobody reads has the same deadline.
-func (p pace) paced(handler http.Handler) http.Handler {
+func (p Pace) paced(handler http.Handler) http.Handler {
 	clock := clock.NewReal()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != nil && r.Body != http.NoBody {
@@ -90,7 +97,7 @@ func (p pace) paced(handler http.Handler) http.Handler {
 // pacedBody is a body that must arrive in time.
 type pacedBody struct {
 	io.ReadCloser
-	pace       pace
+	pace       Pace
 	connection *http.ResponseController
 	started    time.Time
 	received   int64 // bytes
@@ -98,10 +105,12 @@ type pacedBody struct {
 
 // extend sets the deadline by what has arrived.
 func (b *pacedBody) extend() {
-	took := time.Duration(b.received) * time.Second / time.Duration(b.pace.rate)
-	_ = b.connection.SetReadDeadline(b.started.Add(b.pace.grace + took)) // a connection without deadlines is no server's own
+	took := time.Duration(b.received) * time.Second / time.Duration(b.pace.Rate)
+	_ = b.connection.SetReadDeadline(b.started.Add(b.pace.Grace + took)) // a connection without deadlines is no server's own
 }
 
+// Read moves the deadline with each part that arrives. Once the body is complete
+// there is none, so that the answer may take its time.
 func (b *pacedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.received += int64(n)
@@ -111,7 +120,7 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	case err == io.EOF: //nolint:errorlint // as io.Reader has it
 		_ = b.connection.SetReadDeadline(time.Time{}) // an answer may take its time
 	case response.IsTimeout(err):
-		err = response.SlowBody(b.pace.rate, b.pace.grace)
+		err = response.SlowBody(b.pace.Rate, b.pace.Grace)
 	}
 	return n, err
 }
