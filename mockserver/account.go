@@ -16,6 +16,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/fault"
 	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -32,7 +33,7 @@ type tenant struct {
 	deliveries journal.Deliveries
 	stubs      stub.List
 	rewrites   rewrites
-	faults     faults
+	faults     fault.List
 	mode       string // of the clock; guarded by Server.mu
 	password   string // of the management API
 	attempts   outside

@@ -3,6 +3,7 @@ package mockserver
 import (
 	"net"
 
+	"github.com/understudy-mock/understudy/mockserver/fault"
 	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/listener"
 	"github.com/understudy-mock/understudy/mockserver/stub"
@@ -14,6 +15,9 @@ type (
 	Delivery = journal.Delivery
 	// Exchange is one request to the interface and its answer.
 	Exchange = journal.Exchange
+	// Fault is a rule that makes something go wrong: on our own API, or on the
+	// deliveries of an account. The first rule that fits and is due decides.
+	Fault = fault.Rule
 	// Message is one half of an exchange.
 	Message = journal.Message
 	// Stub is a scripted destination, see stub.Stub.

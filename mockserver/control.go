@@ -15,6 +15,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
+	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
@@ -88,7 +89,7 @@ func (s *Server) controlReset(c *call) (response.Response, error) {
 		w.deliveries.Clear()
 		w.stubs.Set(s.cfg.Stubs)
 		w.rewrites.set(s.cfg.Rewrites)
-		w.faults.set(nil, s.seed(w.ID))
+		w.faults.Set(nil, s.seed(w.ID))
 	}
 	if err := errors.Join(faults...); err != nil {
 		return response.Response{}, refusal.Of(refusal.Closed, "all is reset but the key-value store", "", err.Error())
@@ -421,11 +422,11 @@ func (s *Server) streamed(w *tenant, e *engine.Event) any {
 
 func (s *Server) eventOf(w *tenant, e *engine.Event) any {
 	if e.Message == nil { // of a run, and without headers
-		return eventBody(e)
+		return view.WorkflowEvent(e)
 	}
 	d := s.dialectOf(w, e.Message.Options.Dialect)
 	if e.Run != nil {
-		return inDialect(d, eventBody(e))
+		return inDialect(d, view.WorkflowEvent(e))
 	}
-	return inDialect(d, logBody(e))
+	return inDialect(d, view.LogEvent(e))
 }

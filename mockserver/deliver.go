@@ -81,7 +81,7 @@ func (d *deliverer) deliver(ctx context.Context, w *tenant, a engine.Attempt) en
 		limit = engine.DefaultTimeout
 	}
 	stubbed, nearMiss := false, ""
-	out := w.faults.attempt(ctx, m.URL, header, func() (out engine.Outcome) {
+	out := w.faults.Attempt(ctx, m.URL, header, func() (out engine.Outcome) {
 		asked := &stub.Request{Message: m.ID, Method: m.Method, URL: m.URL, Header: header, Body: body}
 		if out, stubbed = w.stubs.Answer(asked, limit); stubbed {
 			return out

@@ -1,11 +1,10 @@
 package mockserver
 
 import (
-	"strings"
-
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -33,7 +32,7 @@ func (s *Server) listDLQ(c *call) (response.Response, error) {
 	out := listBody[api.DLQMessage]{Cursor: p.Cursor, Messages: []api.DLQMessage{}}
 	for i := range p.Items {
 		var e api.DLQMessage
-		response.CopyFields(&e, entryBody(&p.Items[i]))
+		response.CopyFields(&e, view.DLQEntry(&p.Items[i]))
 		out.Messages = append(out.Messages, e)
 	}
 	return response.Response{Body: out}, err
@@ -45,7 +44,7 @@ func (s *Server) listWorkflowDLQ(c *call) (response.Response, error) {
 	p, err := c.account.DLQ(f)
 	out := listBody[api.WorkflowDLQEntry]{Cursor: p.Cursor, Messages: []api.WorkflowDLQEntry{}}
 	for i := range p.Items {
-		out.Messages = append(out.Messages, entryBody(&p.Items[i]))
+		out.Messages = append(out.Messages, view.DLQEntry(&p.Items[i]))
 	}
 	return response.Response{Body: out}, err
 }
@@ -56,7 +55,7 @@ func (s *Server) getDLQMessage(c *call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	var out api.DLQMessage
-	response.CopyFields(&out, entryBody(&e))
+	response.CopyFields(&out, view.DLQEntry(&e))
 	return response.Response{Body: out}, nil
 }
 
@@ -68,7 +67,7 @@ func (s *Server) getWorkflowDLQ(c *call) (response.Response, error) {
 	if e.Run == nil {
 		return response.Response{}, response.Invalid("DLQ entry " + e.ID + " is a failed message, not a workflow run; GET /v2/dlq/" + e.ID + " shows it")
 	}
-	return response.Response{Body: entryBody(&e)}, nil
+	return response.Response{Body: view.DLQEntry(&e)}, nil
 }
 
 func (s *Server) deleteDLQEntry(c *call) (response.Response, error) {
@@ -159,39 +158,3 @@ func (s *Server) overrides(c *call) (engine.Options, error) {
 // overridingHeaders are the headers of a restart that the new run is listed with in
 // place of the original ones ("Restart a failed workflow run"; decided: 20).
 var overridingHeaders = []string{"Svc-Flow-Control-Key", "Svc-Flow-Control-Value", "Svc-Retries", "Svc-Retry-Delay"}
-
-// entryBody is a DLQ entry on the wire ("DLQ entry"; names decided: 2).
-func entryBody(e *engine.DLQEntry) api.WorkflowDLQEntry {
-	out := api.WorkflowDLQEntry{DlqId: e.ID}
-	response.CopyFields(&out, messageFields(&e.Message))
-	out.Header = api.HeaderMap(notNil(e.Message.Header))
-	if e.Run == nil {
-		out.Header = api.HeaderMap(notNil(e.Message.Forward))
-	} else {
-		out.WorkflowRunId, out.WorkflowUrl = e.Run.ID, e.Run.URL
-		out.WorkflowCreatedAt = e.Run.CreatedAt.UnixMilli()
-		out.Body, out.BodyBase64 = response.BodyText(e.Payload)
-	}
-	// The Python client reads no entry without a status: 0 if nothing answered.
-	out.ResponseStatus, out.ResponseHeader = new(e.Last.Status), response.HeaderMap(e.Last.Header)
-	out.ResponseBody, out.ResponseBodyBase64 = response.BodyText(e.Last.Body)
-	out.ResponseBodyNote = response.Optional(e.Last.Note)
-	if e.Last.Status == 0 && e.Last.Err != "" {
-		out.ResponseBody = response.Optional(strings.ToValidUTF8(e.Last.Err, "?"))
-	}
-	if cb := e.Callback; cb != nil {
-		info := api.FailureCallbackInfo{ResponseStatus: response.Optional(cb.Status), ResponseHeaders: response.HeaderMap(cb.Header), RequestHeaders: response.HeaderMap(cb.RequestHeader)}
-		state := api.FailureCallbackInfoState(cb.State)
-		info.State = &state
-		info.ResponseBody, _ = response.BodyText(cb.Body)
-		out.FailureCallbackInfo, out.FailureFunctionState, out.FailureCallbackHeader = &info, response.Optional(cb.State), response.HeaderMap(cb.RequestHeader)
-	}
-	return out
-}
-
-func notNil(h engine.Header) engine.Header {
-	if h == nil {
-		return engine.Header{}
-	}
-	return h
-}

@@ -1,11 +1,10 @@
 package mockserver
 
 import (
-	"time"
-
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -71,14 +70,14 @@ func (s *Server) resetFlowControlRate(c *call) (response.Response, error) {
 
 func (s *Server) getFlowControlKey(c *call) (response.Response, error) {
 	k, err := c.account.FlowKey(c.vars["flowControlKey"])
-	return response.Response{Body: flowBody(k)}, err
+	return response.Response{Body: view.FlowKey(k)}, err
 }
 
 func (s *Server) listFlowControlKeys(c *call) (response.Response, error) {
 	keys := c.account.FlowKeys()
 	list := make([]api.FlowControlKey, len(keys))
 	for i, k := range keys {
-		list[i] = flowBody(k)
+		list[i] = view.FlowKey(k)
 	}
 	return response.Response{Body: list}, nil
 }
@@ -86,21 +85,4 @@ func (s *Server) listFlowControlKeys(c *call) (response.Response, error) {
 func (s *Server) getGlobalParallelism(c *call) (response.Response, error) {
 	o, _ := c.account.Overview()
 	return response.Response{Body: api.GlobalParallelism{ParallelismMax: o.Parallel, ParallelismCount: o.InFlight}}, nil
-}
-
-func flowBody(k engine.FlowKey) api.FlowControlKey {
-	out := api.FlowControlKey{
-		FlowControlKey:      k.Key,
-		WaitListSize:        k.Waiting,
-		ParallelismCount:    k.InFlight,
-		ParallelismMax:      response.Optional(k.Parallelism),
-		IsPaused:            k.Paused,
-		IsPinnedParallelism: &k.PinnedParallelism,
-		IsPinnedRate:        &k.PinnedRate,
-	}
-	if k.Rate > 0 {
-		period, start := int(k.Period/time.Second), int(k.PeriodStart.Unix())
-		out.RateMax, out.RateCount, out.RatePeriod, out.RatePeriodStart = &k.Rate, &k.RateCount, &period, &start
-	}
-	return out
 }

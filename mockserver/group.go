@@ -7,6 +7,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -38,7 +39,7 @@ func (s *Server) updateURLGroup(c *call) (response.Response, error) {
 	}
 	r.Options.Hops = 0 // the defaults of a group are for the publishes of all
 	g, err := c.account.UpdateGroup(c.vars["urlGroupName"], engine.Header(headers), request.PlainHeaders(headers), r.Options)
-	return response.Response{Body: groupBody(g)}, err
+	return response.Response{Body: view.Group(g)}, err
 }
 
 func (s *Server) addURLGroupEndpoints(c *call) (response.Response, error) {
@@ -47,7 +48,7 @@ func (s *Server) addURLGroupEndpoints(c *call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	g, err := c.account.AddEndpoints(c.vars["urlGroupName"], endpoints)
-	return response.Response{Body: groupBody(g)}, err
+	return response.Response{Body: view.Group(g)}, err
 }
 
 func (s *Server) removeURLGroupEndpoints(c *call) (response.Response, error) {
@@ -85,32 +86,18 @@ func (s *Server) listURLGroups(c *call) (response.Response, error) {
 	groups := c.account.Groups()
 	list := make([]api.URLGroup, len(groups))
 	for i, g := range groups {
-		list[i] = groupBody(g)
+		list[i] = view.Group(g)
 	}
 	return response.Response{Body: list}, nil
 }
 
 func (s *Server) getURLGroup(c *call) (response.Response, error) {
 	g, err := c.account.Group(c.vars["urlGroupName"])
-	return response.Response{Body: groupBody(g)}, err
+	return response.Response{Body: view.Group(g)}, err
 }
 
 func (s *Server) deleteURLGroup(c *call) (response.Response, error) {
 	return emptyObject, c.account.DeleteGroup(c.vars["urlGroupName"])
-}
-
-func groupBody(g engine.Group) api.URLGroup {
-	endpoints := make([]api.Endpoint, len(g.Endpoints))
-	for i, e := range g.Endpoints {
-		endpoints[i] = api.Endpoint{Name: response.Optional(e.Name), Url: response.Optional(e.URL)}
-	}
-	return api.URLGroup{
-		Name:      g.Name,
-		CreatedAt: g.CreatedAt.UnixMilli(),
-		UpdatedAt: g.UpdatedAt.UnixMilli(),
-		Endpoints: endpoints,
-		Headers:   response.HeaderMap(g.Headers),
-	}
 }
 
 // headerMap is a header on the wire, absent when empty.

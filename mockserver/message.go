@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/understudy-mock/understudy/engine"
-	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -29,7 +29,7 @@ func (s *Server) getMessage(c *call) (response.Response, error) {
 	}
 	state := api.MessageState(m.State)
 	out := api.Message{State: &state, Retried: response.Optional(m.Retried), NextDeliveryTime: response.Millis(m.NextAt)}
-	response.CopyFields(&out, messageFields(&m))
+	response.CopyFields(&out, view.Message(&m))
 	return response.Response{Body: out}, nil
 }
 
@@ -152,24 +152,4 @@ func queryText(v any) (text string, ok bool) {
 		return strconv.FormatFloat(v, 'f', -1, 64), true
 	}
 	return "", false
-}
-
-// messageFields is what every view of a message shows: absent rather than empty.
-func messageFields(m *engine.Message) api.Message {
-	var out api.Message
-	request.ShowOptions(m.Options, &out)
-	out.MessageId, out.Url, out.Method, out.Header = m.ID, m.URL, m.Method, response.HeaderMap(m.Forward)
-	out.MaxRetries, out.NotBefore, out.CreatedAt = &m.MaxRetries, response.Millis(m.NotBefore), m.CreatedAt.UnixMilli()
-	out.TopicName, out.EndpointName, out.ScheduleId = response.Optional(m.Group), response.Optional(m.EndpointName), response.Optional(m.ScheduleID)
-	out.CallerIP, out.WorkflowRunId = response.Optional(m.CallerIP), response.Optional(m.RunID)
-	out.Body, out.BodyBase64 = response.BodyText(m.Body)
-	return out
-}
-
-// mergeHeaders lays one header over another.
-func mergeHeaders(over, under engine.Header) engine.Header {
-	out := engine.Header{}
-	maps.Copy(out, under)
-	maps.Copy(out, over)
-	return out
 }

@@ -71,7 +71,7 @@ func (s *Server) overview(w *tenant) (overviewBody, <-chan struct{}) {
 		Messages: o.Messages, Runs: o.Runs, Attempts: o.Attempts, PerSecond: w.meter.read(wall, o.Attempts),
 		InFlight: o.InFlight, Parallel: o.Parallel, DLQ: o.DLQ, FlowKeys: o.FlowKeys, Paused: o.Paused,
 		Groups: o.Groups, Queues: o.Queues, Schedules: o.Schedules, Waiters: o.Waiters,
-		Stubs: len(w.stubs.Get()), Faults: len(w.faults.get()),
+		Stubs: len(w.stubs.Get()), Faults: len(w.faults.Get()),
 	}, more
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec"
-	"github.com/understudy-mock/understudy/spec/api"
 )
 
 var _ = registerHandlers(map[string]handler{
@@ -88,33 +88,12 @@ func (s *Server) configure(c *call, r *engine.PublishRequest, set request.Settin
 
 // receiptReply is the answer to a publish: 202 when nothing new was created.
 func receiptReply(rs engine.Receipts) response.Response {
-	out := response.Response{Body: receiptBody(rs)}
+	out := response.Response{Body: view.Receipts(rs)}
 	if len(rs.List) > 0 && !slices.ContainsFunc(rs.List, func(r engine.Receipt) bool { return !r.Deduplicated }) {
 		out.Status = http.StatusAccepted
 	}
 	if len(rs.List) > 0 && rs.List[0].RunID != "" {
 		out.Status = http.StatusOK
-	}
-	return out
-}
-
-// receiptBody is one receipt, or for a group a list of them.
-func receiptBody(rs engine.Receipts) any {
-	if !rs.Group {
-		return oneReceipt(&rs.List[0])
-	}
-	list := make([]api.PublishReceipt, len(rs.List))
-	for i := range rs.List {
-		list[i] = oneReceipt(&rs.List[i])
-		list[i].Url = &rs.List[i].URL
-	}
-	return list
-}
-
-func oneReceipt(r *engine.Receipt) api.PublishReceipt {
-	out := api.PublishReceipt{MessageId: r.MessageID, Deduplicated: response.Optional(r.Deduplicated)}
-	if r.RunID != "" {
-		out.WorkflowRunId, out.WorkflowCreatedAt = &r.RunID, response.Millis(r.RunCreatedAt)
 	}
 	return out
 }
@@ -138,7 +117,7 @@ func (s *Server) publishBatch(c *call) (response.Response, error) {
 	}
 	body := make([]any, len(results))
 	for i, rs := range results {
-		body[i] = receiptBody(rs)
+		body[i] = view.Receipts(rs)
 	}
 	return response.Response{Body: body}, nil
 }

@@ -3,8 +3,8 @@ package mockserver
 import (
 	"encoding/json"
 
-	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -23,21 +23,21 @@ func (s *Server) upsertQueue(c *call) (response.Response, error) {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	q, err := c.account.UpsertQueue(body.QueueName, body.Parallelism, body.Paused)
-	return response.Response{Body: queueBody(q)}, err
+	return response.Response{Body: view.Queue(q)}, err
 }
 
 func (s *Server) listQueues(c *call) (response.Response, error) {
 	queues := c.account.Queues()
 	list := make([]api.Queue, len(queues))
 	for i, q := range queues {
-		list[i] = queueBody(q)
+		list[i] = view.Queue(q)
 	}
 	return response.Response{Body: list}, nil
 }
 
 func (s *Server) getQueue(c *call) (response.Response, error) {
 	q, err := c.account.Queue(c.vars["queueName"])
-	return response.Response{Body: queueBody(q)}, err
+	return response.Response{Body: view.Queue(q)}, err
 }
 
 func (s *Server) deleteQueue(c *call) (response.Response, error) {
@@ -50,15 +50,4 @@ func (s *Server) pauseQueue(c *call) (response.Response, error) {
 
 func (s *Server) resumeQueue(c *call) (response.Response, error) {
 	return emptyObject, c.account.SetQueuePaused(c.vars["queueName"], false)
-}
-
-func queueBody(q engine.Queue) api.Queue {
-	return api.Queue{
-		Name:        q.Name,
-		CreatedAt:   q.CreatedAt.UnixMilli(),
-		UpdatedAt:   q.UpdatedAt.UnixMilli(),
-		Parallelism: q.Parallelism,
-		Paused:      q.Paused,
-		Lag:         q.Lag,
-	}
 }

@@ -1,8 +1,8 @@
 package mockserver
 
 import (
-	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -29,7 +29,7 @@ func (s *Server) restart(c *call, resume bool) (response.Response, error) {
 		return response.Response{}, err
 	}
 	run, err := c.account.Restart(c.vars["dlqId"], over, resume)
-	return response.Response{Body: runCreatedBody(run)}, err
+	return response.Response{Body: view.RunCreated(run)}, err
 }
 
 func (s *Server) restartWorkflowRuns(c *call) (response.Response, error) {
@@ -49,18 +49,14 @@ func (s *Server) restartAll(c *call, resume bool) (response.Response, error) {
 	runs, cursor, err := c.account.RestartAll(c.filter(), over, resume)
 	out := api.WorkflowRunsCreated{Cursor: response.Optional(cursor), WorkflowRuns: make([]api.WorkflowRunCreated, len(runs))}
 	for i, run := range runs {
-		out.WorkflowRuns[i] = runCreatedBody(run)
+		out.WorkflowRuns[i] = view.RunCreated(run)
 	}
 	return response.Response{Body: out}, err
 }
 
-func runCreatedBody(run engine.RunRef) api.WorkflowRunCreated {
-	return api.WorkflowRunCreated{WorkflowRunId: run.ID, WorkflowCreatedAt: run.CreatedAt.UnixMilli()}
-}
-
 func (s *Server) repeatFailureCallback(c *call) (response.Response, error) {
 	run, err := c.account.RepeatCallback(c.vars["dlqId"])
-	return response.Response{Body: runCreatedBody(run)}, err
+	return response.Response{Body: view.RunCreated(run)}, err
 }
 
 func (s *Server) cancelFailureCallback(c *call) (response.Response, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -39,7 +40,7 @@ func (s *Server) triggerWorkflow(c *call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	return response.Response{Body: triggeredBody(receipts.List[0])}, nil
+	return response.Response{Body: view.Triggered(receipts.List[0])}, nil
 }
 
 // asTrigger makes a publish start a run. Without a client library it has the
@@ -58,10 +59,6 @@ func asTrigger(r *engine.PublishRequest) {
 	}
 }
 
-func triggeredBody(r engine.Receipt) api.WorkflowTriggered {
-	return api.WorkflowTriggered{WorkflowRunId: r.RunID, WorkflowCreatedAt: r.RunCreatedAt.UnixMilli(), Deduplicated: response.Optional(r.Deduplicated)}
-}
-
 func (s *Server) triggerWorkflows(c *call) (response.Response, error) {
 	requests, err := s.batch(c)
 	if err != nil {
@@ -76,7 +73,7 @@ func (s *Server) triggerWorkflows(c *call) (response.Response, error) {
 	}
 	list := make([]api.WorkflowTriggered, len(results))
 	for i, rs := range results {
-		list[i] = triggeredBody(rs.List[0])
+		list[i] = view.Triggered(rs.List[0])
 	}
 	return response.Response{Body: list}, nil
 }
@@ -134,69 +131,12 @@ func (s *Server) listWorkflowRuns(c *call) (response.Response, error) {
 	p, err := c.account.RunViews(f)
 	runs := make([]api.WorkflowRun, len(p.Items))
 	for i := range p.Items {
-		runs[i] = runBody(&p.Items[i])
+		runs[i] = view.Run(&p.Items[i])
 	}
 	return response.Response{Body: struct {
 		Cursor string            `json:"cursor,omitempty"`
 		Runs   []api.WorkflowRun `json:"runs"`
 	}{p.Cursor, runs}}, err
-}
-
-func runBody(v *engine.RunView) api.WorkflowRun {
-	out := api.WorkflowRun{
-		WorkflowRunId:          v.ID,
-		WorkflowUrl:            v.URL,
-		WorkflowState:          api.WorkflowRunWorkflowState(v.State),
-		WorkflowRunCreatedAt:   v.CreatedAt.UnixMilli(),
-		WorkflowRunCompletedAt: response.Millis(v.EndedAt),
-		WorkflowRunCallerIp:    response.Optional(v.CallerIP),
-		DlqId:                  response.Optional(v.DLQID),
-		Steps:                  make([]api.RunStepGroup, len(v.Groups)),
-	}
-	if v.State == engine.RunSuccess {
-		response := string(v.Result)
-		out.WorkflowRunResponse = &response
-	}
-	request.ShowOptions(v.Options, &out)
-	if v.Invoker != nil {
-		out.Invoker = &api.RunRef{WorkflowRunId: response.Optional(v.Invoker.ID), WorkflowUrl: response.Optional(v.Invoker.URL), WorkflowRunCreatedAt: response.Millis(v.Invoker.CreatedAt)}
-	}
-	for i, g := range v.Groups {
-		out.Steps[i] = api.RunStepGroup{Type: api.RunStepGroupType(g.Type), Steps: make([]api.RunStep, len(g.Steps))}
-		for k := range g.Steps {
-			out.Steps[i].Steps[k] = runStepBody(&g.Steps[k])
-		}
-	}
-	if e := v.Failure; e != nil {
-		cb := e.Callback
-		out.FailureFunction = &api.FailureFunction{
-			MessageId: response.Optional(cb.MessageID), Url: response.Optional(e.Message.Options.FailureCallback.URL), State: response.Optional(cb.State), DlqId: response.Optional(e.ID),
-			FailStatus: response.Optional(e.Last.Status), FailHeaders: response.HeaderMap(e.Last.Header),
-			ResponseStatus: response.Optional(cb.Status), ResponseHeaders: response.HeaderMap(cb.Header),
-		}
-		out.FailureFunction.FailResponse, _ = response.BodyText(e.Last.Body)
-		out.FailureFunction.ResponseBody, _ = response.BodyText(cb.Body)
-	}
-	return out
-}
-
-func runStepBody(v *engine.StepView) api.RunStep {
-	var out api.RunStep
-	response.CopyFields(&out, stepBody(&v.Step))
-	out.State = response.Optional(v.State)
-	out.Headers = response.HeaderMap(v.Header)
-	out.Retries = &v.Retries
-	out.RetryDelay = response.Optional(v.RetryDelay)
-	out.NextDeliveryTime = response.Millis(v.NextAt)
-	if len(v.Errors) > 0 {
-		list := make([]api.StepError, len(v.Errors))
-		for i, e := range v.Errors {
-			list[i] = api.StepError{Error: response.Optional(e.Error), Headers: response.HeaderMap(e.Header), Status: response.Optional(e.Status), Time: response.Millis(e.Time)}
-			list[i].Body, _ = response.BodyText([]byte(e.Body))
-		}
-		out.Errors = &list
-	}
-	return out
 }
 
 var _ = registerHandlers(map[string]handler{
@@ -266,7 +206,7 @@ func (c *call) notified(n engine.Notification, err error) (response.Response, er
 	}
 	out := make([]api.Notified, len(n.Woken))
 	for i, w := range n.Woken {
-		out[i] = api.Notified{Waiter: waiterBody(&w.Waiter), MessageId: w.MessageID, WorkflowRunId: response.Optional(w.Waiter.ID), WorkflowCreatedAt: response.Millis(w.Waiter.CreatedAt)}
+		out[i] = api.Notified{Waiter: view.Waiter(&w.Waiter), MessageId: w.MessageID, WorkflowRunId: response.Optional(w.Waiter.ID), WorkflowCreatedAt: response.Millis(w.Waiter.CreatedAt)}
 	}
 	if len(out) == 0 {
 		c.warnings = append(c.warnings, unawaitedText(c.vars["workflowRunId"], c.vars["eventId"], n))
@@ -292,21 +232,11 @@ func unawaitedText(runID, eventID string, n engine.Notification) string {
 	return text + "; events that runs wait for: " + strings.Join(names, ", ")
 }
 
-func waiterBody(w *engine.Waiter) api.Waiter {
-	deadline := w.Deadline.Unix()
-	headers := mergeHeaders(w.Header, engine.Header{"Svc-Workflow-Runid": {w.ID}})
-	out := api.Waiter{Url: response.Optional(w.URL), Headers: response.HeaderMap(headers), Deadline: &deadline, TimeoutUrl: response.Optional(w.TimeoutURL), TimeoutHeaders: response.HeaderMap(w.TimeoutHeader)}
-	if len(w.TimeoutBody) > 0 {
-		out.TimeoutBody = response.Optional(base64.StdEncoding.EncodeToString(w.TimeoutBody))
-	}
-	return out
-}
-
 func (s *Server) listWaiters(c *call) (response.Response, error) {
 	waiters := c.account.Waiters(c.vars["eventId"])
 	out := make([]api.Waiter, len(waiters))
 	for i := range waiters {
-		out[i] = waiterBody(&waiters[i])
+		out[i] = view.Waiter(&waiters[i])
 	}
 	return response.Response{Body: out}, nil
 }

@@ -1,11 +1,9 @@
 package mockserver
 
 import (
-	"cmp"
-
-	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/api"
 )
@@ -48,14 +46,14 @@ func (s *Server) listSchedules(c *call) (response.Response, error) {
 	schedules := c.account.Schedules()
 	list := make([]api.Schedule, len(schedules))
 	for i, one := range schedules {
-		list[i] = scheduleBody(one)
+		list[i] = view.Schedule(one)
 	}
 	return response.Response{Body: list}, nil
 }
 
 func (s *Server) getSchedule(c *call) (response.Response, error) {
 	schedule, err := c.account.Schedule(c.vars["destinationOrId"])
-	return response.Response{Body: scheduleBody(schedule)}, err
+	return response.Response{Body: view.Schedule(schedule)}, err
 }
 
 func (s *Server) deleteSchedule(c *call) (response.Response, error) {
@@ -68,25 +66,4 @@ func (s *Server) pauseSchedule(c *call) (response.Response, error) {
 
 func (s *Server) resumeSchedule(c *call) (response.Response, error) {
 	return emptyObject, c.account.SetSchedulePaused(c.vars["scheduleId"], false)
-}
-
-func scheduleBody(s engine.Schedule) api.Schedule {
-	r := s.Request
-	out := api.Schedule{
-		ScheduleId:       s.ID,
-		Cron:             s.Cron,
-		Destination:      cmp.Or(r.URL, r.Group),
-		CreatedAt:        s.CreatedAt.UnixMilli(),
-		Header:           response.HeaderMap(mergeHeaders(r.Forward, r.Options.Forward)),
-		CallerIP:         response.Optional(r.CallerIP),
-		IsPaused:         s.Paused,
-		NextScheduleTime: response.Millis(s.Next),
-		LastScheduleTime: response.Millis(s.Last),
-	}
-	request.ShowOptions(&r.Options, &out)
-	out.Body, out.BodyBase64 = response.BodyText(r.Body)
-	if len(s.LastStates) > 0 {
-		out.LastScheduleStates = &s.LastStates
-	}
-	return out
 }

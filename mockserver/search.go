@@ -6,6 +6,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -27,21 +28,21 @@ func (s *Server) createSearchIndex(c *call) (response.Response, error) {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	index, err := engine.ChangeSearch(c.account, search.CreateCommand{Index: search.Index{Name: body.Name, Region: string(body.Region), Type: string(body.Type)}})
-	return response.Response{Body: s.searchBody(c, index)}, err
+	return response.Response{Body: view.SearchIndex(index, c.tenant.username())}, err
 }
 
 func (s *Server) listSearchIndexes(c *call) (response.Response, error) {
 	indexes := c.account.SearchIndexes().List()
 	list := make([]api.SearchIndex, len(indexes))
 	for i, index := range indexes {
-		list[i] = s.searchBody(c, index)
+		list[i] = view.SearchIndex(index, c.tenant.username())
 	}
 	return response.Response{Body: list}, nil
 }
 
 func (s *Server) getSearchIndex(c *call) (response.Response, error) {
 	index, err := c.account.SearchIndexes().Get(c.vars["id"])
-	return response.Response{Body: s.searchBody(c, index)}, err
+	return response.Response{Body: view.SearchIndex(index, c.tenant.username())}, err
 }
 
 func (s *Server) renameSearchIndex(c *call) (response.Response, error) {
@@ -61,14 +62,4 @@ func (s *Server) resetSearchIndexTokens(c *call) (response.Response, error) {
 func (s *Server) deleteSearchIndex(c *call) (response.Response, error) {
 	_, err := engine.ChangeSearch(c.account, search.DeleteCommand{ID: c.vars["id"]})
 	return okText, err
-}
-
-func (s *Server) searchBody(c *call, i search.Index) api.SearchIndex {
-	created := int(i.CreatedAt.Unix())
-	customer := c.tenant.username()
-	return api.SearchIndex{
-		Id: i.ID, Name: i.Name, Region: i.Region, Type: i.Type,
-		CreatedAt: response.Millis(i.CreatedAt), CreationTime: &created, CustomerId: &customer,
-		Token: response.Optional(i.Token), ReadOnlyToken: response.Optional(i.ReadOnlyToken),
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/codec"
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/mockserver/fault"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
@@ -70,7 +71,7 @@ type savedAccount struct {
 	id, token, password string
 	stubs               []stub.Saved
 	rewrites            map[string]string
-	faults              []Fault               // with what is left of their times
+	faults              []fault.Rule          // with what is left of their times
 	dialect             string                // that its clients spoke first
 	account             *engine.Account       // whose state is written
 	reader              engine.SnapshotReader // of a state
@@ -128,7 +129,7 @@ func (s *Server) save(to io.Writer, worlds []*tenant) error {
 		if !s.auto() || w.first.Load() != nil {
 			dialect = s.usual(w).Name
 		}
-		d.accounts[i] = &savedAccount{id: w.ID, token: w.Token, password: w.password, stubs: w.stubs.Save(), rewrites: w.rewrites.get(), faults: w.faults.get(),
+		d.accounts[i] = &savedAccount{id: w.ID, token: w.Token, password: w.password, stubs: w.stubs.Save(), rewrites: w.rewrites.get(), faults: w.faults.Get(),
 			dialect: dialect, account: w.account}
 	}
 	out := newChecksummed(to)
@@ -206,7 +207,7 @@ func (s *Server) acceptable(a *savedAccount) error {
 			return err
 		}
 	}
-	if _, err := s.compileFaults(a.faults); err != nil {
+	if _, err := fault.CompileAll(a.faults, s.knownOperation); err != nil {
 		return err
 	}
 	return nil
@@ -220,11 +221,11 @@ func (s *Server) restore(in *snapshot) (Restored, error) {
 		w := s.tenant(Account{ID: a.id, Token: a.token, Password: a.password})
 		w.stubs.Load(a.stubs)
 		w.rewrites.set(a.rewrites)
-		faults, err := s.compileFaults(a.faults)
+		faults, err := fault.CompileAll(a.faults, s.knownOperation)
 		if err != nil {
 			return out, err // acceptable has tried
 		}
-		w.faults.set(faults, s.seed(w.ID))
+		w.faults.Set(faults, s.seed(w.ID))
 		err = s.setMode(w, "manual") // so that no timer of the old state rings on a clock of the new one
 		if err == nil {
 			err = w.account.Restore(a.state)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/mockserver/journal"
+	"github.com/understudy-mock/understudy/mockserver/pause"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -47,7 +48,7 @@ func (s *Server) stream(name string, apart time.Duration, next func() (events []
 				return
 			}
 			if apart > 0 {
-				pauseUntil(r.Context(), s.done, apart)
+				pause.Until(r.Context(), s.done, apart)
 			}
 			select {
 			case <-more:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
@@ -100,7 +101,7 @@ func (s *Server) controlMessage(c *call) (response.Response, error) {
 	}
 	events := make([]eventRow, len(t.Events))
 	for i := range t.Events {
-		events[i].LogEvent = logBody(&t.Events[i])
+		events[i].LogEvent = view.LogEvent(&t.Events[i])
 		if o := t.Events[i].Outcome; o != nil {
 			events[i].Cause = o.Cause()
 		}
@@ -122,7 +123,7 @@ func (s *Server) controlMessage(c *call) (response.Response, error) {
 	content.Clip(most)
 	row := rowOf(&t.Message)
 	t.Message.Body = content.Body
-	response.CopyFields(&m, messageFields(&t.Message))
+	response.CopyFields(&m, view.Message(&t.Message))
 	m.NextDeliveryTime = response.Millis(t.Message.NextAt)
 	d := s.dialectOf(c.tenant, t.Message.Options.Dialect)
 	return response.Response{Body: map[string]any{
@@ -212,7 +213,7 @@ type partBody struct {
 }
 
 func spanOf(s *engine.Span) spanBody {
-	out := spanBody{Step: stepBody(&s.Step), Type: s.Step.Type, Message: s.Message, From: s.From.UnixMilli(), To: response.Millis(s.To), Kept: s.Kept, Parts: []partBody{}}
+	out := spanBody{Step: view.Step(&s.Step), Type: s.Step.Type, Message: s.Message, From: s.From.UnixMilli(), To: response.Millis(s.To), Kept: s.Kept, Parts: []partBody{}}
 	if s.Step.Invoked != nil {
 		out.Invoked = s.Step.Invoked.ID
 	}
@@ -241,7 +242,7 @@ func (s *Server) controlRun(c *call) (response.Response, error) {
 	}
 	events := make([]eventRow, len(t.Events))
 	for i := range t.Events {
-		events[i].WorkflowEvent = eventBody(&t.Events[i])
+		events[i].WorkflowEvent = view.WorkflowEvent(&t.Events[i])
 		if m := t.Events[i].Message; m != nil {
 			events[i].MessageID = m.ID
 		}
@@ -259,7 +260,7 @@ func (s *Server) controlRun(c *call) (response.Response, error) {
 	payload, payloadBase64 := response.BodyText(run.Payload)
 	d := s.dialectOf(c.tenant, run.Options.Dialect)
 	return response.Response{Body: map[string]any{
-		"run": inDialect(d, runBody(&t.Run)), "row": row, "payload": payload, "payloadBase64": payloadBase64, "headers": response.HeaderMap(brandHeader(d, run.Header)),
+		"run": inDialect(d, view.Run(&t.Run)), "row": row, "payload": payload, "payloadBase64": payloadBase64, "headers": response.HeaderMap(brandHeader(d, run.Header)),
 		"spans": inDialect(d, spans), "events": inDialect(d, events), "waiters": waits, "reasons": reasonBodies(t.Why, clock.Mode), "now": clock.Now,
 	}}, nil
 }
@@ -417,7 +418,7 @@ func (s *Server) controlFlowKeys(c *call) (response.Response, error) {
 	keys = keys[:min(all, cmp.Or(c.number("count"), maxFlowKeys))]
 	list := make([]api.FlowControlKey, len(keys))
 	for i, k := range keys {
-		list[i] = flowBody(k)
+		list[i] = view.FlowKey(k)
 	}
 	return response.Response{Body: map[string]any{"keys": list, "all": all}}, nil
 }

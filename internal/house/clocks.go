@@ -13,7 +13,7 @@ var clockFiles = []string{
 	"conformance/receiver/clock.go",
 	"engine/clock/clock.go",
 	"mockserver/kv/clock.go",
-	"mockserver/pause.go",
+	"mockserver/pause/pause.go",
 	"mockserver/ratelimit/clock.go",
 }
 

@@ -15,7 +15,7 @@ import (
 // others says so. While a method has one, it neither waits nor calls the engine.
 var guards = map[string]string{
 	"mockserver connections mu":     "open: the connections of this server to itself",
-	"mockserver faults mu":          "list, and how often each rule has applied; one for each account",
+	"mockserver/fault List mu":      "list, and how often each rule has applied; one for each account",
 	"mockserver meter mu":           "the rate of attempts; one for each account",
 	"mockserver outside mu":         "attempts in the network and who waits for one; one for each account",
 	"mockserver relief busy":        "no data: one request at a time makes room",
