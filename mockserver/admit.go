@@ -9,44 +9,45 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/origin"
 	"github.com/understudy-mock/understudy/mockserver/response"
-	"github.com/understudy-mock/understudy/spec"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
 // admitControl lets loopback in; others need the control token. It finds the
 // account that the call acts on.
-func (s *Server) admitControl(c *call) error {
-	if len(c.op.Security) > 0 && !s.mayControl(c) {
-		return unauthorizedFor(c.op, "the control API is open on loopback only; elsewhere it takes Authorization: Bearer with the token of --control-token")
+func (s *Server) admitControl(c *call.Call) error {
+	if len(c.Op.Security) > 0 && !s.mayControl(c) {
+		return unauthorizedFor(c.Op, "the control API is open on loopback only; elsewhere it takes Authorization: Bearer with the token of --control-token")
 	}
 	if err := s.admitSink(c); err != nil {
 		return err
 	}
-	if len(c.op.Security) > 0 {
-		if err := origin.RefuseCrossSite(c.request, c.visit()); err != nil {
+	if len(c.Op.Security) > 0 {
+		if err := origin.RefuseCrossSite(c.Request, isVisit(c)); err != nil {
 			return err
 		}
 	}
-	id := c.query.Get("account")
+	id := c.Query.Get("account")
 	if id == "" || id == "*" {
-		c.tenant = s.first()
-	} else if c.tenant = s.byID(id); c.tenant == nil {
+		c.Tenant = s.tenants.First()
+	} else if c.Tenant = s.tenants.ByID(id); c.Tenant == nil {
 		return refusal.Of(refusal.NotFound, "account", id, "not found")
 	}
-	c.account = c.tenant.account
+	c.Account = c.Tenant.Account
 	return nil
 }
 
-func (s *Server) mayControl(c *call) bool {
-	kind, token, _ := strings.Cut(c.header.Get("Authorization"), " ")
-	if _, password, ok := c.request.BasicAuth(); ok { // what a browser asks its user for
+func (s *Server) mayControl(c *call.Call) bool {
+	kind, token, _ := strings.Cut(c.Header.Get("Authorization"), " ")
+	if _, password, ok := c.Request.BasicAuth(); ok { // what a browser asks its user for
 		kind, token = "Bearer", password
 	}
-	if kind == "Bearer" && s.cfg.ControlToken != "" && sameSecret(token, s.cfg.ControlToken) {
+	if kind == "Bearer" && s.cfg.ControlToken != "" && tenant.SameSecret(token, s.cfg.ControlToken) {
 		return true
 	}
-	return origin.LocalAddr(c.request.RemoteAddr) && origin.LocalHost(c.request.Host)
+	return origin.LocalAddr(c.Request.RemoteAddr) && origin.LocalHost(c.Request.Host)
 }
 
 // hostNames are the names, beside those of loopback, under which clients on this
@@ -75,33 +76,26 @@ func (s *Server) knownHost(host string) bool {
 	return host == "" || err == nil || origin.LocalHost(host) || strings.HasSuffix(name, ".internal") || slices.Contains(s.hostNames, name)
 }
 
-// visit reports whether somebody follows a link to the page.
-func (c *call) visit() bool {
-	mode := c.header.Get("Sec-Fetch-Mode")
-	return c.op.Method == http.MethodGet && c.op.Tag == "page" && (mode == "" || mode == "navigate")
+// isVisit reports whether somebody follows a link to the page.
+func isVisit(c *call.Call) bool {
+	mode := c.Header.Get("Sec-Fetch-Mode")
+	return c.Op.Method == http.MethodGet && c.Op.Tag == "page" && (mode == "" || mode == "navigate")
 }
 
 // admitPublic guards an account whose token everybody knows: any web page could
 // send it.
-func (s *Server) admitPublic(c *call) error {
-	if origin.LocalAddr(c.request.RemoteAddr) && !s.knownHost(c.request.Host) {
-		return response.Forbidden("header Host: invalid value " + strconv.Quote(response.Shorten(c.request.Host)) + ": must be a name of this machine, such as localhost, with a public token; --account gives the account a token of its own")
+func (s *Server) admitPublic(c *call.Call) error {
+	if origin.LocalAddr(c.Request.RemoteAddr) && !s.knownHost(c.Request.Host) {
+		return response.Forbidden("header Host: invalid value " + strconv.Quote(response.Shorten(c.Request.Host)) + ": must be a name of this machine, such as localhost, with a public token; --account gives the account a token of its own")
 	}
-	return origin.RefuseCrossSite(c.request, c.visit())
-}
-
-// publicToken reports whether a token is known to everybody, or can be made by
-// everybody: a development token, one that is derived from the account's id, or
-// any token where each opens an account.
-func (s *Server) publicToken(a Account) bool {
-	return s.cfg.AnyAccount || spec.DevelopmentToken(a.Token) || a.Token == derivedSecret(a.ID, "token")
+	return origin.RefuseCrossSite(c.Request, isVisit(c))
 }
 
 // admitSink lets in what may try a destination out: programs on this machine,
 // deliveries of this server, and who holds a token.
-func (s *Server) admitSink(c *call) error {
-	if c.op.Tag != "sink" || origin.LocalAddr(c.request.RemoteAddr) || s.delivery.connections.made(c.request) || s.mayControl(c) || s.byToken(bearerToken(c.header)) != nil {
+func (s *Server) admitSink(c *call.Call) error {
+	if c.Op.Tag != "sink" || origin.LocalAddr(c.Request.RemoteAddr) || s.delivery.connections.made(c.Request) || s.mayControl(c) || s.tenants.ByToken(call.BearerToken(c.Header)) != nil {
 		return nil
 	}
-	return response.Unauthorized("Bearer", c.op.ID+": off loopback, a sink is open to deliveries of this server, and to others with Authorization: Bearer and a token of an account")
+	return response.Unauthorized("Bearer", c.Op.ID+": off loopback, a sink is open to deliveries of this server, and to others with Authorization: Bearer and a token of an account")
 }

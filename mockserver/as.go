@@ -2,12 +2,12 @@ package mockserver
 
 import (
 	"bytes"
-	"encoding/base64"
 	"io"
 	"net/url"
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -22,24 +22,24 @@ var _ = registerHandlers(map[string]handler{
 // as calls an operation of the interface as an account, as the tester: no
 // credentials are needed, faults leave it alone, and the journal of requests,
 // which is for what clients do, does not see it.
-func (s *Server) as(c *call) (response.Response, error) {
-	w := s.byID(c.vars["account"])
+func (s *Server) as(c *call.Call) (response.Response, error) {
+	w := s.tenants.ByID(c.Vars["account"])
 	if w == nil {
-		return response.Response{}, refusal.Of(refusal.NotFound, "account", c.vars["account"], "not found")
+		return response.Response{}, refusal.Of(refusal.NotFound, "account", c.Vars["account"], "not found")
 	}
-	r := c.request.Clone(c.request.Context())
-	r.Header = c.sent.Clone()
+	r := c.Request.Clone(c.Request.Context())
+	r.Header = c.Sent.Clone()
 	escaped := r.URL.EscapedPath()
 	_, escaped, _ = strings.Cut(strings.TrimPrefix(escaped, "/_understudy/as/"), "/")
-	u := url.URL{RawPath: "/" + escaped, RawQuery: c.sentQuery}
+	u := url.URL{RawPath: "/" + escaped, RawQuery: c.SentQuery}
 	var err error
 	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
 		return response.Response{}, response.Invalid("path " + response.Shorten(escaped) + ": must be the path of an operation, such as v2/dlq")
 	}
-	r.URL, r.Body, r.ContentLength = &u, io.NopCloser(bytes.NewReader(c.body)), int64(len(c.body))
-	probe := &call{request: r}
+	r.URL, r.Body, r.ContentLength = &u, io.NopCloser(bytes.NewReader(c.Body)), int64(len(c.Body))
+	probe := &call.Call{Request: r}
 	s.neutralise(probe)
-	found, _, err := s.match(probe.request)
+	found, _, err := s.match(probe.Request)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -51,28 +51,12 @@ func (s *Server) as(c *call) (response.Response, error) {
 			r.Header.Del(name)
 		}
 	}
-	r.Header.Set("Authorization", w.authorization(found.op.Area, probe.asked))
-	inner := &call{request: r, asTester: true}
+	r.Header.Set("Authorization", w.Authorization(found.op.Area, probe.Asked))
+	inner := &call.Call{Request: r, AsTester: true}
 	out, err := s.answer(nil, inner, &Exchange{})
-	c.dialect, c.warnings = inner.dialect, inner.warnings
-	if inner.op != nil && out.Status == 0 {
-		out.Status = inner.op.Success
+	c.Dialect, c.Warnings = inner.Dialect, inner.Warnings
+	if inner.Op != nil && out.Status == 0 {
+		out.Status = inner.Op.Success
 	}
 	return out, err
-}
-
-// authorization is the credential of an account on a host of the interface.
-func (w *tenant) authorization(area, index string) string {
-	switch area {
-	case "dev_api_url":
-		return "Basic " + base64.StdEncoding.EncodeToString([]byte(w.username()+":"+w.password))
-	case "kv_url":
-		return "Bearer " + w.kvToken
-	case "vector_url":
-		if index == "" {
-			return "Bearer " + w.vectorToken()
-		}
-		return "Bearer " + vectorToken(w.Token, index)
-	}
-	return "Bearer " + w.Token
 }

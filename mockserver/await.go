@@ -10,7 +10,9 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
 var _ = registerHandlers(map[string]handler{"controlAwait": (*Server).controlAwait})
@@ -53,16 +55,16 @@ func (w *Condition) check() error {
 
 // controlAwait answers as soon as the condition holds, and says what is missing
 // when it does not in time. Nothing polls: each new entry wakes it.
-func (s *Server) controlAwait(c *call) (response.Response, error) {
+func (s *Server) controlAwait(c *call.Call) (response.Response, error) {
 	var want Condition
-	if err := json.Unmarshal(c.body, &want); err != nil {
+	if err := json.Unmarshal(c.Body, &want); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	if err := want.check(); err != nil {
 		return response.Response{}, err
 	}
 	want.Count = max(want.Count, 1)
-	ctx, cancel, err := withTimeLimit(c.request.Context(), want.Timeout, 5*time.Second)
+	ctx, cancel, err := withTimeLimit(c.Request.Context(), want.Timeout, 5*time.Second)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -74,12 +76,12 @@ func (s *Server) controlAwait(c *call) (response.Response, error) {
 		}
 	}
 	for stride := time.Second; ; stride *= 4 {
-		entries, more := s.matching(c.tenant, &want)
+		entries, more := s.matching(c.Tenant, &want)
 		if len(entries) >= want.Count {
-			return response.Response{Body: map[string]any{"count": len(entries), "entries": entries, "now": c.account.Now().UnixMilli()}}, nil
+			return response.Response{Body: map[string]any{"count": len(entries), "entries": entries, "now": c.Account.Now().UnixMilli()}}, nil
 		}
 		if left > 0 {
-			if err := s.stride(ctx, c.account, &left, stride); err != nil {
+			if err := s.stride(ctx, c.Account, &left, stride); err != nil {
 				return response.Response{}, err
 			}
 			continue
@@ -103,18 +105,18 @@ func (s *Server) stride(ctx context.Context, a *engine.Account, left *time.Durat
 }
 
 // matching is what matches now, and what tells of the next entry.
-func (s *Server) matching(w *tenant, c *Condition) (entries []any, more <-chan struct{}) {
+func (s *Server) matching(w *tenant.Tenant, c *Condition) (entries []any, more <-chan struct{}) {
 	switch c.On {
 	case "requests":
-		more = w.requests.Next()
-		list, _ := w.requests.List(0, func(x *Exchange) bool {
+		more = w.Requests.Next()
+		list, _ := w.Requests.List(0, func(x *Exchange) bool {
 			return (c.Operation == "" || x.OperationID == c.Operation) && (c.Status == 0 || x.Response.Status == c.Status)
 		})
 		for _, x := range list {
 			entries = append(entries, x)
 		}
 	case "events":
-		events, wake := w.account.Follow(0, 0)
+		events, wake := w.Account.Follow(0, 0)
 		more = wake
 		for i := range events {
 			e := &events[i]
@@ -123,8 +125,8 @@ func (s *Server) matching(w *tenant, c *Condition) (entries []any, more <-chan s
 			}
 		}
 	default:
-		more = w.deliveries.Next()
-		list, _ := w.deliveries.List(0, func(d *Delivery) bool {
+		more = w.Deliveries.Next()
+		list, _ := w.Deliveries.List(0, func(d *Delivery) bool {
 			return (c.MessageID == "" || d.MessageID == c.MessageID) && strings.HasPrefix(d.URL, c.URL) && (c.Status == 0 || d.Response.Status == c.Status)
 		})
 		for _, d := range list {

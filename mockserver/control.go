@@ -11,10 +11,12 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
@@ -49,21 +51,21 @@ var Version = "0.1.0-dev"
 const advanceLimit = 60 * time.Second
 
 // chosen are the accounts that a control call acts on.
-func (s *Server) chosen(c *call) []*tenant {
-	if c.query.Get("account") == "*" {
-		return s.all()
+func (s *Server) chosen(c *call.Call) []*tenant.Tenant {
+	if c.Query.Get("account") == "*" {
+		return s.tenants.All()
 	}
-	return []*tenant{c.tenant}
+	return []*tenant.Tenant{c.Tenant}
 }
 
-func (s *Server) controlHealth(c *call) (response.Response, error) {
+func (s *Server) controlHealth(c *call.Call) (response.Response, error) {
 	return response.Response{Body: map[string]any{
-		"status": "ok", "version": Version, "dialect": s.dialectName(), "clock": s.clockBody(c.tenant),
+		"status": "ok", "version": Version, "dialect": s.tenants.DialectName(), "clock": s.clockBody(c.Tenant),
 		"journal": map[string]int{"limit": journal.Limit}, "memory": s.memoryBody(),
 	}}, nil
 }
 
-func (s *Server) controlLivez(*call) (response.Response, error) {
+func (s *Server) controlLivez(*call.Call) (response.Response, error) {
 	return response.Response{Body: map[string]string{"status": "ok"}}, nil
 }
 
@@ -71,25 +73,20 @@ func (s *Server) controlLivez(*call) (response.Response, error) {
 // called with "".
 func (s *Server) NotReady(reason string) { s.trouble.Store(&reason) }
 
-func (s *Server) controlReadyz(*call) (response.Response, error) {
+func (s *Server) controlReadyz(*call.Call) (response.Response, error) {
 	if reason := s.trouble.Load(); reason != nil && *reason != "" {
 		return response.Response{}, response.NotReady(*reason)
 	}
 	return response.Response{Body: map[string]string{"status": "ok"}}, nil
 }
 
-func (s *Server) controlReset(c *call) (response.Response, error) {
+func (s *Server) controlReset(c *call.Call) (response.Response, error) {
 	var faults []error
 	for _, w := range s.chosen(c) {
-		if err := s.resetClock(w); err != nil {
+		if err := s.tenants.Reset(w); err != nil {
 			return response.Response{}, err
 		}
-		faults = append(faults, w.kv.Reset(c.request.Context()))
-		w.requests.Clear()
-		w.deliveries.Clear()
-		w.stubs.Set(s.cfg.Stubs)
-		w.rewrites.set(s.cfg.Rewrites)
-		w.faults.Set(nil, s.seed(w.ID))
+		faults = append(faults, w.KV.Reset(c.Request.Context()))
 	}
 	if err := errors.Join(faults...); err != nil {
 		return response.Response{}, refusal.Of(refusal.Closed, "all is reset but the key-value store", "", err.Error())
@@ -97,42 +94,26 @@ func (s *Server) controlReset(c *call) (response.Response, error) {
 	return response.Response{Body: map[string]string{"status": "ok"}}, nil
 }
 
-// resetClock forgets the state of an account, and gives it the clock that the
-// configuration says: one that was moved or replaced is back where it began.
-func (s *Server) resetClock(w *tenant) error {
-	s.mu.Lock()
-	w.mode = s.cfg.Clock
-	s.mu.Unlock()
-	return w.account.Reset(s.newClock(s.cfg.Clock), s.cfg.Clock == "auto")
-}
-
 type clockBody struct {
 	Mode string `json:"mode"`
 	Now  int64  `json:"now"` // Unix ms
 }
 
-func (s *Server) clockBody(w *tenant) clockBody {
-	return clockBody{s.clockMode(w), w.account.Now().UnixMilli()}
+func (s *Server) clockBody(w *tenant.Tenant) clockBody {
+	return clockBody{s.tenants.Mode(w), w.Account.Now().UnixMilli()}
 }
 
-// clockMode is real, manual or auto.
-func (s *Server) clockMode(w *tenant) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return w.mode
-}
-
-func (s *Server) controlClock(c *call) (response.Response, error) {
-	return response.Response{Body: s.clockBody(c.tenant)}, nil
+func (s *Server) controlClock(c *call.Call) (response.Response, error) {
+	return response.Response{Body: s.clockBody(c.Tenant)}, nil
 }
 
 // controlSetClock changes the mode, moves a manual clock, or both.
-func (s *Server) controlSetClock(c *call) (response.Response, error) {
+func (s *Server) controlSetClock(c *call.Call) (response.Response, error) {
 	var body struct {
 		Mode string
 		Now  *int64
 	}
-	if err := json.Unmarshal(c.body, &body); err != nil {
+	if err := json.Unmarshal(c.Body, &body); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	if body.Mode == "" && body.Now == nil {
@@ -141,51 +122,36 @@ func (s *Server) controlSetClock(c *call) (response.Response, error) {
 	if body.Now != nil && !clock.Valid(time.UnixMilli(*body.Now)) { // before the mode is set
 		return response.Response{}, response.Invalid(fmt.Sprintf("body /now: invalid value %d: must be Unix ms within the years 1970 to 9999", *body.Now))
 	}
-	ctx, cancel := context.WithTimeout(c.request.Context(), advanceLimit)
+	ctx, cancel := context.WithTimeout(c.Request.Context(), advanceLimit)
 	defer cancel()
 	for _, w := range s.chosen(c) {
 		if body.Mode != "" {
-			if err := s.setMode(w, body.Mode); err != nil {
+			if err := s.tenants.SetMode(w, body.Mode); err != nil {
 				return response.Response{}, err
 			}
 		}
 		if body.Now != nil {
-			if _, err := w.account.Advance(ctx, time.UnixMilli(*body.Now)); err != nil {
+			if _, err := w.Account.Advance(ctx, time.UnixMilli(*body.Now)); err != nil {
 				return response.Response{}, err
 			}
 		}
 	}
-	return response.Response{Body: s.clockBody(c.tenant)}, nil
-}
-
-func (s *Server) setMode(w *tenant, mode string) error {
-	s.mu.Lock()
-	same := w.mode == mode
-	w.mode = mode
-	s.mu.Unlock()
-	if same {
-		return nil
-	}
-	var next clock.Clock = clock.NewReal()
-	if mode != "real" {
-		next = clock.NewManual(w.account.Now())
-	}
-	return w.account.SetClock(next, mode == "auto")
+	return response.Response{Body: s.clockBody(c.Tenant)}, nil
 }
 
 // controlAdvance moves the clock and waits until all that this causes has settled.
-func (s *Server) controlAdvance(c *call) (response.Response, error) {
+func (s *Server) controlAdvance(c *call.Call) (response.Response, error) {
 	var body struct {
 		By, Until, Timeout string
 		To                 *int64
 	}
-	if err := json.Unmarshal(c.body, &body); err != nil {
+	if err := json.Unmarshal(c.Body, &body); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	if countGiven(body.By != "", body.To != nil, body.Until != "") != 1 {
 		return response.Response{}, response.Invalid(`body: must be one of {"by": "24h"}, {"to": Unix ms} and {"until": "next" or "idle"}`)
 	}
-	ctx, cancel, err := withTimeLimit(c.request.Context(), body.Timeout, advanceLimit)
+	ctx, cancel, err := withTimeLimit(c.Request.Context(), body.Timeout, advanceLimit)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -194,11 +160,11 @@ func (s *Server) controlAdvance(c *call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
 		var p engine.Progress
 		if body.Until != "" {
-			p, err = w.account.AdvanceUntil(ctx, body.Until == "idle")
+			p, err = w.Account.AdvanceUntil(ctx, body.Until == "idle")
 		} else if to, bad := advanceTarget(w, body.By, body.To); bad != nil {
 			err = bad
 		} else {
-			p, err = w.account.Advance(ctx, to)
+			p, err = w.Account.Advance(ctx, to)
 		}
 		if err != nil {
 			return response.Response{}, err
@@ -218,7 +184,7 @@ func countGiven(there ...bool) (n int) {
 	return n
 }
 
-func advanceTarget(w *tenant, by string, to *int64) (time.Time, error) {
+func advanceTarget(w *tenant.Tenant, by string, to *int64) (time.Time, error) {
 	if to != nil {
 		return time.UnixMilli(*to), nil
 	}
@@ -226,7 +192,7 @@ func advanceTarget(w *tenant, by string, to *int64) (time.Time, error) {
 	if err != nil || d < 0 {
 		return time.Time{}, response.Invalid(fmt.Sprintf("body /by: invalid value %q: must be a duration such as 90s, 24h or 7d", by))
 	}
-	return w.account.Now().Add(d), nil
+	return w.Account.Now().Add(d), nil
 }
 
 func withTimeLimit(ctx context.Context, text string, usual time.Duration) (context.Context, context.CancelFunc, error) {
@@ -242,24 +208,24 @@ func withTimeLimit(ctx context.Context, text string, usual time.Duration) (conte
 	return ctx, cancel, nil
 }
 
-func (s *Server) controlSettle(c *call) (response.Response, error) {
+func (s *Server) controlSettle(c *call.Call) (response.Response, error) {
 	var body struct{ Timeout string }
-	if len(c.body) > 0 {
-		if err := json.Unmarshal(c.body, &body); err != nil {
+	if len(c.Body) > 0 {
+		if err := json.Unmarshal(c.Body, &body); err != nil {
 			return response.Response{}, response.Invalid("body: " + err.Error())
 		}
 	}
-	ctx, cancel, err := withTimeLimit(c.request.Context(), body.Timeout, 5*time.Second)
+	ctx, cancel, err := withTimeLimit(c.Request.Context(), body.Timeout, 5*time.Second)
 	if err != nil {
 		return response.Response{}, err
 	}
 	defer cancel()
 	for _, w := range s.chosen(c) {
-		if err := w.account.Settle(ctx); err != nil {
+		if err := w.Account.Settle(ctx); err != nil {
 			return response.Response{}, err
 		}
 	}
-	return response.Response{Body: s.clockBody(c.tenant)}, nil
+	return response.Response{Body: s.clockBody(c.Tenant)}, nil
 }
 
 type journalBody[T any] struct {
@@ -268,14 +234,14 @@ type journalBody[T any] struct {
 	Entries []T `json:"entries"`
 }
 
-func (s *Server) controlRequests(c *call) (response.Response, error) {
-	id, path, status, most := c.query.Get("operationId"), c.query.Get("path"), c.number("status"), c.number("maxBody")
-	refused, asked := c.flag("refused", false), c.query.Has("refused")
+func (s *Server) controlRequests(c *call.Call) (response.Response, error) {
+	id, path, status, most := c.Query.Get("operationId"), c.Query.Get("path"), c.Number("status"), c.Number("maxBody")
+	refused, asked := c.Flag("refused", false), c.Query.Has("refused")
 	fits := func(x *Exchange) bool {
 		return (!asked || refused == (len(x.Problems) > 0)) && (id == "" || x.OperationID == id) && strings.HasPrefix(x.Path, path) && (status == 0 || x.Response.Status == status)
 	}
-	if c.flag("follow", false) {
-		return followJournal(s, &c.tenant.requests, func(x Exchange) any {
+	if c.Flag("follow", false) {
+		return followJournal(s, &c.Tenant.Requests, func(x Exchange) any {
 			if !fits(&x) {
 				return nil
 			}
@@ -283,20 +249,20 @@ func (s *Server) controlRequests(c *call) (response.Response, error) {
 			return x
 		}), nil
 	}
-	entries, dropped := c.tenant.requests.List(c.number("limit"), fits)
+	entries, dropped := c.Tenant.Requests.List(c.Number("limit"), fits)
 	for i := range entries {
 		entries[i].Clip(most)
 	}
 	return response.Response{Body: journalBody[Exchange]{journal.Limit, dropped, entries}}, nil
 }
 
-func (s *Server) controlDeliveries(c *call) (response.Response, error) {
-	id, url, status, most := c.query.Get("messageId"), c.query.Get("url"), c.number("status"), c.number("maxBody")
+func (s *Server) controlDeliveries(c *call.Call) (response.Response, error) {
+	id, url, status, most := c.Query.Get("messageId"), c.Query.Get("url"), c.Number("status"), c.Number("maxBody")
 	fits := func(d *Delivery) bool {
 		return (id == "" || d.MessageID == id) && strings.HasPrefix(d.URL, url) && (status == 0 || d.Response.Status == status)
 	}
-	if c.flag("follow", false) {
-		return followJournal(s, &c.tenant.deliveries, func(d Delivery) any {
+	if c.Flag("follow", false) {
+		return followJournal(s, &c.Tenant.Deliveries, func(d Delivery) any {
 			if !fits(&d) {
 				return nil
 			}
@@ -304,34 +270,34 @@ func (s *Server) controlDeliveries(c *call) (response.Response, error) {
 			return d
 		}), nil
 	}
-	entries, dropped := c.tenant.deliveries.List(c.number("limit"), fits)
+	entries, dropped := c.Tenant.Deliveries.List(c.Number("limit"), fits)
 	for i := range entries {
 		entries[i].Clip(most)
 	}
 	return response.Response{Body: journalBody[Delivery]{journal.Limit, dropped, entries}}, nil
 }
 
-func (s *Server) controlClearRequests(c *call) (response.Response, error) {
+func (s *Server) controlClearRequests(c *call.Call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
-		w.requests.Clear()
+		w.Requests.Clear()
 	}
-	return emptyObject, nil
+	return response.Empty, nil
 }
 
-func (s *Server) controlClearDeliveries(c *call) (response.Response, error) {
+func (s *Server) controlClearDeliveries(c *call.Call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
-		w.deliveries.Clear()
+		w.Deliveries.Clear()
 	}
-	return emptyObject, nil
+	return response.Empty, nil
 }
 
-func (s *Server) controlStubs(c *call) (response.Response, error) {
-	return response.Response{Body: c.tenant.stubs.Get()}, nil
+func (s *Server) controlStubs(c *call.Call) (response.Response, error) {
+	return response.Response{Body: c.Tenant.Stubs.Get()}, nil
 }
 
-func (s *Server) controlSetStubs(c *call) (response.Response, error) {
+func (s *Server) controlSetStubs(c *call.Call) (response.Response, error) {
 	var list []stub.Stub
-	if err := json.Unmarshal(c.body, &list); err != nil {
+	if err := json.Unmarshal(c.Body, &list); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	for i := range list {
@@ -340,40 +306,40 @@ func (s *Server) controlSetStubs(c *call) (response.Response, error) {
 		}
 	}
 	for _, w := range s.chosen(c) {
-		w.stubs.Set(list)
+		w.Stubs.Set(list)
 	}
-	return response.Response{Body: c.tenant.stubs.Get()}, nil
+	return response.Response{Body: c.Tenant.Stubs.Get()}, nil
 }
 
 // controlAddStub puts one stub before the others, so that callers at the same
 // time do not undo each other's.
-func (s *Server) controlAddStub(c *call) (response.Response, error) {
+func (s *Server) controlAddStub(c *call.Call) (response.Response, error) {
 	var one stub.Stub
-	if err := json.Unmarshal(c.body, &one); err != nil {
+	if err := json.Unmarshal(c.Body, &one); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	for _, w := range s.chosen(c) {
-		if err := w.stubs.Add(one); err != nil {
+		if err := w.Stubs.Add(one); err != nil {
 			return response.Response{}, err
 		}
 	}
-	return response.Response{Body: c.tenant.stubs.Get()}, nil
+	return response.Response{Body: c.Tenant.Stubs.Get()}, nil
 }
 
-func (s *Server) controlClearStubs(c *call) (response.Response, error) {
+func (s *Server) controlClearStubs(c *call.Call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
-		w.stubs.Set(nil)
+		w.Stubs.Set(nil)
 	}
-	return emptyObject, nil
+	return response.Empty, nil
 }
 
-func (s *Server) controlRewrites(c *call) (response.Response, error) {
-	return response.Response{Body: c.tenant.rewrites.get()}, nil
+func (s *Server) controlRewrites(c *call.Call) (response.Response, error) {
+	return response.Response{Body: c.Tenant.Rewrites.Get()}, nil
 }
 
-func (s *Server) controlSetRewrites(c *call) (response.Response, error) {
+func (s *Server) controlSetRewrites(c *call.Call) (response.Response, error) {
 	var m map[string]string
-	if err := json.Unmarshal(c.body, &m); err != nil {
+	if err := json.Unmarshal(c.Body, &m); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	for from, to := range m {
@@ -384,26 +350,26 @@ func (s *Server) controlSetRewrites(c *call) (response.Response, error) {
 		}
 	}
 	for _, w := range s.chosen(c) {
-		w.rewrites.set(m)
+		w.Rewrites.Set(m)
 	}
-	return response.Response{Body: c.tenant.rewrites.get()}, nil
+	return response.Response{Body: c.Tenant.Rewrites.Get()}, nil
 }
 
-func (s *Server) controlClearRewrites(c *call) (response.Response, error) {
+func (s *Server) controlClearRewrites(c *call.Call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
-		w.rewrites.set(nil)
+		w.Rewrites.Set(nil)
 	}
-	return emptyObject, nil
+	return response.Empty, nil
 }
 
 // controlEvents streams every log event as it happens.
-func (s *Server) controlEvents(c *call) (response.Response, error) {
+func (s *Server) controlEvents(c *call.Call) (response.Response, error) {
 	position := uint64(0)
 	return s.stream("log", 0, func() (list []sent, more <-chan struct{}) {
-		events, more := c.account.Follow(position, journal.MaxBatch)
+		events, more := c.Account.Follow(position, journal.MaxBatch)
 		for i := range events {
 			position = events[i].Seq
-			list = append(list, sent{position, func() any { return s.streamed(c.tenant, &events[i]) }})
+			list = append(list, sent{position, func() any { return s.streamed(c.Tenant, &events[i]) }})
 		}
 		return list, more
 	}), nil
@@ -411,7 +377,7 @@ func (s *Server) controlEvents(c *call) (response.Response, error) {
 
 // streamed is an event in the form of the log that it belongs to, without
 // credentials.
-func (s *Server) streamed(w *tenant, e *engine.Event) any {
+func (s *Server) streamed(w *tenant.Tenant, e *engine.Event) any {
 	body := s.eventOf(w, e)
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -420,11 +386,11 @@ func (s *Server) streamed(w *tenant, e *engine.Event) any {
 	return json.RawMessage(mask.JSON(text))
 }
 
-func (s *Server) eventOf(w *tenant, e *engine.Event) any {
+func (s *Server) eventOf(w *tenant.Tenant, e *engine.Event) any {
 	if e.Message == nil { // of a run, and without headers
 		return view.WorkflowEvent(e)
 	}
-	d := s.dialectOf(w, e.Message.Options.Dialect)
+	d := s.tenants.Dialect(w, e.Message.Options.Dialect)
 	if e.Run != nil {
 		return inDialect(d, view.WorkflowEvent(e))
 	}

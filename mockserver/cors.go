@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/origin"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
@@ -11,9 +12,9 @@ import (
 // options answers OPTIONS with the methods of the path, and a preflight of a
 // page of this machine with what it asks for. A preflight of an unknown path
 // passes too, so that the page receives the error of its request.
-func (s *Server) options(c *call) (response.Response, error) {
-	allowed := s.allowed(c.request)
-	in, out := c.request.Header, http.Header{}
+func (s *Server) options(c *call.Call) (response.Response, error) {
+	allowed := s.allowed(c.Request)
+	in, out := c.Request.Header, http.Header{}
 	method := in.Get("Access-Control-Request-Method")
 	if method != "" && origin.Loopback(in.Get("Origin")) {
 		methods := allowed
@@ -26,7 +27,7 @@ func (s *Server) options(c *call) (response.Response, error) {
 		}
 		out.Set("Access-Control-Max-Age", "600")
 	} else if len(allowed) == 0 {
-		return response.Response{}, s.errPath(c.request.URL.Path)
+		return response.Response{}, s.errPath(c.Request.URL.Path)
 	}
 	if len(allowed) > 0 {
 		out.Set("Allow", strings.Join(allowed, ", "))

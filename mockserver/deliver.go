@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
@@ -20,6 +19,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
@@ -57,14 +57,14 @@ func (d *deliverer) close() {
 }
 
 // to is the deliverer of one account.
-func (d *deliverer) to(w *tenant) func(context.Context, engine.Attempt) engine.Outcome {
+func (d *deliverer) to(w *tenant.Tenant) func(context.Context, engine.Attempt) engine.Outcome {
 	return func(ctx context.Context, a engine.Attempt) engine.Outcome { return d.deliver(ctx, w, a) }
 }
 
 // deliver makes one attempt: stub or network, then the journal.
-func (d *deliverer) deliver(ctx context.Context, w *tenant, a engine.Attempt) engine.Outcome {
+func (d *deliverer) deliver(ctx context.Context, w *tenant.Tenant, a engine.Attempt) engine.Outcome {
 	m := a.Message
-	dialect := d.server.dialectOf(w, m.Options.Dialect)
+	dialect := d.server.tenants.Dialect(w, m.Options.Dialect)
 	body := a.Body
 	if a.Steps != nil {
 		body = wire.StepList(a.Steps)
@@ -81,31 +81,31 @@ func (d *deliverer) deliver(ctx context.Context, w *tenant, a engine.Attempt) en
 		limit = engine.DefaultTimeout
 	}
 	stubbed, nearMiss := false, ""
-	out := w.faults.Attempt(ctx, m.URL, header, func() (out engine.Outcome) {
+	out := w.Faults.Attempt(ctx, m.URL, header, func() (out engine.Outcome) {
 		asked := &stub.Request{Message: m.ID, Method: m.Method, URL: m.URL, Header: header, Body: body}
-		if out, stubbed = w.stubs.Answer(asked, limit); stubbed {
+		if out, stubbed = w.Stubs.Answer(asked, limit); stubbed {
 			return out
 		}
-		nearMiss = w.stubs.Nearest(asked)
+		nearMiss = w.Stubs.Nearest(asked)
 		if request.IsProvider(m.URL) {
 			return engine.Outcome{Err: "destination " + m.URL + ": " + request.NoProvider(m.URL)}
 		}
-		target := w.rewrites.apply(m.URL)
+		target := w.Rewrites.Apply(m.URL)
 		if why := d.server.mayLeave(target); why != "" {
 			return engine.Outcome{Err: "delivery to " + target + " was not made: " + why}
 		}
-		defer w.attempts.leave()()
+		defer w.Outside.Leave()()
 		start := d.server.wall.Now()
 		out = d.call(ctx, &m, target, header, body, limit)
-		if !d.server.repeats(w) {
+		if !d.server.tenants.Repeats(w) {
 			out.Took = d.server.wall.Now().Sub(start)
 		}
 		return out
 	})
 	out.BytesUp = len(body) + journal.HeaderSize(header)
 	out.BytesIn = len(out.Body) + journal.HeaderSize(http.Header(out.Header))
-	w.deliveries.Add(Delivery{
-		At: a.At.UnixMilli(), RealAt: d.server.realTime(w), MessageID: m.ID, Role: string(m.Role), Attempt: a.Number, URL: mask.URL(m.URL), Method: m.Method,
+	w.Deliveries.Add(Delivery{
+		At: a.At.UnixMilli(), RealAt: d.server.tenants.RealTime(w), MessageID: m.ID, Role: string(m.Role), Attempt: a.Number, URL: mask.URL(m.URL), Method: m.Method,
 		Request:  Message{Header: header, Body: body},
 		Response: Message{Status: out.Status, Header: http.Header(out.Header), Body: out.Body},
 		Error:    mask.Text(out.Err), Note: out.Note, Stubbed: stubbed, NearMiss: mask.Text(nearMiss), DurationMs: float64(out.Took.Microseconds()) / 1000,
@@ -249,40 +249,4 @@ func whyNot(ctx context.Context, err error, timeout time.Duration) string {
 		return "connection was closed without an answer"
 	}
 	return response.OneLine(err.Error())
-}
-
-// rewrites map URL prefixes of deliveries, the longest first. They are replaced
-// as a whole and never changed, so that they need no lock.
-type rewrites struct {
-	from atomic.Pointer[map[string]string]
-}
-
-func (r *rewrites) set(m map[string]string) {
-	from := make(map[string]string, len(m))
-	maps.Copy(from, m)
-	r.from.Store(&from)
-}
-
-// get is never nil: clients read an object.
-func (r *rewrites) get() map[string]string {
-	if from := r.from.Load(); from != nil {
-		return *from
-	}
-	return map[string]string{}
-}
-
-// apply replaces the longest prefix that ends where a part of the URL ends.
-func (r *rewrites) apply(target string) string {
-	prefixes := r.get()
-	best := ""
-	for from := range prefixes {
-		rest, ok := strings.CutPrefix(target, from)
-		if ok && len(from) > len(best) && (rest == "" || strings.HasSuffix(from, "/") || strings.ContainsRune("/?#", rune(rest[0]))) {
-			best = from
-		}
-	}
-	if best == "" {
-		return target
-	}
-	return prefixes[best] + target[len(best):]
 }

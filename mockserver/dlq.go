@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/view"
@@ -27,8 +28,8 @@ type listBody[T any] struct {
 	Messages []T    `json:"messages"`
 }
 
-func (s *Server) listDLQ(c *call) (response.Response, error) {
-	p, err := c.account.DLQ(c.filter())
+func (s *Server) listDLQ(c *call.Call) (response.Response, error) {
+	p, err := c.Account.DLQ(c.Filter())
 	out := listBody[api.DLQMessage]{Cursor: p.Cursor, Messages: []api.DLQMessage{}}
 	for i := range p.Items {
 		var e api.DLQMessage
@@ -38,10 +39,10 @@ func (s *Server) listDLQ(c *call) (response.Response, error) {
 	return response.Response{Body: out}, err
 }
 
-func (s *Server) listWorkflowDLQ(c *call) (response.Response, error) {
-	f := c.filter()
+func (s *Server) listWorkflowDLQ(c *call.Call) (response.Response, error) {
+	f := c.Filter()
 	f.WorkflowOnly = true
-	p, err := c.account.DLQ(f)
+	p, err := c.Account.DLQ(f)
 	out := listBody[api.WorkflowDLQEntry]{Cursor: p.Cursor, Messages: []api.WorkflowDLQEntry{}}
 	for i := range p.Items {
 		out.Messages = append(out.Messages, view.DLQEntry(&p.Items[i]))
@@ -49,8 +50,8 @@ func (s *Server) listWorkflowDLQ(c *call) (response.Response, error) {
 	return response.Response{Body: out}, err
 }
 
-func (s *Server) getDLQMessage(c *call) (response.Response, error) {
-	e, err := c.account.DLQEntry(c.vars["dlqId"])
+func (s *Server) getDLQMessage(c *call.Call) (response.Response, error) {
+	e, err := c.Account.DLQEntry(c.Vars["dlqId"])
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -59,8 +60,8 @@ func (s *Server) getDLQMessage(c *call) (response.Response, error) {
 	return response.Response{Body: out}, nil
 }
 
-func (s *Server) getWorkflowDLQ(c *call) (response.Response, error) {
-	e, err := c.account.DLQEntry(c.vars["dlqId"])
+func (s *Server) getWorkflowDLQ(c *call.Call) (response.Response, error) {
+	e, err := c.Account.DLQEntry(c.Vars["dlqId"])
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -70,49 +71,49 @@ func (s *Server) getWorkflowDLQ(c *call) (response.Response, error) {
 	return response.Response{Body: view.DLQEntry(&e)}, nil
 }
 
-func (s *Server) deleteDLQEntry(c *call) (response.Response, error) {
-	return emptyObject, c.account.DeleteDLQ(c.vars["dlqId"])
+func (s *Server) deleteDLQEntry(c *call.Call) (response.Response, error) {
+	return response.Empty, c.Account.DeleteDLQ(c.Vars["dlqId"])
 }
 
-func (s *Server) deleteDLQMessages(c *call) (response.Response, error) {
+func (s *Server) deleteDLQMessages(c *call.Call) (response.Response, error) {
 	return deleteEntries(c, func(*engine.Filter) {})
 }
 
-func (s *Server) deleteWorkflowDLQs(c *call) (response.Response, error) {
+func (s *Server) deleteWorkflowDLQs(c *call.Call) (response.Response, error) {
 	return deleteEntries(c, func(f *engine.Filter) { f.WorkflowOnly = true })
 }
 
-func deleteEntries(c *call, narrow func(*engine.Filter)) (response.Response, error) {
-	if err := c.mergeBody(); err != nil {
+func deleteEntries(c *call.Call, narrow func(*engine.Filter)) (response.Response, error) {
+	if err := c.MergeBody(); err != nil {
 		return response.Response{}, err
 	}
-	f := c.filter()
+	f := c.Filter()
 	narrow(&f)
-	n, cursor, err := c.account.DeleteDLQs(f)
+	n, cursor, err := c.Account.DeleteDLQs(f)
 	return response.Response{Body: struct {
 		Deleted int    `json:"deleted"`
 		Cursor  string `json:"cursor,omitempty"`
 	}{n, cursor}}, err
 }
 
-func (s *Server) retryDLQMessage(c *call) (response.Response, error) {
+func (s *Server) retryDLQMessage(c *call.Call) (response.Response, error) {
 	over, err := s.overrides(c)
 	if err != nil {
 		return response.Response{}, err
 	}
-	receipt, err := c.account.RetryDLQ(c.vars["dlqId"], over)
+	receipt, err := c.Account.RetryDLQ(c.Vars["dlqId"], over)
 	return response.Response{Body: api.PublishReceipt{MessageId: receipt.MessageID}}, err
 }
 
-func (s *Server) retryDLQMessages(c *call) (response.Response, error) {
-	if err := c.mergeBody(); err != nil {
+func (s *Server) retryDLQMessages(c *call.Call) (response.Response, error) {
+	if err := c.MergeBody(); err != nil {
 		return response.Response{}, err
 	}
 	over, err := s.overrides(c)
 	if err != nil {
 		return response.Response{}, err
 	}
-	receipts, cursor, err := c.account.RetryDLQs(c.filter(), over)
+	receipts, cursor, err := c.Account.RetryDLQs(c.Filter(), over)
 	out := struct {
 		Cursor    string               `json:"cursor,omitempty"`
 		Responses []api.PublishReceipt `json:"responses"`
@@ -125,15 +126,15 @@ func (s *Server) retryDLQMessages(c *call) (response.Response, error) {
 
 // overrides reads the headers that a restart or retry lays over the original
 // configuration; key and value of flow control each stand for themselves.
-func (s *Server) overrides(c *call) (engine.Options, error) {
-	set := request.SettingsOf(c.header)
+func (s *Server) overrides(c *call.Call) (engine.Options, error) {
+	set := request.SettingsOf(c.Header)
 	key, hasKey := set["Flow-Control-Key"]
 	value, hasValue := set["Flow-Control-Value"]
 	delete(set, "Flow-Control-Key")
 	delete(set, "Flow-Control-Value")
 	over, unknown, problems := set.Parse()
 	problems = append(problems, s.unknownOptions(c, unknown)...)
-	over.Hops = c.hops
+	over.Hops = c.Hops
 	if hasKey {
 		problems = key.Read(problems, func(v string) error { return request.SetFlowKey(&over, v) })
 	}
@@ -148,7 +149,7 @@ func (s *Server) overrides(c *call) (engine.Options, error) {
 	}
 	over.Workflow.Header = engine.Header{}
 	for _, name := range overridingHeaders {
-		if values := c.header[name]; len(values) > 0 {
+		if values := c.Header[name]; len(values) > 0 {
 			over.Workflow.Header[name] = values
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -34,10 +35,10 @@ func checkEmbed(name string) error {
 }
 
 // takesData reports whether an operation is one on texts.
-func takesData(c *call) bool { return strings.Contains(c.op.ID, "Data") }
+func takesData(c *call.Call) bool { return strings.Contains(c.Op.ID, "Data") }
 
 // embed makes the vectors of a text, as the index needs them.
-func (s *Server) embed(c *call, text *string, vectors bool) (vector.Vector, error) {
+func (s *Server) embed(c *call.Call, text *string, vectors bool) (vector.Vector, error) {
 	var v vector.Vector
 	switch {
 	case s.cfg.Embed == "":
@@ -48,7 +49,7 @@ func (s *Server) embed(c *call, text *string, vectors bool) (vector.Vector, erro
 	case text == nil:
 		return v, response.Invalid("body /data: missing: must be a string")
 	}
-	info, err := engine.ReadVectors(c.account, c.index, vector.InfoRead{})
+	info, err := engine.ReadVectors(c.Account, c.Index, vector.InfoRead{})
 	if err != nil {
 		return v, err
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -23,12 +24,12 @@ func reasonOf(r engine.Reason) reasonBody {
 
 // controlExplain says why something has not happened yet. A manual clock is the
 // last reason: nothing waits that it does not hold.
-func (s *Server) controlExplain(c *call) (response.Response, error) {
-	x, err := c.account.Explain(c.vars["id"])
+func (s *Server) controlExplain(c *call.Call) (response.Response, error) {
+	x, err := c.Account.Explain(c.Vars["id"])
 	if err != nil {
 		return response.Response{}, err
 	}
-	clock := s.clockBody(c.tenant)
+	clock := s.clockBody(c.Tenant)
 	return response.Response{Body: map[string]any{"id": x.ID, "kind": x.Kind, "state": x.State, "dlqId": x.DLQID, "now": clock.Now,
 		"reasons": reasonBodies(x.Reasons, clock.Mode), "pages": pagesOf(&x)}}, nil
 }
@@ -61,4 +62,6 @@ func reasonBodies(list []engine.Reason, clock string) []reasonBody {
 
 // Explain says why a message, a run or a flow-control key of the default account
 // is as it is.
-func (s *Server) Explain(id string) (engine.Explanation, error) { return s.first().account.Explain(id) }
+func (s *Server) Explain(id string) (engine.Explanation, error) {
+	return s.tenants.First().Account.Explain(id)
+}

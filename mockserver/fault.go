@@ -3,6 +3,7 @@ package mockserver
 import (
 	"encoding/json"
 
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/fault"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
@@ -14,11 +15,11 @@ var _ = registerHandlers(map[string]handler{
 })
 
 // faulty lets a rule answer in place of the operation.
-func (s *Server) faulty(c *call) (response.Response, bool) {
-	if c.op.Area == "control_url" || c.tenant == nil {
+func (s *Server) faulty(c *call.Call) (response.Response, bool) {
+	if c.Op.Area == "control_url" || c.Tenant == nil {
 		return response.Response{}, false
 	}
-	return c.tenant.faults.Answer(c.request.Context(), c.op.ID, c.request.URL.Path, c.header)
+	return c.Tenant.Faults.Answer(c.Request.Context(), c.Op.ID, c.Request.URL.Path, c.Header)
 }
 
 // Fault adds a rule to those of the default account.
@@ -27,17 +28,17 @@ func (s *Server) Fault(rule fault.Rule) error {
 	if err != nil {
 		return err
 	}
-	s.first().faults.Add(compiled)
+	s.tenants.First().Faults.Add(compiled)
 	return nil
 }
 
-func (s *Server) controlFaults(c *call) (response.Response, error) {
-	return response.Response{Body: c.tenant.faults.Get()}, nil
+func (s *Server) controlFaults(c *call.Call) (response.Response, error) {
+	return response.Response{Body: c.Tenant.Faults.Get()}, nil
 }
 
-func (s *Server) controlSetFaults(c *call) (response.Response, error) {
+func (s *Server) controlSetFaults(c *call.Call) (response.Response, error) {
 	var rules []fault.Rule
-	if err := json.Unmarshal(c.body, &rules); err != nil {
+	if err := json.Unmarshal(c.Body, &rules); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	for _, w := range s.chosen(c) {
@@ -45,17 +46,17 @@ func (s *Server) controlSetFaults(c *call) (response.Response, error) {
 		if err != nil {
 			return response.Response{}, err
 		}
-		w.faults.Set(list, s.seed(w.ID))
+		w.Faults.Set(list, s.tenants.Seed(w.ID))
 	}
-	return response.Response{Body: c.tenant.faults.Get()}, nil
+	return response.Response{Body: c.Tenant.Faults.Get()}, nil
 }
 
 // knownOperation reports whether the document has an operation.
 func (s *Server) knownOperation(id string) bool { return s.doc.Operation(id) != nil }
 
-func (s *Server) controlClearFaults(c *call) (response.Response, error) {
+func (s *Server) controlClearFaults(c *call.Call) (response.Response, error) {
 	for _, w := range s.chosen(c) {
-		w.faults.Set(nil, s.seed(w.ID))
+		w.Faults.Set(nil, s.tenants.Seed(w.ID))
 	}
-	return emptyObject, nil
+	return response.Empty, nil
 }

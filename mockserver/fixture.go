@@ -15,10 +15,12 @@ import (
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/usage"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/fixture"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
 var _ = registerHandlers(map[string]handler{
@@ -35,22 +37,22 @@ type Fixture struct {
 // Load puts a fixture into the server. One with a mistake changes nothing; the
 // error names its line and key.
 func (s *Server) Load(f Fixture) error {
-	_, err := s.addFixture(s.first(), cmp.Or(f.Name, "fixture"), f.Text)
+	_, err := s.addFixture(s.tenants.First(), cmp.Or(f.Name, "fixture"), f.Text)
 	return err
 }
 
-func (s *Server) controlFixtures(c *call) (response.Response, error) {
-	name := c.query.Get("name")
+func (s *Server) controlFixtures(c *call.Call) (response.Response, error) {
+	name := c.Query.Get("name")
 	if name == "" {
 		name = "body"
 	}
-	n, err := s.addFixture(c.tenant, name, c.body)
+	n, err := s.addFixture(c.Tenant, name, c.Body)
 	return response.Response{Body: map[string]int{"accounts": n}}, err
 }
 
 // fixtureTarget is what one account gets.
 type fixtureTarget struct {
-	tenant  *tenant
+	tenant  *tenant.Tenant
 	pointer string
 	things  engine.Fixture
 	stubs   []stub.Stub
@@ -58,7 +60,7 @@ type fixtureTarget struct {
 
 // addFixture reads and checks all of a file, then puts it in. It says how many
 // accounts got something.
-func (s *Server) addFixture(w *tenant, name string, text []byte) (int, error) {
+func (s *Server) addFixture(w *tenant.Tenant, name string, text []byte) (int, error) {
 	f, plain, err := fixture.Read(name, text)
 	if err != nil {
 		return 0, err
@@ -68,65 +70,63 @@ func (s *Server) addFixture(w *tenant, name string, text []byte) (int, error) {
 		return 0, f.At("", err)
 	}
 	var made []Account
-	var trials []*tenant
+	var trials []*tenant.Tenant
 	defer func() {
 		for _, w := range trials {
-			_, _ = w.account.Close(), w.kv.Close() // nothing runs in them
+			_, _ = w.Account.Close(), w.KV.Close() // nothing runs in them
 		}
 	}()
 	all := []fixtureTarget{{tenant: w, stubs: file.Stubs}}
-	if all[0].things, err = s.fixtureOf(f, "", w.account.Now(), &file.Things); err != nil {
+	if all[0].things, err = s.fixtureOf(f, "", w.Account.Now(), &file.Things); err != nil {
 		return 0, err
 	}
 	seen := map[string]bool{}
 	for i := range file.Accounts {
 		one, pointer := &file.Accounts[i], fmt.Sprint("/accounts/", i)
-		known := s.find(func(w *tenant) bool { return w.ID == one.ID })
-		a := Account{ID: one.ID, Token: cmp.Or(one.Token, derivedSecret(one.ID, "token")), Password: one.Password}
+		known := s.tenants.Find(func(w *tenant.Tenant) bool { return w.ID == one.ID })
+		a := Account{ID: one.ID, Token: cmp.Or(one.Token, tenant.DerivedSecret(one.ID, "token")), Password: one.Password}
 		if err := s.mayMake(known, a, seen); err != nil {
 			return 0, f.At(pointer, err)
 		}
 		if known == nil {
 			made = append(made, a)
-			known = s.newTenant(a) // on trial: nobody can reach it yet
+			known = s.tenants.Trial(a) // on trial: nobody can reach it yet
 			trials = append(trials, known)
 		}
-		things, err := s.fixtureOf(f, pointer, known.account.Now(), &one.Things)
+		things, err := s.fixtureOf(f, pointer, known.Account.Now(), &one.Things)
 		if err != nil {
 			return 0, err
 		}
 		all = append(all, fixtureTarget{known, pointer, things, one.Stubs})
 	}
 	for _, one := range all {
-		if err := one.tenant.account.CheckFixture(one.things); err != nil {
+		if err := one.tenant.Account.CheckFixture(one.things); err != nil {
 			return 0, f.At(one.pointer, err)
 		}
 	}
 	for _, a := range made {
-		s.tenant(a)
+		s.tenants.Put(a)
 	}
 	for _, one := range all {
-		target := s.find(func(w *tenant) bool { return w.ID == one.tenant.ID })
-		target.stubs.AddLast(one.stubs)                               // before the first message leaves
-		if err := target.account.AddFixture(one.things); err != nil { // what was checked went since
+		target := s.tenants.Find(func(w *tenant.Tenant) bool { return w.ID == one.tenant.ID })
+		target.Stubs.AddLast(one.stubs)                               // before the first message leaves
+		if err := target.Account.AddFixture(one.things); err != nil { // what was checked went since
 			return 0, f.At(one.pointer, err)
 		}
 		for i := range one.things.Vectors {
-			target.openIndex(one.things.Vectors[i].Name)
+			target.OpenIndex(one.things.Vectors[i].Name)
 		}
 	}
 	return len(all), nil
 }
 
 // mayMake refuses an account whose credentials are those of another.
-func (s *Server) mayMake(known *tenant, a Account, seen map[string]bool) error {
-	s.mu.Lock()
-	owner := s.tokens[digestOf(a.Token)]
-	s.mu.Unlock()
+func (s *Server) mayMake(known *tenant.Tenant, a Account, seen map[string]bool) error {
+	owner := s.tenants.Owner(a.Token)
 	switch {
 	case seen[a.ID] || seen["\x00"+a.Token]:
 		return response.Invalid("account " + strconv.Quote(a.ID) + ": id and token: must be given once each")
-	case known != nil && a.Token != known.Token && a.Token != derivedSecret(a.ID, "token"):
+	case known != nil && a.Token != known.Token && a.Token != tenant.DerivedSecret(a.ID, "token"):
 		return response.Invalid("token: the account is there with another")
 	case known == nil && owner != nil:
 		return response.Invalid("token: it opens account " + strconv.Quote(owner.ID))
@@ -223,7 +223,7 @@ func optionalDuration(text string) time.Duration {
 }
 
 // headers are those of a call, with the names of any dialect.
-func (r *fixtureReader) headers(fields fixture.Headers) *call {
+func (r *fixtureReader) headers(fields fixture.Headers) *call.Call {
 	texts := make(map[string]json.RawMessage, len(fields))
 	for name, raw := range fields {
 		if raw[0] != '"' && raw[0] != '[' { // a number or a boolean as its text
@@ -233,20 +233,20 @@ func (r *fixtureReader) headers(fields fixture.Headers) *call {
 	}
 	h, err := request.ReadHeaders(texts)
 	r.fail("/headers", err)
-	c := &call{request: &http.Request{Header: h, URL: &url.URL{}}}
+	c := &call.Call{Request: &http.Request{Header: h, URL: &url.URL{}}}
 	r.server.neutralise(c)
-	r.fail("/headers", c.mixed)
+	r.fail("/headers", c.Mixed)
 	return c
 }
 
 // request is a publish with these headers, read as the server reads them.
 func (r *fixtureReader) request(fields fixture.Headers, body []byte) engine.PublishRequest {
 	c := r.headers(fields)
-	h := c.header
+	h := c.Header
 	out := engine.PublishRequest{Header: request.RememberedHeader(h), Forward: engine.Header{}, All: request.PlainHeaders(h), Body: body, CallerIP: "127.0.0.1"}
 	maps.Copy(out.Forward, request.ContentHeader(h))
 	r.fail("/headers", r.server.configure(c, &out, request.SettingsOf(h)))
-	if c.named.Dialect == nil {
+	if c.Named.Dialect == nil {
 		out.Options.Dialect = "" // it follows the account
 	}
 	return out
@@ -265,7 +265,7 @@ func (r *fixtureReader) message(m *fixture.Message) engine.PublishRequest {
 
 func (r *fixtureReader) group(g fixture.Group) engine.Group {
 	c := r.headers(g.Headers)
-	h := c.header
+	h := c.Header
 	defaults := engine.PublishRequest{}
 	r.fail("/headers", r.server.configure(c, &defaults, request.SettingsOf(h)))
 	for i, e := range g.Endpoints {
@@ -280,7 +280,7 @@ func (r *fixtureReader) group(g fixture.Group) engine.Group {
 const usualFailure = 500
 
 func (r *fixtureReader) outcome(o *fixture.Outcome) engine.Outcome {
-	out := engine.Outcome{Status: usualFailure, Header: engine.Header(r.headers(o.Headers).header), Body: o.Bytes(), Err: o.Error}
+	out := engine.Outcome{Status: usualFailure, Header: engine.Header(r.headers(o.Headers).Header), Body: o.Bytes(), Err: o.Error}
 	if o.Status != nil {
 		out.Status = *o.Status
 	} else if o.Error != "" {
@@ -299,7 +299,7 @@ func (r *fixtureReader) callback(cb *fixture.Callback) *engine.CallbackInfo {
 	if cb == nil {
 		return nil
 	}
-	return &engine.CallbackInfo{State: cb.State, Status: cb.Status, Header: engine.Header(r.headers(cb.Headers).header), Body: response.BodyBytes(cb.Body)}
+	return &engine.CallbackInfo{State: cb.State, Status: cb.Status, Header: engine.Header(r.headers(cb.Headers).Header), Body: response.BodyBytes(cb.Body)}
 }
 
 // retriesOf is how many retries were made: all, unless the fixture says.
@@ -368,7 +368,7 @@ func (r *fixtureReader) usage(u *fixture.Usage) []usage.Point {
 }
 
 func vectorsOf(x *fixture.Vectors) engine.FixtureVectors {
-	out := engine.FixtureVectors{Namespace: x.Namespace, Config: vector.Config{Name: cmp.Or(x.Index, defaultIndex.Name), Type: x.Type, Dimension: x.Dimension,
+	out := engine.FixtureVectors{Namespace: x.Namespace, Config: vector.Config{Name: cmp.Or(x.Index, tenant.DefaultIndex.Name), Type: x.Type, Dimension: x.Dimension,
 		Similarity: cmp.Or(x.Similarity, vector.Cosine), EmbeddingModel: x.EmbeddingModel}}
 	for _, v := range x.Vectors {
 		metadata := v.Metadata

@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/view"
@@ -19,21 +20,21 @@ var _ = registerHandlers(map[string]handler{
 	"unpinFlowControlKey":  (*Server).unpinFlowControlKey,
 })
 
-func (s *Server) resumeFlowControlKey(c *call) (response.Response, error) {
-	return emptyObject, c.account.SetFlowPaused(c.vars["flowControlKey"], false)
+func (s *Server) resumeFlowControlKey(c *call.Call) (response.Response, error) {
+	return response.Empty, c.Account.SetFlowPaused(c.Vars["flowControlKey"], false)
 }
 
-func (s *Server) pauseFlowControlKey(c *call) (response.Response, error) {
+func (s *Server) pauseFlowControlKey(c *call.Call) (response.Response, error) {
 	key, err := flowKeyIn(c)
 	if err != nil {
 		return response.Response{}, err
 	}
-	return emptyObject, c.account.SetFlowPaused(key, true)
+	return response.Empty, c.Account.SetFlowPaused(key, true)
 }
 
-func (s *Server) pinFlowControlKey(c *call) (response.Response, error) {
-	f := engine.FlowControl{Parallelism: c.number("parallelism"), Rate: c.number("rate")}
-	if period := c.query.Get("period"); period != "" {
+func (s *Server) pinFlowControlKey(c *call.Call) (response.Response, error) {
+	f := engine.FlowControl{Parallelism: c.Number("parallelism"), Rate: c.Number("rate")}
+	if period := c.Query.Get("period"); period != "" {
 		if err := request.ReadDuration(&f.Period, period); err != nil || f.Period <= 0 {
 			return response.Response{}, response.RefusedValue("query", "period", period, response.Unfit("", "a duration from 1s up, such as 30s or 1m, or seconds"))
 		}
@@ -45,36 +46,36 @@ func (s *Server) pinFlowControlKey(c *call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	return emptyObject, c.account.PinFlow(key, f)
+	return response.Empty, c.Account.PinFlow(key, f)
 }
 
 // flowKeyIn is the key of the path: one segment, escaped.
-func flowKeyIn(c *call) (key string, err error) {
-	if err := request.ReadFlowKey(&key, c.vars["flowControlKey"]); err != nil {
-		return "", response.RefusedValue("path", "flowControlKey", c.vars["flowControlKey"], err)
+func flowKeyIn(c *call.Call) (key string, err error) {
+	if err := request.ReadFlowKey(&key, c.Vars["flowControlKey"]); err != nil {
+		return "", response.RefusedValue("path", "flowControlKey", c.Vars["flowControlKey"], err)
 	}
 	return key, nil
 }
 
-func (s *Server) unpinFlowControlKey(c *call) (response.Response, error) {
-	parallelism, rate := c.flag("parallelism", false), c.flag("rate", false)
+func (s *Server) unpinFlowControlKey(c *call.Call) (response.Response, error) {
+	parallelism, rate := c.Flag("parallelism", false), c.Flag("rate", false)
 	if !parallelism && !rate {
 		return response.Response{}, response.Invalid("unpin: nothing to unpin: must have at least one of parallelism=true and rate=true")
 	}
-	return emptyObject, c.account.UnpinFlow(c.vars["flowControlKey"], parallelism, rate)
+	return response.Empty, c.Account.UnpinFlow(c.Vars["flowControlKey"], parallelism, rate)
 }
 
-func (s *Server) resetFlowControlRate(c *call) (response.Response, error) {
-	return emptyObject, c.account.ResetFlow(c.vars["flowControlKey"])
+func (s *Server) resetFlowControlRate(c *call.Call) (response.Response, error) {
+	return response.Empty, c.Account.ResetFlow(c.Vars["flowControlKey"])
 }
 
-func (s *Server) getFlowControlKey(c *call) (response.Response, error) {
-	k, err := c.account.FlowKey(c.vars["flowControlKey"])
+func (s *Server) getFlowControlKey(c *call.Call) (response.Response, error) {
+	k, err := c.Account.FlowKey(c.Vars["flowControlKey"])
 	return response.Response{Body: view.FlowKey(k)}, err
 }
 
-func (s *Server) listFlowControlKeys(c *call) (response.Response, error) {
-	keys := c.account.FlowKeys()
+func (s *Server) listFlowControlKeys(c *call.Call) (response.Response, error) {
+	keys := c.Account.FlowKeys()
 	list := make([]api.FlowControlKey, len(keys))
 	for i, k := range keys {
 		list[i] = view.FlowKey(k)
@@ -82,7 +83,7 @@ func (s *Server) listFlowControlKeys(c *call) (response.Response, error) {
 	return response.Response{Body: list}, nil
 }
 
-func (s *Server) getGlobalParallelism(c *call) (response.Response, error) {
-	o, _ := c.account.Overview()
+func (s *Server) getGlobalParallelism(c *call.Call) (response.Response, error) {
+	o, _ := c.Account.Overview()
 	return response.Response{Body: api.GlobalParallelism{ParallelismMax: o.Parallel, ParallelismCount: o.InFlight}}, nil
 }

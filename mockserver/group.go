@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/view"
@@ -22,11 +23,11 @@ var _ = registerHandlers(map[string]handler{
 
 // updateURLGroup sets default headers. Configuration among them is read by the
 // same table as that of a publish; the others go on every request to the group.
-func (s *Server) updateURLGroup(c *call) (response.Response, error) {
+func (s *Server) updateURLGroup(c *call.Call) (response.Response, error) {
 	var body struct {
 		Headers map[string]json.RawMessage `json:"headers"`
 	}
-	if err := json.Unmarshal(c.body, &body); err != nil {
+	if err := json.Unmarshal(c.Body, &body); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	headers, err := request.ReadHeaders(body.Headers)
@@ -38,36 +39,33 @@ func (s *Server) updateURLGroup(c *call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	r.Options.Hops = 0 // the defaults of a group are for the publishes of all
-	g, err := c.account.UpdateGroup(c.vars["urlGroupName"], engine.Header(headers), request.PlainHeaders(headers), r.Options)
+	g, err := c.Account.UpdateGroup(c.Vars["urlGroupName"], engine.Header(headers), request.PlainHeaders(headers), r.Options)
 	return response.Response{Body: view.Group(g)}, err
 }
 
-func (s *Server) addURLGroupEndpoints(c *call) (response.Response, error) {
+func (s *Server) addURLGroupEndpoints(c *call.Call) (response.Response, error) {
 	endpoints, err := readEndpoints(c, true)
 	if err != nil {
 		return response.Response{}, err
 	}
-	g, err := c.account.AddEndpoints(c.vars["urlGroupName"], endpoints)
+	g, err := c.Account.AddEndpoints(c.Vars["urlGroupName"], endpoints)
 	return response.Response{Body: view.Group(g)}, err
 }
 
-func (s *Server) removeURLGroupEndpoints(c *call) (response.Response, error) {
+func (s *Server) removeURLGroupEndpoints(c *call.Call) (response.Response, error) {
 	endpoints, err := readEndpoints(c, false)
 	if err != nil {
 		return response.Response{}, err
 	}
-	return emptyObject, c.account.RemoveEndpoints(c.vars["urlGroupName"], endpoints)
+	return response.Empty, c.Account.RemoveEndpoints(c.Vars["urlGroupName"], endpoints)
 }
 
-// emptyObject is the answer of an operation that has nothing to say.
-var emptyObject = response.Response{Body: struct{}{}}
-
 // readEndpoints reads the endpoints of the body; new ones need a URL.
-func readEndpoints(c *call, needURL bool) ([]engine.Endpoint, error) {
+func readEndpoints(c *call.Call, needURL bool) ([]engine.Endpoint, error) {
 	var body struct {
 		Endpoints []engine.Endpoint `json:"endpoints"`
 	}
-	if err := json.Unmarshal(c.body, &body); err != nil {
+	if err := json.Unmarshal(c.Body, &body); err != nil {
 		return nil, response.Invalid("body: " + err.Error())
 	}
 	for i, e := range body.Endpoints {
@@ -82,8 +80,8 @@ func readEndpoints(c *call, needURL bool) ([]engine.Endpoint, error) {
 	return body.Endpoints, nil
 }
 
-func (s *Server) listURLGroups(c *call) (response.Response, error) {
-	groups := c.account.Groups()
+func (s *Server) listURLGroups(c *call.Call) (response.Response, error) {
+	groups := c.Account.Groups()
 	list := make([]api.URLGroup, len(groups))
 	for i, g := range groups {
 		list[i] = view.Group(g)
@@ -91,13 +89,13 @@ func (s *Server) listURLGroups(c *call) (response.Response, error) {
 	return response.Response{Body: list}, nil
 }
 
-func (s *Server) getURLGroup(c *call) (response.Response, error) {
-	g, err := c.account.Group(c.vars["urlGroupName"])
+func (s *Server) getURLGroup(c *call.Call) (response.Response, error) {
+	g, err := c.Account.Group(c.Vars["urlGroupName"])
 	return response.Response{Body: view.Group(g)}, err
 }
 
-func (s *Server) deleteURLGroup(c *call) (response.Response, error) {
-	return emptyObject, c.account.DeleteGroup(c.vars["urlGroupName"])
+func (s *Server) deleteURLGroup(c *call.Call) (response.Response, error) {
+	return response.Empty, c.Account.DeleteGroup(c.Vars["urlGroupName"])
 }
 
 // headerMap is a header on the wire, absent when empty.

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
 var _ = registerHandlers(map[string]handler{
@@ -39,27 +41,27 @@ const kvPatience = 2 * time.Second
 func (s *Server) greetStore() {
 	ctx, cancel := context.WithTimeout(context.Background(), kvPatience)
 	defer cancel()
-	if err := s.first().kv.Ping(ctx); err != nil {
+	if err := s.tenants.First().KV.Ping(ctx); err != nil {
 		s.cfg.Log.Warn("key-value store unreachable; /kv answers 503 until it answers", "error", err)
 	}
 }
 
 // kvCall lets the account's store answer: it has its own rules for tokens,
 // statuses and bodies.
-func (s *Server) kvCall(c *call) (response.Response, error) {
-	path := "/" + strings.TrimPrefix(strings.TrimPrefix(c.op.Path, kvPath), "/")
-	if command, ok := c.vars["command"]; ok {
+func (s *Server) kvCall(c *call.Call) (response.Response, error) {
+	path := "/" + strings.TrimPrefix(strings.TrimPrefix(c.Op.Path, kvPath), "/")
+	if command, ok := c.Vars["command"]; ok {
 		path = "/" + command
 	}
-	r, u := *c.request, url.URL{RawPath: path, RawQuery: c.raw}
+	r, u := *c.Request, url.URL{RawPath: path, RawQuery: c.Raw}
 	var err error
 	if u.Path, err = url.PathUnescape(path); err != nil {
 		return response.Response{}, response.Invalid("path: " + err.Error())
 	}
-	r.URL, r.Header, r.Body = &u, c.header, io.NopCloser(bytes.NewReader(c.body))
+	r.URL, r.Header, r.Body = &u, c.Header, io.NopCloser(bytes.NewReader(c.Body))
 	answer := captured{header: http.Header{}}
-	c.tenant.kv.ServeHTTP(&answer, &r)
-	if mode := s.clockMode(c.tenant); mode != "real" {
+	c.Tenant.KV.ServeHTTP(&answer, &r)
+	if mode := s.tenants.Mode(c.Tenant); mode != "real" {
 		answer.header.Set(clockHeader, mode)
 	}
 	return response.Response{Status: answer.status, Header: answer.header, Body: answer.body.Bytes()}, nil
@@ -67,12 +69,12 @@ func (s *Server) kvCall(c *call) (response.Response, error) {
 
 // kvTenant is the account whose store a request opens. Its token stands in the
 // header or in the query; a wrong one is the store's to refuse.
-func (s *Server) kvTenant(c *call) *tenant {
-	token := c.query.Get("_token")
-	if c.header.Get("Authorization") != "" {
-		token = bearerToken(c.header)
+func (s *Server) kvTenant(c *call.Call) *tenant.Tenant {
+	token := c.Query.Get("_token")
+	if c.Header.Get("Authorization") != "" {
+		token = call.BearerToken(c.Header)
 	}
-	return s.find(func(w *tenant) bool { return sameSecret(w.kvToken, token) })
+	return s.tenants.Find(func(w *tenant.Tenant) bool { return tenant.SameSecret(w.KVToken, token) })
 }
 
 // captured is an answer that has not been sent.

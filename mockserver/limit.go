@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/ratelimit"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
 var _ = registerHandlers(map[string]handler{
@@ -32,8 +34,8 @@ type limitBody struct {
 // controlLimits lists what rate limiters count in the account's key-value store,
 // the latest first. The store knows counters only, so the limits are those that
 // a limiter last told; one that has told none is not listed.
-func (s *Server) controlLimits(c *call) (response.Response, error) {
-	list, err := s.limits(c.request.Context(), c.tenant)
+func (s *Server) controlLimits(c *call.Call) (response.Response, error) {
+	list, err := s.limits(c.Request.Context(), c.Tenant)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -43,10 +45,10 @@ func (s *Server) controlLimits(c *call) (response.Response, error) {
 // maxLimits is how many keys are listed.
 const maxLimits = 500
 
-func (s *Server) limits(ctx context.Context, w *tenant) ([]limitBody, error) {
+func (s *Server) limits(ctx context.Context, w *tenant.Tenant) ([]limitBody, error) {
 	list, seen := []limitBody{}, map[string]bool{}
 	now := s.wall.Now()
-	for _, run := range w.kv.ScriptRuns() {
+	for _, run := range w.KV.ScriptRuns() {
 		for _, asked := range askedLimits(run) {
 			if seen[asked.key] || len(list) == maxLimits {
 				continue
@@ -54,9 +56,9 @@ func (s *Server) limits(ctx context.Context, w *tenant) ([]limitBody, error) {
 			seen[asked.key] = true
 			at := now
 			if asked.plugin {
-				at = w.account.Now()
+				at = w.Account.Now()
 			}
-			one, err := asked.look(ctx, w.kv, at)
+			one, err := asked.look(ctx, w.KV, at)
 			if err != nil {
 				return nil, fmt.Errorf("key-value store: %w", err)
 			}
@@ -130,8 +132,8 @@ func pluginLimits(run kv.ScriptRun, numbers []int64) (list []askedLimit) {
 
 // baseKey is a key without the number of its window.
 func baseKey(l ratelimit.Limit, key string) string {
-	if before, _, ok := cutLast(key, ":"); ok && l.Algorithm != ratelimit.Bucket {
-		return before
+	if end := strings.LastIndex(key, ":"); end >= 0 && l.Algorithm != ratelimit.Bucket {
+		return key[:end]
 	}
 	return key
 }
@@ -195,19 +197,19 @@ func twoNumbers(reply any) (first, second int64, there bool) {
 }
 
 // controlClearLimits gives back what limiters have taken, of one key or of all.
-func (s *Server) controlClearLimits(c *call) (response.Response, error) {
-	list, err := s.limits(c.request.Context(), c.tenant)
+func (s *Server) controlClearLimits(c *call.Call) (response.Response, error) {
+	list, err := s.limits(c.Request.Context(), c.Tenant)
 	if err != nil {
 		return response.Response{}, err
 	}
-	wanted := c.query["key"]
+	wanted := c.Query["key"]
 	for _, l := range list {
 		if len(wanted) > 0 && !slices.Contains(wanted, l.Key) {
 			continue
 		}
-		if _, err := c.tenant.kv.Do(c.request.Context(), append([]string{"DEL"}, l.store...)); err != nil {
+		if _, err := c.Tenant.KV.Do(c.Request.Context(), append([]string{"DEL"}, l.store...)); err != nil {
 			return response.Response{}, fmt.Errorf("key-value store: %w", err)
 		}
 	}
-	return emptyObject, nil
+	return response.Empty, nil
 }

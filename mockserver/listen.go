@@ -12,6 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/origin"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
 // Run starts a stand-in and listens. Close stops it.
@@ -105,8 +106,8 @@ func (s *Server) Warnings() []string {
 		if origin.LocalAddr(l.Addr().String()) {
 			continue
 		}
-		for _, w := range s.all() {
-			if w.public {
+		for _, w := range s.tenants.All() {
+			if w.Public {
 				list = append(list, fmt.Sprintf("%s is reachable from other machines, and the token of account %q is public: everybody who reaches it can use the account; --account ID:TOKEN gives it a token of its own", l.Addr(), w.ID))
 			}
 		}
@@ -131,16 +132,16 @@ func (s *Server) VectorURL() string { return s.url(3) }
 
 // Now is the time of the default account, which Advance moves. The rate-limit
 // plugin counts by it when it is the plugin's Config.Now.
-func (s *Server) Now() time.Time { return s.first().account.Now() }
+func (s *Server) Now() time.Time { return s.tenants.First().Account.Now() }
 
 // Token is the access token of the default account.
-func (s *Server) Token() string { return s.first().Token }
+func (s *Server) Token() string { return s.tenants.First().Token }
 
 // KVURL is where the key-value store of the rate-limit plugin is.
 func (s *Server) KVURL() string { return s.URL() + kvPath }
 
 // KVToken opens the key-value store of the default account.
-func (s *Server) KVToken() string { return s.first().kvToken }
+func (s *Server) KVToken() string { return s.tenants.First().KVToken }
 
 // EnvVar is an environment variable for clients.
 type EnvVar struct{ Name, Value string }
@@ -148,10 +149,10 @@ type EnvVar struct{ Name, Value string }
 // Env is what clients of the default account need, under our names and then
 // under those of each dialect that the server speaks, with the development
 // token and keys of that dialect.
-func (s *Server) Env() []EnvVar { return s.env(s.first()) }
+func (s *Server) Env() []EnvVar { return s.env(s.tenants.First()) }
 
-func (s *Server) env(w *tenant) []EnvVar {
-	current, next := w.account.Keys()
+func (s *Server) env(w *tenant.Tenant) []EnvVar {
+	current, next := w.Account.Keys()
 	neutral := []EnvVar{
 		{"URL", s.URL()},
 		{"TOKEN", w.Token},
@@ -160,23 +161,23 @@ func (s *Server) env(w *tenant) []EnvVar {
 		{"USER_ID", w.ID},
 		{"REGION_URL", s.RegionURL()},
 		{"MANAGEMENT_URL", s.ManagementURL()},
-		{"MANAGEMENT_USERNAME", w.username()},
-		{"MANAGEMENT_PASSWORD", w.password},
+		{"MANAGEMENT_USERNAME", w.Username()},
+		{"MANAGEMENT_PASSWORD", w.Password},
 		{"VECTOR_URL", s.VectorURL()},
-		{"VECTOR_TOKEN", w.vectorToken()},
+		{"VECTOR_TOKEN", w.VectorToken()},
 		{"KV_URL", s.KVURL()},
-		{"KV_TOKEN", w.kvToken},
+		{"KV_TOKEN", w.KVToken},
 	}
 	neutral = append(neutral, s.vectorEnv(w)...)
 	var all, brands []EnvVar
 	for _, v := range neutral {
-		all = append(all, EnvVar{"UNDERSTUDY_" + v.Name, s.home().SigningKey(v.Value)})
+		all = append(all, EnvVar{"UNDERSTUDY_" + v.Name, s.tenants.Home().SigningKey(v.Value)})
 	}
-	for _, d := range s.spoken() {
+	for _, d := range s.tenants.Spoken() {
 		for _, v := range neutral {
 			value := d.SigningKey(v.Value)
 			if v.Name == "TOKEN" {
-				value = s.tokenOf(w, d)
+				value = s.tenants.TokenOf(w, d)
 			}
 			if name := d.Env[v.Name]; name != "" {
 				brands = append(brands, EnvVar{name, value})
@@ -235,7 +236,7 @@ func RunT(t TB, cfg ...Config) *TestServer {
 // this caused has settled.
 func (u *TestServer) Advance(d time.Duration) {
 	u.t.Helper()
-	a := u.first().account
+	a := u.tenants.First().Account
 	ctx, cancel := context.WithTimeout(context.Background(), testLimit)
 	defer cancel()
 	if _, err := a.Advance(ctx, a.Now().Add(d)); err != nil {
@@ -248,7 +249,7 @@ func (u *TestServer) Settle() {
 	u.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), testLimit)
 	defer cancel()
-	if err := u.first().account.Settle(ctx); err != nil {
+	if err := u.tenants.First().Account.Settle(ctx); err != nil {
 		u.t.Fatalf("understudy: settle: %v", err)
 	}
 }
@@ -257,13 +258,13 @@ func (u *TestServer) Settle() {
 func (u *TestServer) Deliveries() []Delivery {
 	u.t.Helper()
 	u.Settle()
-	list, _ := u.first().deliveries.List(0, func(*Delivery) bool { return true })
+	list, _ := u.tenants.First().Deliveries.List(0, func(*Delivery) bool { return true })
 	return list
 }
 
 // Requests are all requests to the interface so far, oldest first.
 func (u *TestServer) Requests() []Exchange {
-	list, _ := u.first().requests.List(0, func(*Exchange) bool { return true })
+	list, _ := u.tenants.First().Requests.List(0, func(*Exchange) bool { return true })
 	return list
 }
 
@@ -281,7 +282,7 @@ func (u *TestServer) Stub(url string, statuses ...int) {
 // Script adds a stub with full answers, before those that are there.
 func (u *TestServer) Script(script Stub) {
 	u.t.Helper()
-	if err := u.first().stubs.Add(script); err != nil {
+	if err := u.tenants.First().Stubs.Add(script); err != nil {
 		u.t.Fatalf("understudy: %v", err)
 	}
 }
@@ -305,7 +306,7 @@ func (u *TestServer) Publish(destination string, body []byte, header ...string) 
 // Message is a message that has not been delivered yet, as the engine has it.
 func (u *TestServer) Message(id string) engine.Message {
 	u.t.Helper()
-	m, err := u.first().account.Message(id)
+	m, err := u.tenants.First().Account.Message(id)
 	if err != nil {
 		u.t.Fatalf("understudy: %v", err)
 	}

@@ -3,9 +3,8 @@ package mockserver
 import (
 	"encoding/base64"
 	"slices"
-	"strings"
 
-	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -17,34 +16,7 @@ var _ = registerHandlers(map[string]handler{
 	"listWorkflowMessageLogs": (*Server).listWorkflowMessageLogs,
 })
 
-// messageStates and runStates are the values of the filter state. IN_PROGRESS
-// stands for three of them.
-var (
-	messageStates = []string{"ACTIVE", "CANCELED", "CANCEL_REQUESTED", "CREATED", "DELIVERED", "ERROR", "FAILED", "RETRY"}
-	runStates     = []string{"INVOKED", "RUN_CANCELED", "RUN_FAILED", "RUN_STARTED", "RUN_SUCCESS", "WAITER_ADDED"}
-)
-
-// logFilter reads the filters of a log and refuses states that do not exist.
-func (c *call) logFilter(states []string) (engine.Filter, error) {
-	f := c.filter()
-	var wanted []string
-	for _, state := range f.States {
-		switch {
-		case state == "IN_PROGRESS":
-			wanted = append(wanted, "ACTIVE", "RETRY", "ERROR")
-		case state == "CANCELLED":
-			wanted = append(wanted, "CANCELED")
-		case slices.Contains(states, state):
-			wanted = append(wanted, state)
-		default:
-			return f, response.RefusedValue("query", "state", state, response.Unfit("", "one of "+strings.Join(states, ", ")))
-		}
-	}
-	f.States = wanted
-	return f, nil
-}
-
-func (s *Server) listLogs(c *call) (response.Response, error) {
+func (s *Server) listLogs(c *call.Call) (response.Response, error) {
 	cursor, events, err := messageLog(c)
 	return response.Response{Body: struct {
 		Cursor string         `json:"cursor,omitempty"`
@@ -52,7 +24,7 @@ func (s *Server) listLogs(c *call) (response.Response, error) {
 	}{cursor, events}}, err
 }
 
-func (s *Server) listEvents(c *call) (response.Response, error) {
+func (s *Server) listEvents(c *call.Call) (response.Response, error) {
 	cursor, events, err := messageLog(c)
 	return response.Response{Body: struct {
 		Cursor string         `json:"cursor,omitempty"`
@@ -60,13 +32,13 @@ func (s *Server) listEvents(c *call) (response.Response, error) {
 	}{cursor, events}}, err
 }
 
-func messageLog(c *call) (cursor string, events []api.LogEvent, err error) {
-	f, err := c.logFilter(messageStates)
+func messageLog(c *call.Call) (cursor string, events []api.LogEvent, err error) {
+	f, err := c.LogFilter(call.MessageStates)
 	if err != nil {
 		return "", nil, err
 	}
 	f.MessagesOnly = true
-	p, err := c.account.Events(f)
+	p, err := c.Account.Events(f)
 	events = make([]api.LogEvent, len(p.Items))
 	for i := range p.Items {
 		events[i] = view.LogEvent(&p.Items[i])
@@ -75,13 +47,13 @@ func messageLog(c *call) (cursor string, events []api.LogEvent, err error) {
 	return p.Cursor, events, err
 }
 
-func (s *Server) listWorkflowMessageLogs(c *call) (response.Response, error) {
-	f, err := c.logFilter(append(slices.Clone(messageStates), runStates...))
+func (s *Server) listWorkflowMessageLogs(c *call.Call) (response.Response, error) {
+	f, err := c.LogFilter(append(slices.Clone(call.MessageStates), call.RunStates...))
 	if err != nil {
 		return response.Response{}, err
 	}
 	f.WorkflowOnly = true
-	p, err := c.account.Events(f)
+	p, err := c.Account.Events(f)
 	events := make([]api.WorkflowEvent, len(p.Items))
 	for i := range p.Items {
 		events[i] = view.WorkflowEvent(&p.Items[i])

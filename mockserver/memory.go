@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/mockserver/call"
 )
 
 // The bounds that a server has unless its configuration says otherwise, in bytes.
@@ -60,8 +61,8 @@ func (s *Server) relieve() {
 // largest is the store that holds most.
 func (s *Server) largest() (found forgetful) {
 	most := int64(0)
-	for _, w := range s.all() {
-		for _, store := range []forgetful{w.account, &w.requests, &w.deliveries} {
+	for _, w := range s.tenants.All() {
+		for _, store := range []forgetful{w.Account, &w.Requests, &w.Deliveries} {
 			if n := store.Observed(); n > most {
 				found, most = store, n
 			}
@@ -88,23 +89,23 @@ const (
 )
 
 // takeTurn waits until the answer of a list may be made.
-func (s *Server) takeTurn(c *call) error {
-	if c.op.Method != http.MethodGet || !c.op.List {
+func (s *Server) takeTurn(c *call.Call) error {
+	if c.Op.Method != http.MethodGet || !c.Op.List {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(c.request.Context(), listPatience)
+	ctx, cancel := context.WithTimeout(c.Request.Context(), listPatience)
 	defer cancel()
 	if s.turns.Acquire(ctx, 1) != nil {
-		return refusal.Of(refusal.Full, c.op.ID, "", fmt.Sprintf("%d large answers are being read by other clients; try again", largeAnswers))
+		return refusal.Of(refusal.Full, c.Op.ID, "", fmt.Sprintf("%d large answers are being read by other clients; try again", largeAnswers))
 	}
-	c.turn = true
+	c.Turn = true
 	return nil
 }
 
 // endTurn lets the next list be answered.
-func (s *Server) endTurn(c *call) {
-	if c.turn {
-		c.turn = false
+func (s *Server) endTurn(c *call.Call) {
+	if c.Turn {
+		c.Turn = false
 		s.turns.Release(1)
 	}
 }

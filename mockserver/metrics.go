@@ -5,6 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -18,11 +19,11 @@ type gauge struct {
 
 // allGauges are sorted by name.
 var allGauges = []gauge{
-	{"understudy_accounts", "Accounts of the server.", func(s *Server) float64 { return float64(len(s.all())) }},
+	{"understudy_accounts", "Accounts of the server.", func(s *Server) float64 { return float64(len(s.tenants.All())) }},
 	{"understudy_attempts_in_flight", "Deliveries that are being attempted.", func(s *Server) float64 {
 		sum := 0
-		for _, w := range s.all() {
-			o, _ := w.account.Overview()
+		for _, w := range s.tenants.All() {
+			o, _ := w.Account.Overview()
 			sum += o.InFlight
 		}
 		return float64(sum)
@@ -52,7 +53,7 @@ var allGauges = []gauge{
 
 // controlMetrics is the server's figures in the text format of Prometheus, with
 // those of the Go runtime and of the process.
-func (s *Server) controlMetrics(*call) (response.Response, error) {
+func (s *Server) controlMetrics(*call.Call) (response.Response, error) {
 	registry := prometheus.NewRegistry()
 	all := []prometheus.Collector{collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
 	for _, g := range allGauges {

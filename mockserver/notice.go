@@ -9,13 +9,15 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 // tellFailure logs a failed attempt and what follows from it. Attempts that are
 // repeated are of level info, what has failed for good is a warning.
-func (s *Server) tellFailure(w *tenant, f engine.FailedAttempt) {
+func (s *Server) tellFailure(w *tenant.Tenant, f engine.FailedAttempt) {
 	level, text := slog.LevelWarn, "delivery failed, no retries left: message is in the DLQ"
 	switch {
 	case f.Run != nil:
@@ -63,7 +65,7 @@ func outcomeText(o *engine.Outcome) string {
 }
 
 // pageURL is a view of the web page.
-func (s *Server) pageURL(w *tenant, view string) string {
+func (s *Server) pageURL(w *tenant.Tenant, view string) string {
 	at := s.URL() + "/_understudy/ui/" + view
 	if w.ID != s.cfg.Accounts[0].ID {
 		at += "?account=" + url.QueryEscape(w.ID)
@@ -72,10 +74,10 @@ func (s *Server) pageURL(w *tenant, view string) string {
 }
 
 // tellRequest logs a request that was refused, or whose answer has a warning.
-func (s *Server) tellRequest(c *call, x *Exchange, err error) {
-	text, reason, status := "request accepted with a warning", c.warning(), 0
+func (s *Server) tellRequest(c *call.Call, x *Exchange, err error) {
+	text, reason, status := "request accepted with a warning", c.Warning(), 0
 	if err != nil {
-		e := response.Branded(c.dialect, response.Failure(err))
+		e := response.Branded(c.Dialect, response.Failure(err))
 		text, reason, status = "request refused", e.Error(), e.Status
 		if !e.Refusal() {
 			return // the server's own are logged as such
@@ -89,10 +91,10 @@ func (s *Server) tellRequest(c *call, x *Exchange, err error) {
 	if status > 0 {
 		attrs = append(attrs, slog.Int("status", status))
 	}
-	if c.op == nil || c.op.Area != "control_url" { // whose calls the page does not list
-		w := c.tenant
+	if c.Op == nil || c.Op.Area != "control_url" { // whose calls the page does not list
+		w := c.Tenant
 		if w == nil {
-			w = s.first()
+			w = s.tenants.First()
 		}
 		attrs = append(attrs, slog.String("page", s.pageURL(w, "requests")))
 	}

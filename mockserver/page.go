@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -19,8 +20,8 @@ var _ = registerHandlers(map[string]handler{
 })
 
 // showPage hands a call to the web page, which is a client of the control API.
-func (s *Server) showPage(c *call) (response.Response, error) {
-	r := c.request.Clone(c.request.Context())
-	r.Body = io.NopCloser(bytes.NewReader(c.body))
+func (s *Server) showPage(c *call.Call) (response.Response, error) {
+	r := c.Request.Clone(c.Request.Context())
+	r.Body = io.NopCloser(bytes.NewReader(c.Body))
 	return response.Response{Stream: func(w http.ResponseWriter, _ *http.Request) { s.page.ServeHTTP(w, r) }}, nil
 }

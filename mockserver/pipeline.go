@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/origin"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
@@ -23,13 +24,13 @@ import (
 // serve takes a request through all stations.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	x := &Exchange{Method: r.Method, Path: mask.URL(r.URL.RequestURI())}
-	c := &call{request: r}
+	c := &call.Call{Request: r}
 	origin.Allow(w.Header(), r)
 	out, err := s.answer(w, c, x)
 	if err != nil {
 		out = s.failed(c, err, x)
 	}
-	defer func() { s.incoming.Release(c.taken) }() // by now the body is counted by whoever keeps it
+	defer func() { s.incoming.Release(c.Taken) }() // by now the body is counted by whoever keeps it
 	defer s.endTurn(c)
 	s.touch(c)
 	s.write(w, c, out, x)
@@ -40,17 +41,17 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 // touch tells whoever follows the accounts of a command that they have changed;
 // the log tells of messages itself.
-func (s *Server) touch(c *call) {
-	if c.op == nil || c.tenant == nil || c.op.Method == http.MethodGet || c.op.Hot {
+func (s *Server) touch(c *call.Call) {
+	if c.Op == nil || c.Tenant == nil || c.Op.Method == http.MethodGet || c.Op.Hot {
 		return
 	}
 	for _, w := range s.chosen(c) {
-		w.account.Touch()
+		w.Account.Touch()
 	}
 }
 
 // answer finds the operation and runs its handler.
-func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out response.Response, err error) {
+func (s *Server) answer(w http.ResponseWriter, c *call.Call, x *Exchange) (out response.Response, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			s.cfg.Log.Error("handler panicked", "operation", x.OperationID, "panic", fault, "stack", string(debug.Stack()))
@@ -58,20 +59,20 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out respon
 		}
 	}()
 	s.neutralise(c)
-	if c.request.Method == http.MethodOptions {
+	if c.Request.Method == http.MethodOptions {
 		return s.options(c)
 	}
-	found, vars, err := s.match(c.request)
+	found, vars, err := s.match(c.Request)
 	if err != nil {
 		return response.Response{}, err
 	}
-	c.op, c.vars = found.op, vars
-	if c.request.Method == http.MethodHead { // its body is dropped by net/http
-		r := *c.request
+	c.Op, c.Vars = found.op, vars
+	if c.Request.Method == http.MethodHead { // its body is dropped by net/http
+		r := *c.Request
 		r.Method = http.MethodGet
-		c.request, c.head = &r, true
+		c.Request, c.Head = &r, true
 	}
-	x.OperationID = c.op.ID
+	x.OperationID = c.Op.ID
 	if err := s.admitDelivery(c); err != nil {
 		return response.Response{}, err
 	}
@@ -83,31 +84,31 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out respon
 		return response.Response{}, admitted
 	}
 	s.speak(c)
-	if !c.asTester {
+	if !c.AsTester {
 		if out, faulty := s.faulty(c); faulty {
 			return out, nil
 		}
 		s.serialize(c)
 	}
 	limit := s.cfg.MaxBody
-	if c.op.Large {
+	if c.Op.Large {
 		limit = max(limit, maxDocument)
 	}
-	if c.body, err = s.read(w, c, limit); err != nil {
+	if c.Body, err = s.read(w, c, limit); err != nil {
 		return response.Response{}, err
 	}
-	c.sentBody = c.body
+	c.SentBody = c.Body
 	if err := s.neutraliseBody(c); err != nil {
 		return response.Response{}, err
 	}
-	if c.op.BodyJSON {
-		c.body = c.op.WithoutNulls(c.body)
+	if c.Op.BodyJSON {
+		c.Body = c.Op.WithoutNulls(c.Body)
 	}
-	if problems := c.op.CheckRequest(c.request, c.vars, c.body); len(problems) > 0 {
+	if problems := c.Op.CheckRequest(c.Request, c.Vars, c.Body); len(problems) > 0 {
 		return response.Response{}, response.Refused(problems)
 	}
-	for _, p := range c.op.IgnoredFilters(c.query) {
-		c.warnings = append(c.warnings, response.BrandedProblem(c.dialect, p).String())
+	for _, p := range c.Op.IgnoredFilters(c.Query) {
+		c.Warnings = append(c.Warnings, response.BrandedProblem(c.Dialect, p).String())
 	}
 	if err := s.takeTurn(c); err != nil {
 		return response.Response{}, err
@@ -119,27 +120,27 @@ func (s *Server) answer(w http.ResponseWriter, c *call, x *Exchange) (out respon
 var noQuery = url.Values{}
 
 // admit authenticates the call.
-func (s *Server) admit(c *call) error {
-	if c.op.Area == "control_url" {
+func (s *Server) admit(c *call.Call) error {
+	if c.Op.Area == "control_url" {
 		return s.admitControl(c)
 	}
 	w, err := s.authenticate(c)
 	if err != nil {
 		return err
 	}
-	if c.op.Area == "kv_url" {
+	if c.Op.Area == "kv_url" {
 		w = s.kvTenant(c)
 	}
-	if w != nil && w.public && !c.asTester {
+	if w != nil && w.Public && !c.AsTester {
 		if err := s.admitPublic(c); err != nil {
 			return err
 		}
 	}
 	if w == nil {
-		w = s.first()
+		w = s.tenants.First()
 	}
-	c.tenant, c.account = w, w.account
-	if c.op.Area == "vector_url" {
+	c.Tenant, c.Account = w, w.Account
+	if c.Op.Area == "vector_url" {
 		return s.openVector(c)
 	}
 	return nil
@@ -152,8 +153,8 @@ const maxDocument = 4 << 30
 const trustedLength = 16 << 20
 
 // read takes the body, up to the limit.
-func (s *Server) read(w http.ResponseWriter, c *call, limit int64) ([]byte, error) {
-	r := c.request
+func (s *Server) read(w http.ResponseWriter, c *call.Call, limit int64) ([]byte, error) {
+	r := c.Request
 	if r.ContentLength == 0 || r.Body == nil {
 		return nil, nil
 	}
@@ -162,8 +163,8 @@ func (s *Server) read(w http.ResponseWriter, c *call, limit int64) ([]byte, erro
 		length = -1
 	}
 	var from io.Reader = http.MaxBytesReader(w, r.Body, limit)
-	if !c.op.Large && (length < 0 || length > smallBody) {
-		from = &metered{from, s.incoming, &c.taken, smallBody}
+	if !c.Op.Large && (length < 0 || length > smallBody) {
+		from = &metered{from, s.incoming, &c.Taken, smallBody}
 	}
 	body, err := readAll(from, length)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -203,7 +204,7 @@ func readAll(r io.Reader, length int64) ([]byte, error) {
 }
 
 // failed makes the answer to an error.
-func (s *Server) failed(c *call, err error, x *Exchange) response.Response {
+func (s *Server) failed(c *call.Call, err error, x *Exchange) response.Response {
 	e := response.Failure(err)
 	if e.Internal() {
 		s.cfg.Log.Error("request failed", "operation", x.OperationID, "error", err)
@@ -214,24 +215,24 @@ func (s *Server) failed(c *call, err error, x *Exchange) response.Response {
 	if len(x.Problems) == 0 {
 		x.Problems = []string{e.Error()}
 	}
-	return response.Branded(c.dialect, e).Response(c.request, c.asked != "" || c.op != nil && c.op.Area == "vector_url")
+	return response.Branded(c.Dialect, e).Response(c.Request, c.Asked != "" || c.Op != nil && c.Op.Area == "vector_url")
 }
 
 // write sends the answer, in the dialect's names, after holding it to the document.
-func (s *Server) write(w http.ResponseWriter, c *call, out response.Response, x *Exchange) {
+func (s *Server) write(w http.ResponseWriter, c *call.Call, out response.Response, x *Exchange) {
 	if out.Stream != nil {
 		s.endTurn(c)
 		x.Response.Status = http.StatusOK
-		ctx, cancel := context.WithCancel(c.request.Context())
+		ctx, cancel := context.WithCancel(c.Request.Context())
 		defer cancel()
-		if c.head {
+		if c.Head {
 			cancel() // a stream that follows something ends after its headers
 		}
-		out.Stream(w, c.request.WithContext(ctx))
+		out.Stream(w, c.Request.WithContext(ctx))
 		return
 	}
-	if out.Status == 0 && c.op != nil {
-		out.Status = c.op.Success
+	if out.Status == 0 && c.Op != nil {
+		out.Status = c.Op.Success
 	}
 	out.Status = cmp.Or(out.Status, http.StatusOK) // the document names none
 	body, err := response.Encode(out.Body)
@@ -240,26 +241,26 @@ func (s *Server) write(w http.ResponseWriter, c *call, out response.Response, x 
 		out.Status, body = response.Unencodable()
 	}
 	h := w.Header()
-	maps.Copy(h, c.dialect.BrandHeader(out.Header))
+	maps.Copy(h, c.Dialect.BrandHeader(out.Header))
 	if h.Get("Content-Type") == "" && len(body) > 0 {
 		h.Set("Content-Type", "application/json")
 	}
-	if len(c.warnings) > 0 {
-		h.Set(c.dialect.HeaderPrefix+"Warning", c.warning())
+	if len(c.Warnings) > 0 {
+		h.Set(c.Dialect.HeaderPrefix+"Warning", c.Warning())
 	}
-	if c.op != nil && !s.cfg.SkipResponseCheck && !out.Scripted {
-		problems := c.op.CheckResponse(out.Status, h, body)
-		if !c.op.Declares(out.Status) && !response.Internal(out.Status) {
+	if c.Op != nil && !s.cfg.SkipResponseCheck && !out.Scripted {
+		problems := c.Op.CheckResponse(out.Status, h, body)
+		if !c.Op.Declares(out.Status) && !response.Internal(out.Status) {
 			problems = append(problems, spec.Problem{In: "response", Rule: "status", Message: fmt.Sprintf("status %d is not declared", out.Status)})
 		}
 		if len(problems) > 0 {
-			s.violation(c.op.ID, problems)
+			s.violation(c.Op.ID, problems)
 		}
 	}
-	if strings.HasPrefix(h.Get("Content-Type"), "application/json") && c.namesHeaders() {
-		body = c.dialect.BrandJSON(body)
+	if strings.HasPrefix(h.Get("Content-Type"), "application/json") && namesHeaders(c) {
+		body = c.Dialect.BrandJSON(body)
 	}
-	if c.op != nil && c.op.Area == "control_url" && !slices.Contains(unmaskedOperations, c.op.ID) {
+	if c.Op != nil && c.Op.Area == "control_url" && !slices.Contains(unmaskedOperations, c.Op.ID) {
 		body = mask.JSON(body)
 	}
 	if len(body) <= smallBody {
@@ -284,21 +285,21 @@ var unmaskedOperations = []string{
 var payloadAreas = []string{"kv_url", "vector_url"}
 
 // record puts the exchange into the journal of its account.
-func (s *Server) record(c *call, x *Exchange) {
-	if c.op != nil && c.op.Area == "control_url" || x.Method == http.MethodOptions {
+func (s *Server) record(c *call.Call, x *Exchange) {
+	if c.Op != nil && c.Op.Area == "control_url" || x.Method == http.MethodOptions {
 		return
 	}
-	world := c.tenant
-	if world == nil {
-		world = s.first()
+	home := c.Tenant
+	if home == nil {
+		home = s.tenants.First()
 	}
-	x.At, x.Account = s.stamp(world), world.ID
-	x.Request = Message{Header: c.sent, Body: c.sentBody} // the names that were sent
+	x.At, x.Account = s.tenants.Stamp(home), home.ID
+	x.Request = Message{Header: c.Sent, Body: c.SentBody} // the names that were sent
 	for i, text := range x.Problems {
 		x.Problems[i] = mask.Text(text)
 	}
-	if op := c.op; op == nil || !slices.Contains(payloadAreas, op.Area) {
+	if op := c.Op; op == nil || !slices.Contains(payloadAreas, op.Area) {
 		x.MarkDocuments(op != nil && op.BodyJSON, true)
 	}
-	world.requests.Add(*x)
+	home.Requests.Add(*x)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/view"
@@ -24,27 +25,27 @@ var _ = registerHandlers(map[string]handler{
 	"publishMessagePut":    (*Server).publishMessage,
 })
 
-func (s *Server) publishMessage(c *call) (response.Response, error) {
+func (s *Server) publishMessage(c *call.Call) (response.Response, error) {
 	r, err := s.publishRequest(c, "destination")
 	if err != nil {
 		return response.Response{}, err
 	}
-	receipts, err := c.account.Publish(r)
+	receipts, err := c.Account.Publish(r)
 	if err != nil {
 		return response.Response{}, err
 	}
 	return receiptReply(receipts), nil
 }
 
-func (s *Server) enqueueMessage(c *call) (response.Response, error) {
+func (s *Server) enqueueMessage(c *call.Call) (response.Response, error) {
 	r, err := s.publishRequest(c, "destination")
 	if err != nil {
 		return response.Response{}, err
 	}
-	if err := request.ReadName(&r.Options.Queue, c.vars["queue"]); err != nil {
-		return response.Response{}, response.RefusedValue("path", "queue", c.vars["queue"], err)
+	if err := request.ReadName(&r.Options.Queue, c.Vars["queue"]); err != nil {
+		return response.Response{}, response.RefusedValue("path", "queue", c.Vars["queue"], err)
 	}
-	receipts, err := c.account.Publish(r)
+	receipts, err := c.Account.Publish(r)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -52,36 +53,36 @@ func (s *Server) enqueueMessage(c *call) (response.Response, error) {
 }
 
 // publishRequest reads a call whose path names a destination.
-func (s *Server) publishRequest(c *call, variable string) (engine.PublishRequest, error) {
+func (s *Server) publishRequest(c *call.Call, variable string) (engine.PublishRequest, error) {
 	r := engine.PublishRequest{
-		Header:   request.RememberedHeader(c.header),
-		Forward:  request.ContentHeader(c.header),
-		Body:     c.body,
-		CallerIP: c.callerIP(),
+		Header:   request.RememberedHeader(c.Header),
+		Forward:  request.ContentHeader(c.Header),
+		Body:     c.Body,
+		CallerIP: c.CallerIP(),
 	}
-	target, err := request.ParseDestination(c.vars[variable], c.raw)
+	target, err := request.ParseDestination(c.Vars[variable], c.Raw)
 	if err == nil {
-		err = c.aimAt(&r, "path", target)
+		err = aimAt(c, &r, "path", target)
 	}
-	err = response.JoinRefused(err, s.configure(c, &r, request.SettingsOf(c.header).WithQuery(c.query)))
+	err = response.JoinRefused(err, s.configure(c, &r, request.SettingsOf(c.Header).WithQuery(c.Query)))
 	if r.Options.HeaderForward || r.Group != "" { // a group may ask for it by default
-		r.All = request.ForwardableHeader(c.header)
+		r.All = request.ForwardableHeader(c.Header)
 	}
 	return r, err
 }
 
 // configure reads the options of a request, and minds the names that nobody
 // knows.
-func (s *Server) configure(c *call, r *engine.PublishRequest, set request.Settings) error {
+func (s *Server) configure(c *call.Call, r *engine.PublishRequest, set request.Settings) error {
 	opts, unknown, problems := set.Parse()
 	if problems = append(problems, s.unknownOptions(c, unknown)...); len(problems) > 0 {
 		return response.Refused(problems)
 	}
 	if opts.Workflow != nil && opts.Workflow.Invoke {
-		r.Body = c.dialect.NeutralJSON(r.Body) // the envelope of an invocation holds headers
+		r.Body = c.Dialect.NeutralJSON(r.Body) // the envelope of an invocation holds headers
 	}
-	opts.Hops = c.hops
-	opts.Dialect = c.dialect.Name
+	opts.Hops = c.Hops
+	opts.Dialect = c.Dialect.Name
 	r.Options = opts
 	return nil
 }
@@ -106,12 +107,12 @@ type batchItem struct {
 	Queue       string                     `json:"queue"`
 }
 
-func (s *Server) publishBatch(c *call) (response.Response, error) {
+func (s *Server) publishBatch(c *call.Call) (response.Response, error) {
 	requests, err := s.batch(c)
 	if err != nil {
 		return response.Response{}, err
 	}
-	results, err := c.account.PublishBatch(requests)
+	results, err := c.Account.PublishBatch(requests)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -123,35 +124,35 @@ func (s *Server) publishBatch(c *call) (response.Response, error) {
 }
 
 // batch reads all items, or says which one is wrong.
-func (s *Server) batch(c *call) ([]engine.PublishRequest, error) {
+func (s *Server) batch(c *call.Call) ([]engine.PublishRequest, error) {
 	var items []batchItem
-	if err := request.Unmarshal(c.body, &items); err != nil {
+	if err := request.Unmarshal(c.Body, &items); err != nil {
 		return nil, err
 	}
 	requests := make([]engine.PublishRequest, len(items))
 	for i, item := range items {
-		warned := len(c.warnings)
+		warned := len(c.Warnings)
 		r, err := s.item(c, item)
 		if err != nil {
 			e := *response.Failure(err)
 			e.Place = fmt.Sprintf("item %d", i)
 			return nil, &e
 		}
-		for k := range c.warnings[warned:] {
-			c.warnings[warned+k] = fmt.Sprintf("item %d %s", i, c.warnings[warned+k])
+		for k := range c.Warnings[warned:] {
+			c.Warnings[warned+k] = fmt.Sprintf("item %d %s", i, c.Warnings[warned+k])
 		}
 		requests[i] = r
 	}
 	return requests, nil
 }
 
-func (s *Server) item(c *call, item batchItem) (engine.PublishRequest, error) {
+func (s *Server) item(c *call.Call, item batchItem) (engine.PublishRequest, error) {
 	h, err := request.ReadHeaders(item.Headers)
 	if err != nil {
 		return engine.PublishRequest{}, err
 	}
-	r := engine.PublishRequest{Header: request.RememberedHeader(h), Forward: request.ContentHeader(h), All: request.PlainHeaders(h), Body: response.BodyBytes(item.Body), CallerIP: c.callerIP()}
-	if err := response.JoinRefused(c.aimAt(&r, "body", item.Destination), s.configure(c, &r, request.SettingsOf(h))); err != nil {
+	r := engine.PublishRequest{Header: request.RememberedHeader(h), Forward: request.ContentHeader(h), All: request.PlainHeaders(h), Body: response.BodyBytes(item.Body), CallerIP: c.CallerIP()}
+	if err := response.JoinRefused(aimAt(c, &r, "body", item.Destination), s.configure(c, &r, request.SettingsOf(h))); err != nil {
 		return r, err
 	}
 	if item.Queue != "" {
@@ -163,8 +164,8 @@ func (s *Server) item(c *call, item batchItem) (engine.PublishRequest, error) {
 }
 
 // aimAt is aim for a publish: a model provider must have a stub.
-func (c *call) aimAt(r *engine.PublishRequest, in, target string) error {
-	if request.IsProvider(target) && !c.tenant.stubs.StandsFor(target) {
+func aimAt(c *call.Call, r *engine.PublishRequest, in, target string) error {
+	if request.IsProvider(target) && !c.Tenant.Stubs.StandsFor(target) {
 		return response.Refused([]spec.Problem{response.Problem(in, "destination", "", request.NoProvider(target), "")})
 	}
 	return request.SetDestination(r, in, target)
@@ -172,9 +173,9 @@ func (c *call) aimAt(r *engine.PublishRequest, in, target string) error {
 
 // unknownOptions are the problems of names that nobody knows: errors of a
 // strict server, else warnings of the answer.
-func (s *Server) unknownOptions(c *call, unknown []request.Setting) (problems []spec.Problem) {
+func (s *Server) unknownOptions(c *call.Call, unknown []request.Setting) (problems []spec.Problem) {
 	for _, u := range unknown {
-		if c.hops > 0 && slices.Contains(wire.AddedHeaders, u.Name) {
+		if c.Hops > 0 && slices.Contains(wire.AddedHeaders, u.Name) {
 			continue // the server's own
 		}
 		p := spec.Problem{In: u.In, Name: response.Shorten(u.Name), Rule: "known", Message: "unknown option"}
@@ -187,7 +188,7 @@ func (s *Server) unknownOptions(c *call, unknown []request.Setting) (problems []
 		return problems
 	}
 	for _, p := range problems {
-		c.warnings = append(c.warnings, response.BrandedProblem(c.dialect, p).String())
+		c.Warnings = append(c.Warnings, response.BrandedProblem(c.Dialect, p).String())
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package mockserver
 import (
 	"encoding/json"
 
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -17,17 +18,17 @@ var _ = registerHandlers(map[string]handler{
 	"upsertQueue": (*Server).upsertQueue,
 })
 
-func (s *Server) upsertQueue(c *call) (response.Response, error) {
+func (s *Server) upsertQueue(c *call.Call) (response.Response, error) {
 	var body api.QueueUpsert
-	if err := json.Unmarshal(c.body, &body); err != nil {
+	if err := json.Unmarshal(c.Body, &body); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
-	q, err := c.account.UpsertQueue(body.QueueName, body.Parallelism, body.Paused)
+	q, err := c.Account.UpsertQueue(body.QueueName, body.Parallelism, body.Paused)
 	return response.Response{Body: view.Queue(q)}, err
 }
 
-func (s *Server) listQueues(c *call) (response.Response, error) {
-	queues := c.account.Queues()
+func (s *Server) listQueues(c *call.Call) (response.Response, error) {
+	queues := c.Account.Queues()
 	list := make([]api.Queue, len(queues))
 	for i, q := range queues {
 		list[i] = view.Queue(q)
@@ -35,19 +36,19 @@ func (s *Server) listQueues(c *call) (response.Response, error) {
 	return response.Response{Body: list}, nil
 }
 
-func (s *Server) getQueue(c *call) (response.Response, error) {
-	q, err := c.account.Queue(c.vars["queueName"])
+func (s *Server) getQueue(c *call.Call) (response.Response, error) {
+	q, err := c.Account.Queue(c.Vars["queueName"])
 	return response.Response{Body: view.Queue(q)}, err
 }
 
-func (s *Server) deleteQueue(c *call) (response.Response, error) {
-	return emptyObject, c.account.DeleteQueue(c.vars["queueName"])
+func (s *Server) deleteQueue(c *call.Call) (response.Response, error) {
+	return response.Empty, c.Account.DeleteQueue(c.Vars["queueName"])
 }
 
-func (s *Server) pauseQueue(c *call) (response.Response, error) {
-	return emptyObject, c.account.SetQueuePaused(c.vars["queueName"], true)
+func (s *Server) pauseQueue(c *call.Call) (response.Response, error) {
+	return response.Empty, c.Account.SetQueuePaused(c.Vars["queueName"], true)
 }
 
-func (s *Server) resumeQueue(c *call) (response.Response, error) {
-	return emptyObject, c.account.SetQueuePaused(c.vars["queueName"], false)
+func (s *Server) resumeQueue(c *call.Call) (response.Response, error) {
+	return response.Empty, c.Account.SetQueuePaused(c.Vars["queueName"], false)
 }

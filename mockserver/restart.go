@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -17,36 +18,40 @@ var _ = registerHandlers(map[string]handler{
 	"resumeWorkflowRuns":      (*Server).resumeWorkflowRuns,
 })
 
-func (s *Server) restartWorkflowRun(c *call) (response.Response, error) {
+func (s *Server) restartWorkflowRun(c *call.Call) (response.Response, error) {
 	return s.restart(c, false)
 }
 
-func (s *Server) resumeWorkflowRun(c *call) (response.Response, error) { return s.restart(c, true) }
+func (s *Server) resumeWorkflowRun(c *call.Call) (response.Response, error) {
+	return s.restart(c, true)
+}
 
-func (s *Server) restart(c *call, resume bool) (response.Response, error) {
+func (s *Server) restart(c *call.Call, resume bool) (response.Response, error) {
 	over, err := s.overrides(c)
 	if err != nil {
 		return response.Response{}, err
 	}
-	run, err := c.account.Restart(c.vars["dlqId"], over, resume)
+	run, err := c.Account.Restart(c.Vars["dlqId"], over, resume)
 	return response.Response{Body: view.RunCreated(run)}, err
 }
 
-func (s *Server) restartWorkflowRuns(c *call) (response.Response, error) {
+func (s *Server) restartWorkflowRuns(c *call.Call) (response.Response, error) {
 	return s.restartAll(c, false)
 }
 
-func (s *Server) resumeWorkflowRuns(c *call) (response.Response, error) { return s.restartAll(c, true) }
+func (s *Server) resumeWorkflowRuns(c *call.Call) (response.Response, error) {
+	return s.restartAll(c, true)
+}
 
-func (s *Server) restartAll(c *call, resume bool) (response.Response, error) {
-	if err := c.mergeBody(); err != nil {
+func (s *Server) restartAll(c *call.Call, resume bool) (response.Response, error) {
+	if err := c.MergeBody(); err != nil {
 		return response.Response{}, err
 	}
 	over, err := s.overrides(c)
 	if err != nil {
 		return response.Response{}, err
 	}
-	runs, cursor, err := c.account.RestartAll(c.filter(), over, resume)
+	runs, cursor, err := c.Account.RestartAll(c.Filter(), over, resume)
 	out := api.WorkflowRunsCreated{Cursor: response.Optional(cursor), WorkflowRuns: make([]api.WorkflowRunCreated, len(runs))}
 	for i, run := range runs {
 		out.WorkflowRuns[i] = view.RunCreated(run)
@@ -54,11 +59,11 @@ func (s *Server) restartAll(c *call, resume bool) (response.Response, error) {
 	return response.Response{Body: out}, err
 }
 
-func (s *Server) repeatFailureCallback(c *call) (response.Response, error) {
-	run, err := c.account.RepeatCallback(c.vars["dlqId"])
+func (s *Server) repeatFailureCallback(c *call.Call) (response.Response, error) {
+	run, err := c.Account.RepeatCallback(c.Vars["dlqId"])
 	return response.Response{Body: view.RunCreated(run)}, err
 }
 
-func (s *Server) cancelFailureCallback(c *call) (response.Response, error) {
-	return emptyObject, c.account.CancelCallback(c.vars["dlqId"])
+func (s *Server) cancelFailureCallback(c *call.Call) (response.Response, error) {
+	return response.Empty, c.Account.CancelCallback(c.Vars["dlqId"])
 }

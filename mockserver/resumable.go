@@ -6,6 +6,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
@@ -16,9 +17,9 @@ const (
 	longestMaxIdle = 86400 * 365
 )
 
-func (s *Server) startResumableQuery(c *call) (response.Response, error) {
+func (s *Server) startResumableQuery(c *call.Call) (response.Response, error) {
 	var q selection
-	if err := request.Unmarshal(c.body, &q); err != nil {
+	if err := request.Unmarshal(c.Body, &q); err != nil {
 		return response.Response{}, err
 	}
 	query, err := s.vectorQuery(c, &q)
@@ -32,7 +33,7 @@ func (s *Server) startResumableQuery(c *call) (response.Response, error) {
 	if idle <= 0 || idle > longestMaxIdle {
 		return response.Response{}, response.Invalid(fmt.Sprintf("body /maxIdle: invalid value %g: must be a number of seconds above 0, at most %d", idle, longestMaxIdle))
 	}
-	started, err := engine.ChangeVectors(c.account, c.index, vector.StartCommand{Namespace: c.namespace(), Query: vector.ResumableQuery{
+	started, err := engine.ChangeVectors(c.Account, c.Index, vector.StartCommand{Namespace: namespaceOf(c), Query: vector.ResumableQuery{
 		Query: query, MaxIdle: time.Duration(idle * float64(time.Second)),
 		Parts: vector.Parts{Vector: q.IncludeVectors, Metadata: q.IncludeMetadata, Data: q.IncludeData},
 	}})
@@ -48,24 +49,24 @@ type resumption struct {
 	AdditionalK *int   `json:"additionalK"`
 }
 
-func (s *Server) nextResumableQuery(c *call) (response.Response, error) {
+func (s *Server) nextResumableQuery(c *call.Call) (response.Response, error) {
 	var body resumption
-	if err := request.Unmarshal(c.body, &body); err != nil {
+	if err := request.Unmarshal(c.Body, &body); err != nil {
 		return response.Response{}, err
 	}
 	if body.AdditionalK == nil || *body.AdditionalK < 1 {
 		return response.Response{}, response.Invalid("body /additionalK: must be an integer from 1")
 	}
-	more, err := engine.ChangeVectors(c.account, c.index, vector.NextCommand{ID: body.UUID, Count: *body.AdditionalK})
+	more, err := engine.ChangeVectors(c.Account, c.Index, vector.NextCommand{ID: body.UUID, Count: *body.AdditionalK})
 	q := selection{IncludeVectors: more.Parts.Vector, IncludeMetadata: more.Parts.Metadata, IncludeData: more.Parts.Data}
 	return vectorResult(q.scored(more.Results)), err
 }
 
-func (s *Server) endResumableQuery(c *call) (response.Response, error) {
+func (s *Server) endResumableQuery(c *call.Call) (response.Response, error) {
 	var body resumption
-	if err := request.Unmarshal(c.body, &body); err != nil {
+	if err := request.Unmarshal(c.Body, &body); err != nil {
 		return response.Response{}, err
 	}
-	_, err := engine.ChangeVectors(c.account, c.index, vector.EndCommand{ID: body.UUID})
+	_, err := engine.ChangeVectors(c.Account, c.Index, vector.EndCommand{ID: body.UUID})
 	return vectorResult("Success"), err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -225,3 +226,6 @@ func editsOf(segments []string, fixed string, open bool) int {
 	}
 	return spec.Distance(strings.Join(segments[:min(len(segments), 8)], "/"), fixed)
 }
+
+// handler reads a call, asks the engine once, and returns.
+type handler func(*Server, *call.Call) (response.Response, error)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/view"
@@ -30,13 +31,13 @@ var _ = registerHandlers(map[string]handler{
 	"triggerWorkflows":    (*Server).triggerWorkflows,
 })
 
-func (s *Server) triggerWorkflow(c *call) (response.Response, error) {
+func (s *Server) triggerWorkflow(c *call.Call) (response.Response, error) {
 	r, err := s.publishRequest(c, "workflowUrl")
 	if err != nil {
 		return response.Response{}, err
 	}
 	asTrigger(&r)
-	receipts, err := c.account.Publish(r)
+	receipts, err := c.Account.Publish(r)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -59,7 +60,7 @@ func asTrigger(r *engine.PublishRequest) {
 	}
 }
 
-func (s *Server) triggerWorkflows(c *call) (response.Response, error) {
+func (s *Server) triggerWorkflows(c *call.Call) (response.Response, error) {
 	requests, err := s.batch(c)
 	if err != nil {
 		return response.Response{}, err
@@ -67,7 +68,7 @@ func (s *Server) triggerWorkflows(c *call) (response.Response, error) {
 	for i := range requests {
 		asTrigger(&requests[i])
 	}
-	results, err := c.account.PublishBatch(requests)
+	results, err := c.Account.PublishBatch(requests)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -79,8 +80,8 @@ func (s *Server) triggerWorkflows(c *call) (response.Response, error) {
 }
 
 // getWorkflowSteps is the lazy fetch of an endpoint.
-func (s *Server) getWorkflowSteps(c *call) (response.Response, error) {
-	steps, err := c.account.Steps(c.vars["workflowRunId"])
+func (s *Server) getWorkflowSteps(c *call.Call) (response.Response, error) {
+	steps, err := c.Account.Steps(c.Vars["workflowRunId"])
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -88,47 +89,47 @@ func (s *Server) getWorkflowSteps(c *call) (response.Response, error) {
 }
 
 // endWorkflowRun finishes a run with its response, or cancels it.
-func (s *Server) endWorkflowRun(c *call) (response.Response, error) {
-	id := c.vars["workflowRunId"]
-	if c.flag("cancel", true) {
-		return emptyObject, c.account.CancelRun(id)
+func (s *Server) endWorkflowRun(c *call.Call) (response.Response, error) {
+	id := c.Vars["workflowRunId"]
+	if c.Flag("cancel", true) {
+		return response.Empty, c.Account.CancelRun(id)
 	}
 	var createdAt time.Time
-	if v := c.header.Get("Svc-Workflow-Createdat"); v != "" {
+	if v := c.Header.Get("Svc-Workflow-Createdat"); v != "" {
 		if err := request.ReadUnixMilli(&createdAt, v); err != nil {
 			return response.Response{}, response.Invalid("header Svc-Workflow-CreatedAt: " + err.Error())
 		}
 	}
-	return emptyObject, c.account.FinishRun(id, c.body, createdAt)
+	return response.Empty, c.Account.FinishRun(id, c.Body, createdAt)
 }
 
-func (s *Server) cancelWorkflowRuns(c *call) (response.Response, error) {
-	if err := c.mergeBody(); err != nil {
+func (s *Server) cancelWorkflowRuns(c *call.Call) (response.Response, error) {
+	if err := c.MergeBody(); err != nil {
 		return response.Response{}, err
 	}
-	f, err := c.logFilter(runStates)
+	f, err := c.LogFilter(call.RunStates)
 	if err != nil {
 		return response.Response{}, err
 	}
-	f.URLPrefix = !c.flag("workflowUrlExactMatch", false)
-	n, err := c.account.CancelRuns(f)
+	f.URLPrefix = !c.Flag("workflowUrlExactMatch", false)
+	n, err := c.Account.CancelRuns(f)
 	return response.Response{Body: map[string]int{"cancelled": n}}, err
 }
 
 // listWorkflowEvents is the flat log, or the run view when grouped.
-func (s *Server) listWorkflowEvents(c *call) (response.Response, error) {
-	if c.query.Get("groupBy") == "" {
+func (s *Server) listWorkflowEvents(c *call.Call) (response.Response, error) {
+	if c.Query.Get("groupBy") == "" {
 		return s.listWorkflowMessageLogs(c)
 	}
 	return s.listWorkflowRuns(c)
 }
 
-func (s *Server) listWorkflowRuns(c *call) (response.Response, error) {
-	f, err := c.logFilter(runStates)
+func (s *Server) listWorkflowRuns(c *call.Call) (response.Response, error) {
+	f, err := c.LogFilter(call.RunStates)
 	if err != nil {
 		return response.Response{}, err
 	}
-	p, err := c.account.RunViews(f)
+	p, err := c.Account.RunViews(f)
 	runs := make([]api.WorkflowRun, len(p.Items))
 	for i := range p.Items {
 		runs[i] = view.Run(&p.Items[i])
@@ -152,7 +153,7 @@ var _ = registerHandlers(map[string]handler{
 })
 
 // waitForEvent registers a waiter (wire.md, "Waits, events and hooks").
-func (s *Server) waitForEvent(c *call) (response.Response, error) {
+func (s *Server) waitForEvent(c *call.Call) (response.Response, error) {
 	var body struct {
 		URL            string              `json:"url"`
 		Timeout        any                 `json:"timeout"`
@@ -161,7 +162,7 @@ func (s *Server) waitForEvent(c *call) (response.Response, error) {
 		TimeoutBody    json.RawMessage     `json:"timeoutBody"`
 		Step           json.RawMessage     `json:"step"`
 	}
-	if err := json.Unmarshal(c.body, &body); err != nil {
+	if err := json.Unmarshal(c.Body, &body); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
 	timeout := ""
@@ -172,12 +173,12 @@ func (s *Server) waitForEvent(c *call) (response.Response, error) {
 		timeout = strconv.FormatFloat(t, 'f', -1, 64)
 	}
 	headers := canonicalHeader(body.TimeoutHeaders)
-	id := c.header.Get("Svc-Workflow-Runid")
+	id := c.Header.Get("Svc-Workflow-Runid")
 	if id == "" && len(headers["Svc-Workflow-Runid"]) > 0 {
 		id = headers["Svc-Workflow-Runid"][0]
 	}
-	return emptyObject, c.account.Wait(engine.WaitRequest{
-		RunID: id, EventID: c.vars["eventId"], URL: body.URL, Timeout: timeout,
+	return response.Empty, c.Account.Wait(engine.WaitRequest{
+		RunID: id, EventID: c.Vars["eventId"], URL: body.URL, Timeout: timeout,
 		TimeoutURL: body.TimeoutURL, TimeoutHeader: headers, TimeoutBody: response.BodyBytes(body.TimeoutBody), Step: body.Step,
 	})
 }
@@ -190,17 +191,19 @@ func canonicalHeader(m map[string][]string) engine.Header {
 	return h
 }
 
-func (s *Server) notifyEvent(c *call) (response.Response, error) {
-	return c.notified(c.account.Notify("", c.vars["eventId"], c.body))
+func (s *Server) notifyEvent(c *call.Call) (response.Response, error) {
+	woken, err := c.Account.Notify("", c.Vars["eventId"], c.Body)
+	return notifiedRuns(c, woken, err)
 }
 
-func (s *Server) notifyRun(c *call) (response.Response, error) {
-	return c.notified(c.account.Notify(c.vars["workflowRunId"], c.vars["eventId"], c.body))
+func (s *Server) notifyRun(c *call.Call) (response.Response, error) {
+	woken, err := c.Account.Notify(c.Vars["workflowRunId"], c.Vars["eventId"], c.Body)
+	return notifiedRuns(c, woken, err)
 }
 
-// notified answers with the runs that were woken. If there are none, a warning
+// notifiedRuns answers with the runs that were woken. If there are none, a warning
 // names the events that runs wait for: the id may be misspelt.
-func (c *call) notified(n engine.Notification, err error) (response.Response, error) {
+func notifiedRuns(c *call.Call, n engine.Notification, err error) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -209,7 +212,7 @@ func (c *call) notified(n engine.Notification, err error) (response.Response, er
 		out[i] = api.Notified{Waiter: view.Waiter(&w.Waiter), MessageId: w.MessageID, WorkflowRunId: response.Optional(w.Waiter.ID), WorkflowCreatedAt: response.Millis(w.Waiter.CreatedAt)}
 	}
 	if len(out) == 0 {
-		c.warnings = append(c.warnings, unawaitedText(c.vars["workflowRunId"], c.vars["eventId"], n))
+		c.Warnings = append(c.Warnings, unawaitedText(c.Vars["workflowRunId"], c.Vars["eventId"], n))
 	}
 	return response.Response{Body: out}, nil
 }
@@ -232,8 +235,8 @@ func unawaitedText(runID, eventID string, n engine.Notification) string {
 	return text + "; events that runs wait for: " + strings.Join(names, ", ")
 }
 
-func (s *Server) listWaiters(c *call) (response.Response, error) {
-	waiters := c.account.Waiters(c.vars["eventId"])
+func (s *Server) listWaiters(c *call.Call) (response.Response, error) {
+	waiters := c.Account.Waiters(c.Vars["eventId"])
 	out := make([]api.Waiter, len(waiters))
 	for i := range waiters {
 		out[i] = view.Waiter(&waiters[i])
@@ -243,23 +246,23 @@ func (s *Server) listWaiters(c *call) (response.Response, error) {
 
 // callHook turns the call of a third party into an event (wire.md, "Waits,
 // events and hooks"). The user in the path says whose run it is.
-func (s *Server) callHook(c *call) (response.Response, error) {
-	w := s.byID(c.vars["userId"])
+func (s *Server) callHook(c *call.Call) (response.Response, error) {
+	w := s.tenants.ByID(c.Vars["userId"])
 	if w == nil {
-		return response.Response{}, refusal.Of(refusal.NotFound, "user", c.vars["userId"], "not found")
+		return response.Response{}, refusal.Of(refusal.NotFound, "user", c.Vars["userId"], "not found")
 	}
-	c.tenant = w
+	c.Tenant = w
 	event, err := json.Marshal(map[string]any{
-		"method": c.request.Method,
-		"header": http.Header(request.ForwardableHeader(c.header)),
-		"body":   base64.StdEncoding.EncodeToString(c.body),
+		"method": c.Request.Method,
+		"header": http.Header(request.ForwardableHeader(c.Header)),
+		"body":   base64.StdEncoding.EncodeToString(c.Body),
 		"proto":  "http",
-		"host":   c.request.Host,
-		"url":    c.request.URL.RequestURI(),
+		"host":   c.Request.Host,
+		"url":    c.Request.URL.RequestURI(),
 	})
 	if err != nil {
 		return response.Response{}, err
 	}
-	_, err = w.account.Notify(c.vars["workflowRunId"], c.vars["eventId"], event)
-	return emptyObject, err
+	_, err = w.Account.Notify(c.Vars["workflowRunId"], c.Vars["eventId"], event)
+	return response.Empty, err
 }

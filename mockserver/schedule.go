@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/view"
@@ -19,12 +20,12 @@ var _ = registerHandlers(map[string]handler{
 	"resumeSchedulePatch": (*Server).resumeSchedule,
 })
 
-func (s *Server) createSchedule(c *call) (response.Response, error) {
+func (s *Server) createSchedule(c *call.Call) (response.Response, error) {
 	r, err := s.publishRequest(c, "destinationOrId")
 	if err != nil {
 		return response.Response{}, err
 	}
-	set := request.SettingsOf(c.header).WithQuery(c.query)
+	set := request.SettingsOf(c.Header).WithQuery(c.Query)
 	var problems []spec.Problem
 	cron, id := "", ""
 	if given, ok := set["Cron"]; ok {
@@ -38,12 +39,12 @@ func (s *Server) createSchedule(c *call) (response.Response, error) {
 	if len(problems) > 0 {
 		return response.Response{}, response.Refused(problems)
 	}
-	schedule, err := c.account.PutSchedule(id, cron, r)
+	schedule, err := c.Account.PutSchedule(id, cron, r)
 	return response.Response{Body: map[string]string{"scheduleId": schedule.ID}}, err
 }
 
-func (s *Server) listSchedules(c *call) (response.Response, error) {
-	schedules := c.account.Schedules()
+func (s *Server) listSchedules(c *call.Call) (response.Response, error) {
+	schedules := c.Account.Schedules()
 	list := make([]api.Schedule, len(schedules))
 	for i, one := range schedules {
 		list[i] = view.Schedule(one)
@@ -51,19 +52,19 @@ func (s *Server) listSchedules(c *call) (response.Response, error) {
 	return response.Response{Body: list}, nil
 }
 
-func (s *Server) getSchedule(c *call) (response.Response, error) {
-	schedule, err := c.account.Schedule(c.vars["destinationOrId"])
+func (s *Server) getSchedule(c *call.Call) (response.Response, error) {
+	schedule, err := c.Account.Schedule(c.Vars["destinationOrId"])
 	return response.Response{Body: view.Schedule(schedule)}, err
 }
 
-func (s *Server) deleteSchedule(c *call) (response.Response, error) {
-	return emptyObject, c.account.DeleteSchedule(c.vars["destinationOrId"])
+func (s *Server) deleteSchedule(c *call.Call) (response.Response, error) {
+	return response.Empty, c.Account.DeleteSchedule(c.Vars["destinationOrId"])
 }
 
-func (s *Server) pauseSchedule(c *call) (response.Response, error) {
-	return emptyObject, c.account.SetSchedulePaused(c.vars["scheduleId"], true)
+func (s *Server) pauseSchedule(c *call.Call) (response.Response, error) {
+	return response.Empty, c.Account.SetSchedulePaused(c.Vars["scheduleId"], true)
 }
 
-func (s *Server) resumeSchedule(c *call) (response.Response, error) {
-	return emptyObject, c.account.SetSchedulePaused(c.vars["scheduleId"], false)
+func (s *Server) resumeSchedule(c *call.Call) (response.Response, error) {
+	return response.Empty, c.Account.SetSchedulePaused(c.Vars["scheduleId"], false)
 }

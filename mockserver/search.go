@@ -5,6 +5,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/search"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -22,44 +23,44 @@ var _ = registerHandlers(map[string]handler{
 // okText is the answer of the management API: the JSON string "OK" (decided: 11).
 var okText = response.Response{Body: "OK"}
 
-func (s *Server) createSearchIndex(c *call) (response.Response, error) {
+func (s *Server) createSearchIndex(c *call.Call) (response.Response, error) {
 	var body api.SearchIndexCreate
-	if err := json.Unmarshal(c.body, &body); err != nil {
+	if err := json.Unmarshal(c.Body, &body); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
-	index, err := engine.ChangeSearch(c.account, search.CreateCommand{Index: search.Index{Name: body.Name, Region: string(body.Region), Type: string(body.Type)}})
-	return response.Response{Body: view.SearchIndex(index, c.tenant.username())}, err
+	index, err := engine.ChangeSearch(c.Account, search.CreateCommand{Index: search.Index{Name: body.Name, Region: string(body.Region), Type: string(body.Type)}})
+	return response.Response{Body: view.SearchIndex(index, c.Tenant.Username())}, err
 }
 
-func (s *Server) listSearchIndexes(c *call) (response.Response, error) {
-	indexes := c.account.SearchIndexes().List()
+func (s *Server) listSearchIndexes(c *call.Call) (response.Response, error) {
+	indexes := c.Account.SearchIndexes().List()
 	list := make([]api.SearchIndex, len(indexes))
 	for i, index := range indexes {
-		list[i] = view.SearchIndex(index, c.tenant.username())
+		list[i] = view.SearchIndex(index, c.Tenant.Username())
 	}
 	return response.Response{Body: list}, nil
 }
 
-func (s *Server) getSearchIndex(c *call) (response.Response, error) {
-	index, err := c.account.SearchIndexes().Get(c.vars["id"])
-	return response.Response{Body: view.SearchIndex(index, c.tenant.username())}, err
+func (s *Server) getSearchIndex(c *call.Call) (response.Response, error) {
+	index, err := c.Account.SearchIndexes().Get(c.Vars["id"])
+	return response.Response{Body: view.SearchIndex(index, c.Tenant.Username())}, err
 }
 
-func (s *Server) renameSearchIndex(c *call) (response.Response, error) {
+func (s *Server) renameSearchIndex(c *call.Call) (response.Response, error) {
 	var body struct{ Name string }
-	if err := json.Unmarshal(c.body, &body); err != nil {
+	if err := json.Unmarshal(c.Body, &body); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
 	}
-	_, err := engine.ChangeSearch(c.account, search.RenameCommand{ID: c.vars["id"], Name: body.Name})
+	_, err := engine.ChangeSearch(c.Account, search.RenameCommand{ID: c.Vars["id"], Name: body.Name})
 	return okText, err
 }
 
-func (s *Server) resetSearchIndexTokens(c *call) (response.Response, error) {
-	_, err := engine.ChangeSearch(c.account, search.ResetTokensCommand{ID: c.vars["id"]})
+func (s *Server) resetSearchIndexTokens(c *call.Call) (response.Response, error) {
+	_, err := engine.ChangeSearch(c.Account, search.ResetTokensCommand{ID: c.Vars["id"]})
 	return okText, err
 }
 
-func (s *Server) deleteSearchIndex(c *call) (response.Response, error) {
-	_, err := engine.ChangeSearch(c.account, search.DeleteCommand{ID: c.vars["id"]})
+func (s *Server) deleteSearchIndex(c *call.Call) (response.Response, error) {
+	_, err := engine.ChangeSearch(c.Account, search.DeleteCommand{ID: c.Vars["id"]})
 	return okText, err
 }

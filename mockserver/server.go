@@ -17,23 +17,21 @@ import (
 	"github.com/gorilla/mux"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/listener"
 	"github.com/understudy-mock/understudy/mockserver/stub"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/ui"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
 // Account is a credential and the account that it opens.
-type Account struct {
-	ID       string
-	Token    string
-	Password string // of the management API; "": derived from the token
-}
+type Account = tenant.Credentials
 
 // Config is what a stand-in is made of. The zero value is a stand-in with one
 // account, in real time, on a free port of the loopback interface.
@@ -88,7 +86,6 @@ const defaultMaxBody = 1 << 20
 // Server is a stand-in. It is an http.Handler.
 type Server struct {
 	cfg        Config
-	dialects   spec.Dialects // all that are known; the configured one first
 	neutral    *spec.Dialect // in which everything behind the edge speaks
 	doc        *spec.Document
 	control    *spec.Document
@@ -108,10 +105,10 @@ type Server struct {
 	hostNames []string               // see knownHost
 	trouble   atomic.Pointer[string] // why the server is not ready; nil, "": it is
 
-	mu         sync.Mutex         // guards tenants, tokens and violations
-	tenants    map[string]*tenant // by account id
-	tokens     map[digest]*tenant // by access token
-	violations []string           // answers of ours that broke the document
+	tenants *tenant.Registry
+
+	mu         sync.Mutex // guards violations
+	violations []string   // answers of ours that broke the document
 
 	listeners []net.Listener
 	servers   []*http.Server
@@ -136,12 +133,8 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, doc: doc, control: control, wall: clock.NewReal(), tenants: map[string]*tenant{}, tokens: map[digest]*tenant{}, done: make(chan struct{})}
-	s.dialects = spec.BuiltInDialects()
-	s.neutral = s.dialects[0]
-	if cfg.Dialect != nil {
-		s.dialects = s.dialects.With(cfg.Dialect)
-	}
+	s := &Server{cfg: cfg, doc: doc, control: control, wall: clock.NewReal(), done: make(chan struct{})}
+	s.neutral = spec.BuiltInDialects()[0]
 	s.kvCapacity = kv.NewCapacity(ofKV(cfg.Memory))
 	s.turns = semaphore.NewWeighted(largeAnswers)
 	s.memory = &memory.Ledger{MaxWork: cfg.MaxBacklogBytes, MaxMessages: cfg.MaxBacklog}
@@ -158,14 +151,50 @@ func New(cfg Config) (*Server, error) {
 	if _, err := kv.New(kv.Config{Token: "-", URL: cfg.KVURL}); err != nil {
 		return nil, err
 	}
-	for _, a := range cfg.Accounts {
-		s.tenant(a)
-	}
+	s.tenants = tenant.New(s.tenantConfig())
 	if shared {
-		s.shareDevelopmentAccount()
+		s.tenants.ShareDevelopmentAccount()
 	}
 	return s, nil
 }
+
+// tenantConfig is what the accounts of the server are made of.
+func (s *Server) tenantConfig() tenant.Config {
+	cfg := &s.cfg
+	dialects := spec.BuiltInDialects()
+	if cfg.Dialect != nil {
+		dialects = dialects.With(cfg.Dialect)
+	}
+	return tenant.Config{
+		Accounts:   cfg.Accounts,
+		AnyAccount: cfg.AnyAccount,
+		Dialects:   dialects,
+		Auto:       cfg.Dialect == nil,
+		Clock:      cfg.Clock,
+		Start:      cfg.Start,
+		Seed:       cfg.Seed,
+		Wall:       s.wall,
+		Stubs:      cfg.Stubs,
+		Rewrites:   cfg.Rewrites,
+		KVURL:      cfg.KVURL,
+		KVCapacity: s.kvCapacity,
+		Memory:     s.memory,
+		Engine: engine.Config{
+			Parallel:        cfg.Parallel,
+			MaxCreated:      cfg.MaxMessages,
+			Log:             cfg.Log,
+			PricePerMessage: cfg.PricePerMessage,
+			VectorLag:       cfg.VectorLag,
+			VectorIndexes:   cfg.VectorIndexes,
+			Strict:          strictEngine,
+		},
+		Deliver: s.delivery.to,
+		Failed:  s.tellFailure,
+	}
+}
+
+// strictEngine makes faults of the engine panic; the tests of this package set it.
+var strictEngine = false
 
 // complete fills in the defaults and refuses what makes no sense.
 func (c *Config) complete() error {
@@ -206,7 +235,7 @@ func (c *Config) complete() error {
 		return fmt.Errorf("vector lag %s, price per message %g: must be 0 or more", c.VectorLag, c.PricePerMessage)
 	}
 	if len(c.VectorIndexes) == 0 {
-		c.VectorIndexes = []vector.Config{defaultIndex}
+		c.VectorIndexes = []vector.Config{tenant.DefaultIndex}
 	}
 	if err := checkEmbed(c.Embed); err != nil {
 		return err
@@ -256,9 +285,7 @@ func (s *Server) Close() error {
 			_ = s.own[i].Close() // in case it never served
 		}
 		s.serving.Wait()
-		for _, w := range s.all() {
-			errs = append(errs, w.account.Close(), w.kv.Close())
-		}
+		errs = append(errs, s.tenants.Close())
 		s.delivery.close()
 	})
 	return errors.Join(errs...)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -42,8 +43,8 @@ func (s *sinks) count(id string) int {
 }
 
 // sinkStatus answers with the status asked for.
-func (s *Server) sinkStatus(c *call) (response.Response, error) {
-	status, _ := strconv.Atoi(c.vars["code"]) // checked by the document
+func (s *Server) sinkStatus(c *call.Call) (response.Response, error) {
+	status, _ := strconv.Atoi(c.Vars["code"]) // checked by the document
 	return sinkResponse(status, map[string]int{"status": status}), nil
 }
 
@@ -56,10 +57,10 @@ func sinkResponse(status int, body any) response.Response {
 }
 
 // sinkSlow answers after a while of real time.
-func (s *Server) sinkSlow(c *call) (response.Response, error) {
-	d, err := time.ParseDuration(c.vars["duration"])
+func (s *Server) sinkSlow(c *call.Call) (response.Response, error) {
+	d, err := time.ParseDuration(c.Vars["duration"])
 	if err != nil || d < 0 || d > time.Hour {
-		return response.Response{}, response.Invalid("path duration " + strconv.Quote(response.Shorten(c.vars["duration"])) + ": must be a duration such as 3s, at most 1h")
+		return response.Response{}, response.Invalid("path duration " + strconv.Quote(response.Shorten(c.Vars["duration"])) + ": must be a duration such as 3s, at most 1h")
 	}
 	woken := make(chan struct{})
 	clock := clock.NewReal()
@@ -67,15 +68,15 @@ func (s *Server) sinkSlow(c *call) (response.Response, error) {
 	defer clock.Alarm(time.Time{}, nil)
 	select {
 	case <-woken:
-	case <-c.request.Context().Done():
+	case <-c.Request.Context().Done():
 	case <-s.done:
 	}
-	return sinkResponse(http.StatusOK, map[string]string{"slow": c.vars["duration"]}), nil
+	return sinkResponse(http.StatusOK, map[string]string{"slow": c.Vars["duration"]}), nil
 }
 
 // sinkFlaky fails that many attempts of a message, then accepts.
-func (s *Server) sinkFlaky(c *call) (response.Response, error) {
-	failures, _ := strconv.Atoi(c.vars["failures"]) // checked by the document
+func (s *Server) sinkFlaky(c *call.Call) (response.Response, error) {
+	failures, _ := strconv.Atoi(c.Vars["failures"]) // checked by the document
 	attempt := s.sinks.count(s.deliveredID(c))
 	if attempt <= failures {
 		return sinkResponse(http.StatusServiceUnavailable, map[string]int{"failing": attempt, "of": failures}), nil
@@ -85,9 +86,9 @@ func (s *Server) sinkFlaky(c *call) (response.Response, error) {
 
 // deliveredID is the id of the message that a delivery brings, in whatever
 // dialect.
-func (s *Server) deliveredID(c *call) string {
-	for _, d := range s.dialects {
-		if id := c.sent.Get(d.HeaderPrefix + "Message-Id"); id != "" {
+func (s *Server) deliveredID(c *call.Call) string {
+	for _, d := range s.tenants.Dialects() {
+		if id := c.Sent.Get(d.HeaderPrefix + "Message-Id"); id != "" {
 			return id
 		}
 	}

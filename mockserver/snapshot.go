@@ -2,19 +2,23 @@ package mockserver
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/codec"
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/fault"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/stub"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
 var _ = registerHandlers(map[string]handler{
@@ -120,17 +124,17 @@ func (s *Server) Snapshot() ([]byte, error) {
 
 // WriteSnapshot writes what Snapshot gives. Each account is in the state that it
 // has when its turn comes, and is at work meanwhile.
-func (s *Server) WriteSnapshot(to io.Writer) error { return s.save(to, s.all()) }
+func (s *Server) WriteSnapshot(to io.Writer) error { return s.save(to, s.tenants.All()) }
 
-func (s *Server) save(to io.Writer, worlds []*tenant) error {
-	d := snapshot{version: engine.SnapshotVersion, savedAt: s.stamp(s.first()), accounts: make([]*savedAccount, len(worlds)), sinks: s.sinks.save()}
-	for i, w := range worlds {
+func (s *Server) save(to io.Writer, tenants []*tenant.Tenant) error {
+	d := snapshot{version: engine.SnapshotVersion, savedAt: s.tenants.Stamp(s.tenants.First()), accounts: make([]*savedAccount, len(tenants)), sinks: s.sinks.save()}
+	for i, w := range tenants {
 		dialect := ""
-		if !s.auto() || w.first.Load() != nil {
-			dialect = s.usual(w).Name
+		if !s.tenants.Auto() || w.Spoken() != nil {
+			dialect = s.tenants.Usual(w).Name
 		}
-		d.accounts[i] = &savedAccount{id: w.ID, token: w.Token, password: w.password, stubs: w.stubs.Save(), rewrites: w.rewrites.get(), faults: w.faults.Get(),
-			dialect: dialect, account: w.account}
+		d.accounts[i] = &savedAccount{id: w.ID, token: w.Token, password: w.Password, stubs: w.Stubs.Save(), rewrites: w.Rewrites.Get(), faults: w.Faults.Get(),
+			dialect: dialect, account: w.Account}
 	}
 	out := newChecksummed(to)
 	c := codec.NewWriter(out)
@@ -196,9 +200,7 @@ func (s *Server) readSnapshot(from io.Reader) (*snapshot, error) {
 
 // acceptable says why an account cannot be restored here.
 func (s *Server) acceptable(a *savedAccount) error {
-	s.mu.Lock()
-	owner := s.tokens[digestOf(a.token)]
-	s.mu.Unlock()
+	owner := s.tenants.Owner(a.token)
 	if owner != nil && owner.ID != a.id && owner.Token == a.token {
 		return refusal.Of(refusal.Invalid, "token", "", fmt.Sprintf("opens account %q of this server", owner.ID))
 	}
@@ -218,31 +220,30 @@ func (s *Server) restore(in *snapshot) (Restored, error) {
 	out := Restored{SavedAt: time.UnixMilli(in.savedAt), Accounts: []RestoredAccount{}}
 	for i := range in.accounts {
 		a := in.accounts[i]
-		w := s.tenant(Account{ID: a.id, Token: a.token, Password: a.password})
-		w.stubs.Load(a.stubs)
-		w.rewrites.set(a.rewrites)
+		w := s.tenants.Put(Account{ID: a.id, Token: a.token, Password: a.password})
+		w.Stubs.Load(a.stubs)
+		w.Rewrites.Set(a.rewrites)
 		faults, err := fault.CompileAll(a.faults, s.knownOperation)
 		if err != nil {
 			return out, err // acceptable has tried
 		}
-		w.faults.Set(faults, s.seed(w.ID))
-		err = s.setMode(w, "manual") // so that no timer of the old state rings on a clock of the new one
+		w.Faults.Set(faults, s.tenants.Seed(w.ID))
+		err = s.tenants.SetMode(w, "manual") // so that no timer of the old state rings on a clock of the new one
 		if err == nil {
-			err = w.account.Restore(a.state)
+			err = w.Account.Restore(a.state)
 		}
 		if err == nil {
-			err = s.setMode(w, a.state.Clock)
+			err = s.tenants.SetMode(w, a.state.Clock)
 		}
 		if err != nil {
 			return out, refusal.At(fmt.Sprintf("account %q", a.id), err)
 		}
 		for _, name := range a.state.VectorIndexes {
-			w.openIndex(name)
+			w.OpenIndex(name)
 		}
-		w.first.Store(s.dialects.Named(a.dialect))
-		w.requests.Clear()
-		w.deliveries.Clear()
-		out.Accounts = append(out.Accounts, RestoredAccount{w.ID, a.state.Clock, w.account.Now()})
+		w.SetSpoken(s.tenants.Dialects().Named(a.dialect))
+		w.Forget()
+		out.Accounts = append(out.Accounts, RestoredAccount{w.ID, a.state.Clock, w.Account.Now()})
 	}
 	s.sinks.load(in.sinks)
 	return out, nil
@@ -250,17 +251,17 @@ func (s *Server) restore(in *snapshot) (Restored, error) {
 
 // controlSnapshot writes the document past the checks of answers: it is large,
 // and no dialect may rename what is in it.
-func (s *Server) controlSnapshot(c *call) (response.Response, error) {
-	worlds := s.all()
-	if id := c.query.Get("account"); id != "" && id != "*" {
-		worlds = []*tenant{c.tenant}
+func (s *Server) controlSnapshot(c *call.Call) (response.Response, error) {
+	tenants := s.tenants.All()
+	if id := c.Query.Get("account"); id != "" && id != "*" {
+		tenants = []*tenant.Tenant{c.Tenant}
 	}
 	return response.Response{Stream: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if r.Method == http.MethodHead {
 			return
 		}
-		if err := s.save(w, worlds); err != nil {
+		if err := s.save(w, tenants); err != nil {
 			panic(http.ErrAbortHandler) // what was sent must not look complete
 		}
 		_, _ = w.Write([]byte{'\n'}) // the client may be gone
@@ -268,16 +269,16 @@ func (s *Server) controlSnapshot(c *call) (response.Response, error) {
 }
 
 // controlRestore loads a document; with an account, one for that account.
-func (s *Server) controlRestore(c *call) (response.Response, error) {
-	in, err := s.readSnapshot(bytes.NewReader(c.body))
+func (s *Server) controlRestore(c *call.Call) (response.Response, error) {
+	in, err := s.readSnapshot(bytes.NewReader(c.Body))
 	if err != nil {
 		return response.Response{}, err
 	}
-	if id := c.query.Get("account"); id != "" && id != "*" {
+	if id := c.Query.Get("account"); id != "" && id != "*" {
 		if in.accounts = onlyAccount(in.accounts, id); in.accounts == nil {
 			return response.Response{}, response.Invalid(fmt.Sprintf("snapshot has no account %q, and more than one: must have one account, or this one among others", id))
 		}
-		in.accounts[0].id, in.accounts[0].token, in.accounts[0].password = id, c.tenant.Token, c.tenant.password
+		in.accounts[0].id, in.accounts[0].token, in.accounts[0].password = id, c.Tenant.Token, c.Tenant.Password
 	}
 	out, err := s.restore(in)
 	if err != nil {
@@ -319,4 +320,22 @@ func (s *sinks) load(seen map[string]int) {
 // damagedSnapshot is the refusal of a snapshot that cannot be loaded.
 func damagedSnapshot(why string) error {
 	return refusal.Of(refusal.Invalid, "snapshot is damaged", "", why)
+}
+
+// settleDialects completes saved accounts of a server that spoke one dialect
+// only: the development account of a dialect is the shared one here, and speaks
+// that dialect.
+func (s *Server) settleDialects(accounts []*savedAccount) {
+	for _, d := range s.tenants.Dialects() {
+		i := slices.IndexFunc(accounts, func(a *savedAccount) bool { return a.id == d.UserID && a.token == d.Token })
+		if i < 0 || d == s.tenants.Home() {
+			continue
+		}
+		accounts[i].dialect = cmp.Or(accounts[i].dialect, d.Name)
+		first := s.tenants.First()
+		both := slices.ContainsFunc(accounts, func(a *savedAccount) bool { return a.id == first.ID })
+		if s.tenants.TokenOf(first, d) == d.Token && !both {
+			accounts[i].id, accounts[i].token = first.ID, first.Token
+		}
+	}
 }

@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/view"
 )
@@ -10,10 +11,10 @@ var _ = registerHandlers(map[string]handler{
 	"getUsageStatistics": (*Server).getUsageStatistics,
 })
 
-func (s *Server) getUsageStatistics(c *call) (response.Response, error) {
-	if id := c.vars["id"]; id != c.tenant.ID {
+func (s *Server) getUsageStatistics(c *call.Call) (response.Response, error) {
+	if id := c.Vars["id"]; id != c.Tenant.ID {
 		return response.Response{}, refusal.Of(refusal.NotFound, "messaging user", id, "not found: must be the id of the account that the credentials belong to")
 	}
-	u, err := c.account.Usage(c.query.Get("period"))
+	u, err := c.Account.Usage(c.Query.Get("period"))
 	return response.Response{Body: view.Usage(&u)}, err
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/view"
 	"github.com/understudy-mock/understudy/spec/api"
@@ -77,21 +78,21 @@ func pageOfRows[T, R any](p engine.Page[T], name string, row func(*T) R) respons
 }
 
 // controlMessages lists messages in the state that they are in, ended ones too.
-func (s *Server) controlMessages(c *call) (response.Response, error) {
-	f, err := c.logFilter(messageStates)
+func (s *Server) controlMessages(c *call.Call) (response.Response, error) {
+	f, err := c.LogFilter(call.MessageStates)
 	if err != nil {
 		return response.Response{}, err
 	}
 	f.URLPrefix = true
-	p, err := c.account.Messages(f)
+	p, err := c.Account.Messages(f)
 	return pageOfRows(p, "messages", rowOf), err
 }
 
 // controlMessage tells all that is known of a message: the log's events, the
 // attempts as they went over the wire, its callbacks, and why it is as it is.
-func (s *Server) controlMessage(c *call) (response.Response, error) {
-	id := c.vars["messageId"]
-	t, err := c.account.Trace(id)
+func (s *Server) controlMessage(c *call.Call) (response.Response, error) {
+	id := c.Vars["messageId"]
+	t, err := c.Account.Trace(id)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -111,12 +112,12 @@ func (s *Server) controlMessage(c *call) (response.Response, error) {
 	for i := range t.Reports {
 		reports[i] = rowOf(&t.Reports[i])
 	}
-	most := c.number("maxBody")
-	deliveries, _ := c.tenant.deliveries.List(0, func(d *Delivery) bool { return d.MessageID == id })
+	most := c.Number("maxBody")
+	deliveries, _ := c.Tenant.Deliveries.List(0, func(d *Delivery) bool { return d.MessageID == id })
 	for i := range deliveries {
 		deliveries[i].Clip(most)
 	}
-	clock := s.clockBody(c.tenant)
+	clock := s.clockBody(c.Tenant)
 	state := api.MessageState(t.Message.State)
 	m := api.Message{State: &state, Retried: &t.Message.Retried, NextDeliveryTime: response.Millis(t.Message.NextAt)}
 	content := Message{Body: t.Message.Body}
@@ -125,7 +126,7 @@ func (s *Server) controlMessage(c *call) (response.Response, error) {
 	t.Message.Body = content.Body
 	response.CopyFields(&m, view.Message(&t.Message))
 	m.NextDeliveryTime = response.Millis(t.Message.NextAt)
-	d := s.dialectOf(c.tenant, t.Message.Options.Dialect)
+	d := s.tenants.Dialect(c.Tenant, t.Message.Options.Dialect)
 	return response.Response{Body: map[string]any{
 		"message": inDialect(d, m), "row": row, "published": response.HeaderMap(brandHeader(d, t.Message.Header)), "events": inDialect(d, events), "deliveries": deliveries,
 		"callbacks": reports, "reasons": reasonBodies(t.Reasons, clock.Mode), "dlqId": t.DLQID, "now": clock.Now,
@@ -133,8 +134,8 @@ func (s *Server) controlMessage(c *call) (response.Response, error) {
 }
 
 // controlHurry makes the next attempt of a message due now.
-func (s *Server) controlHurry(c *call) (response.Response, error) {
-	return emptyObject, c.account.DeliverNow(c.vars["messageId"])
+func (s *Server) controlHurry(c *call.Call) (response.Response, error) {
+	return response.Empty, c.Account.DeliverNow(c.Vars["messageId"])
 }
 
 // runRow is a run in a list.
@@ -184,13 +185,13 @@ func runRowOf(r *engine.Run) runRow {
 	return row
 }
 
-func (s *Server) controlRuns(c *call) (response.Response, error) {
-	f, err := c.logFilter(runStates)
+func (s *Server) controlRuns(c *call.Call) (response.Response, error) {
+	f, err := c.LogFilter(call.RunStates)
 	if err != nil {
 		return response.Response{}, err
 	}
 	f.URLPrefix = true
-	p, err := c.account.RunSummaries(f)
+	p, err := c.Account.RunSummaries(f)
 	return pageOfRows(p, "runs", runSummaryOf), err
 }
 
@@ -225,8 +226,8 @@ func spanOf(s *engine.Span) spanBody {
 
 // controlRun tells all that is known of a run: its steps, when each of them ran,
 // the log's events, what it waits for.
-func (s *Server) controlRun(c *call) (response.Response, error) {
-	t, err := c.account.RunTrace(c.vars["workflowRunId"])
+func (s *Server) controlRun(c *call.Call) (response.Response, error) {
+	t, err := c.Account.RunTrace(c.Vars["workflowRunId"])
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -255,10 +256,10 @@ func (s *Server) controlRun(c *call) (response.Response, error) {
 	for i := range t.Waits {
 		waits[i] = waitOf(&t.Waits[i])
 	}
-	run, clock := t.Run.Run, s.clockBody(c.tenant)
+	run, clock := t.Run.Run, s.clockBody(c.Tenant)
 	row := runSummaryOf(&engine.RunSummary{Run: run, Why: t.Why[0]})
 	payload, payloadBase64 := response.BodyText(run.Payload)
-	d := s.dialectOf(c.tenant, run.Options.Dialect)
+	d := s.tenants.Dialect(c.Tenant, run.Options.Dialect)
 	return response.Response{Body: map[string]any{
 		"run": inDialect(d, view.Run(&t.Run)), "row": row, "payload": payload, "payloadBase64": payloadBase64, "headers": response.HeaderMap(brandHeader(d, run.Header)),
 		"spans": inDialect(d, spans), "events": inDialect(d, events), "waiters": waits, "reasons": reasonBodies(t.Why, clock.Mode), "now": clock.Now,
@@ -275,8 +276,8 @@ type waitBody struct {
 func waitOf(w *engine.Waiter) waitBody { return waitBody{w.EventID, w.ID, w.Deadline.UnixMilli()} }
 
 // controlWaiters lists what waits for any event, the next to time out first.
-func (s *Server) controlWaiters(c *call) (response.Response, error) {
-	list := c.account.Waiters("")
+func (s *Server) controlWaiters(c *call.Call) (response.Response, error) {
+	list := c.Account.Waiters("")
 	slices.SortFunc(list, func(x, y engine.Waiter) int {
 		return cmp.Or(x.Deadline.Compare(y.Deadline), strings.Compare(x.ID, y.ID), strings.Compare(x.EventID, y.EventID))
 	})
@@ -316,10 +317,10 @@ func dlqRowOf(e *engine.DLQEntry) dlqRow {
 }
 
 // controlDLQ lists the DLQ without bodies and headers.
-func (s *Server) controlDLQ(c *call) (response.Response, error) {
-	f := c.filter()
+func (s *Server) controlDLQ(c *call.Call) (response.Response, error) {
+	f := c.Filter()
 	f.URLPrefix, f.CountAll = true, true
-	p, err := c.account.DLQ(f)
+	p, err := c.Account.DLQ(f)
 	out := pageOfRows(p, "entries", dlqRowOf)
 	out.Body.(map[string]any)["all"] = p.All
 	return out, err
@@ -362,13 +363,13 @@ func logRowOf(e *engine.Event) logRow {
 }
 
 // controlLog lists the events of messages and runs without bodies and headers.
-func (s *Server) controlLog(c *call) (response.Response, error) {
-	f, err := c.logFilter(append(slices.Clone(messageStates), runStates...))
+func (s *Server) controlLog(c *call.Call) (response.Response, error) {
+	f, err := c.LogFilter(append(slices.Clone(call.MessageStates), call.RunStates...))
 	if err != nil {
 		return response.Response{}, err
 	}
 	f.URLPrefix = true
-	p, err := c.account.Events(f)
+	p, err := c.Account.Events(f)
 	return pageOfRows(p, "events", logRowOf), err
 }
 
@@ -395,8 +396,8 @@ func scheduleRowOf(s *engine.Schedule) scheduleRow {
 }
 
 // controlSchedules lists the schedules with their next times.
-func (s *Server) controlSchedules(c *call) (response.Response, error) {
-	return pageOfRows(engine.Page[engine.Schedule]{Items: c.account.Schedules()}, "schedules", scheduleRowOf), nil
+func (s *Server) controlSchedules(c *call.Call) (response.Response, error) {
+	return pageOfRows(engine.Page[engine.Schedule]{Items: c.Account.Schedules()}, "schedules", scheduleRowOf), nil
 }
 
 // maxFlowKeys is how many flow-control keys are told at once unless count says
@@ -405,9 +406,9 @@ const maxFlowKeys = 200
 
 // controlFlowKeys lists flow-control keys, those that hold something back first:
 // the paused ones, then by what waits. The interface lists all of them always.
-func (s *Server) controlFlowKeys(c *call) (response.Response, error) {
-	part := c.query.Get("key")
-	keys := slices.DeleteFunc(c.account.FlowKeys(), func(k engine.FlowKey) bool { return !strings.Contains(k.Key, part) })
+func (s *Server) controlFlowKeys(c *call.Call) (response.Response, error) {
+	part := c.Query.Get("key")
+	keys := slices.DeleteFunc(c.Account.FlowKeys(), func(k engine.FlowKey) bool { return !strings.Contains(k.Key, part) })
 	all := len(keys)
 	slices.SortStableFunc(keys, func(x, y engine.FlowKey) int {
 		if x.Paused != y.Paused {
@@ -415,7 +416,7 @@ func (s *Server) controlFlowKeys(c *call) (response.Response, error) {
 		}
 		return cmp.Compare(y.Waiting, x.Waiting)
 	})
-	keys = keys[:min(all, cmp.Or(c.number("count"), maxFlowKeys))]
+	keys = keys[:min(all, cmp.Or(c.Number("count"), maxFlowKeys))]
 	list := make([]api.FlowControlKey, len(keys))
 	for i, k := range keys {
 		list[i] = view.FlowKey(k)

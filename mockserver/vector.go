@@ -9,6 +9,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
@@ -61,8 +62,8 @@ func vectorResult(v any) response.Response {
 	return response.Response{Body: map[string]any{"result": v}}
 }
 
-func (s *Server) getVectorInfo(c *call) (response.Response, error) {
-	info, err := engine.ReadVectors(c.account, c.index, vector.InfoRead{})
+func (s *Server) getVectorInfo(c *call.Call) (response.Response, error) {
+	info, err := engine.ReadVectors(c.Account, c.Index, vector.InfoRead{})
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -88,8 +89,8 @@ func infoBody(v *vector.Info) map[string]any {
 	return out
 }
 
-func (s *Server) upsertVectors(c *call) (response.Response, error) {
-	list, err := request.OneOrMany[vectorJSON](c.body)
+func (s *Server) upsertVectors(c *call.Call) (response.Response, error) {
+	list, err := request.OneOrMany[vectorJSON](c.Body)
 	if err == nil {
 		err = missingID(list)
 	}
@@ -100,13 +101,13 @@ func (s *Server) upsertVectors(c *call) (response.Response, error) {
 	for i := range list {
 		vectors[i] = list[i].vector()
 	}
-	_, err = engine.ChangeVectors(c.account, c.index, vector.UpsertCommand{Namespace: c.namespace(), Vectors: vectors})
+	_, err = engine.ChangeVectors(c.Account, c.Index, vector.UpsertCommand{Namespace: namespaceOf(c), Vectors: vectors})
 	return vectorResult("Success"), err
 }
 
 // upsertVectorData stores texts with the vectors that are made of them.
-func (s *Server) upsertVectorData(c *call) (response.Response, error) {
-	list, err := request.OneOrMany[vectorJSON](c.body)
+func (s *Server) upsertVectorData(c *call.Call) (response.Response, error) {
+	list, err := request.OneOrMany[vectorJSON](c.Body)
 	if err == nil {
 		err = missingID(list)
 	}
@@ -122,13 +123,13 @@ func (s *Server) upsertVectorData(c *call) (response.Response, error) {
 		vectors[i] = list[i].vector()
 		vectors[i].Values, vectors[i].Sparse = embedded.Values, embedded.Sparse
 	}
-	_, err = engine.ChangeVectors(c.account, c.index, vector.UpsertCommand{Namespace: c.namespace(), Vectors: vectors})
+	_, err = engine.ChangeVectors(c.Account, c.Index, vector.UpsertCommand{Namespace: namespaceOf(c), Vectors: vectors})
 	return vectorResult("Success"), err
 }
 
-func (s *Server) updateVector(c *call) (response.Response, error) {
+func (s *Server) updateVector(c *call.Call) (response.Response, error) {
 	var body vectorJSON
-	err := request.Unmarshal(c.body, &body)
+	err := request.Unmarshal(c.Body, &body)
 	if err == nil {
 		err = missingID([]vectorJSON{body})
 	}
@@ -146,7 +147,7 @@ func (s *Server) updateVector(c *call) (response.Response, error) {
 		}
 		changed.Values, changed.Sparse = embedded.Values, embedded.Sparse
 	}
-	updated, err := engine.ChangeVectors(c.account, c.index, vector.UpdateCommand{Namespace: c.namespace(), Vector: changed, Patch: body.Mode == "PATCH"})
+	updated, err := engine.ChangeVectors(c.Account, c.Index, vector.UpdateCommand{Namespace: namespaceOf(c), Vector: changed, Patch: body.Mode == "PATCH"})
 	n := 0
 	if updated {
 		n = 1
@@ -204,9 +205,9 @@ func (q *selection) shown(v *vector.Vector) map[string]any {
 
 // deleteVectors takes its three forms: an object, a list of ids, the bare text
 // of one id (wire.md, "Vector indexes").
-func (s *Server) deleteVectors(c *call) (response.Response, error) {
+func (s *Server) deleteVectors(c *call.Call) (response.Response, error) {
 	var q selection
-	body := bytes.TrimSpace(c.body)
+	body := bytes.TrimSpace(c.Body)
 	var err error
 	switch {
 	case bytes.HasPrefix(body, []byte("{")):
@@ -240,25 +241,25 @@ func (s *Server) deleteVectors(c *call) (response.Response, error) {
 		if err != nil {
 			return response.Response{}, err
 		}
-		n, err := engine.ChangeVectors(c.account, c.index, vector.DeleteWhereCommand{Namespace: c.namespace(), Filter: filter})
+		n, err := engine.ChangeVectors(c.Account, c.Index, vector.DeleteWhereCommand{Namespace: namespaceOf(c), Filter: filter})
 		return vectorResult(map[string]int{"deleted": n}), err
 	}
-	n, err := engine.ChangeVectors(c.account, c.index, vector.DeleteCommand{Namespace: c.namespace(), IDs: q.ids(), Prefix: q.Prefix})
+	n, err := engine.ChangeVectors(c.Account, c.Index, vector.DeleteCommand{Namespace: namespaceOf(c), IDs: q.ids(), Prefix: q.Prefix})
 	return vectorResult(map[string]int{"deleted": n}), err
 }
 
 // maxPrefix is how many vectors a prefix fetches at most.
 const maxPrefix = 1000
 
-func (s *Server) fetchVectors(c *call) (response.Response, error) {
+func (s *Server) fetchVectors(c *call.Call) (response.Response, error) {
 	var q selection
-	if err := request.Unmarshal(c.body, &q); err != nil {
+	if err := request.Unmarshal(c.Body, &q); err != nil {
 		return response.Response{}, err
 	}
 	if len(q.IDs) > 0 && q.Prefix != "" {
 		return response.Response{}, response.Invalid("Only one of ids or prefix must be provided.")
 	}
-	found, err := engine.ReadVectors(c.account, c.index, vector.FetchRead{Namespace: c.namespace(), IDs: q.ids(), Prefix: q.Prefix})
+	found, err := engine.ReadVectors(c.Account, c.Index, vector.FetchRead{Namespace: namespaceOf(c), IDs: q.ids(), Prefix: q.Prefix})
 	list := make([]any, 0, len(found))
 	for _, v := range found[:min(len(found), max(maxPrefix, len(q.IDs)))] {
 		if v == nil {
@@ -293,8 +294,8 @@ func (q *selection) askable() error {
 	return nil
 }
 
-func (s *Server) queryVectors(c *call) (response.Response, error) {
-	queries, err := request.OneOrMany[selection](c.body)
+func (s *Server) queryVectors(c *call.Call) (response.Response, error) {
+	queries, err := request.OneOrMany[selection](c.Body)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -304,7 +305,7 @@ func (s *Server) queryVectors(c *call) (response.Response, error) {
 		if err != nil {
 			return response.Response{}, err
 		}
-		found, err := engine.ReadVectors(c.account, c.index, vector.QueryRead{Namespace: c.namespace(), Query: query})
+		found, err := engine.ReadVectors(c.Account, c.Index, vector.QueryRead{Namespace: namespaceOf(c), Query: query})
 		if err != nil {
 			return response.Response{}, err
 		}
@@ -317,7 +318,7 @@ func (s *Server) queryVectors(c *call) (response.Response, error) {
 }
 
 // vectorQuery is a query as the engine takes it; a text becomes vectors.
-func (s *Server) vectorQuery(c *call, q *selection) (vector.Query, error) {
+func (s *Server) vectorQuery(c *call.Call, q *selection) (vector.Query, error) {
 	var query vector.Query
 	if err := q.askable(); err != nil {
 		return query, err
@@ -349,10 +350,10 @@ func (q *selection) scored(found []vector.Scored) []any {
 	return list
 }
 
-func (s *Server) rangeVectors(c *call) (response.Response, error) {
+func (s *Server) rangeVectors(c *call.Call) (response.Response, error) {
 	var q selection
-	if len(bytes.TrimSpace(c.body)) > 0 {
-		if err := request.Unmarshal(c.body, &q); err != nil {
+	if len(bytes.TrimSpace(c.Body)) > 0 {
+		if err := request.Unmarshal(c.Body, &q); err != nil {
 			return response.Response{}, err
 		}
 	}
@@ -370,7 +371,7 @@ func (s *Server) rangeVectors(c *call) (response.Response, error) {
 	if q.Limit == 0 {
 		q.Limit = maxPrefix
 	}
-	page, err := engine.ReadVectors(c.account, c.index, vector.RangeRead{Namespace: c.namespace(), Prefix: q.Prefix, From: from, Limit: q.Limit})
+	page, err := engine.ReadVectors(c.Account, c.Index, vector.RangeRead{Namespace: namespaceOf(c), Prefix: q.Prefix, From: from, Limit: q.Limit})
 	list := make([]any, len(page.Vectors))
 	for i, v := range page.Vectors {
 		list[i] = q.shown(v)
@@ -382,8 +383,8 @@ func (s *Server) rangeVectors(c *call) (response.Response, error) {
 	return vectorResult(map[string]any{"nextCursor": cursor, "vectors": list}), err
 }
 
-func (s *Server) randomVector(c *call) (response.Response, error) {
-	page, err := engine.ReadVectors(c.account, c.index, vector.RangeRead{Namespace: c.namespace(), Limit: 1})
+func (s *Server) randomVector(c *call.Call) (response.Response, error) {
+	page, err := engine.ReadVectors(c.Account, c.Index, vector.RangeRead{Namespace: namespaceOf(c), Limit: 1})
 	if err != nil || len(page.Vectors) == 0 {
 		return vectorResult(nil), err
 	}
@@ -391,30 +392,30 @@ func (s *Server) randomVector(c *call) (response.Response, error) {
 	return vectorResult(q.shown(page.Vectors[0])), nil
 }
 
-func (s *Server) resetVectors(c *call) (response.Response, error) {
-	_, err := engine.ChangeVectors(c.account, c.index, vector.ResetCommand{Namespace: c.namespace(), All: c.flag("all", false)})
+func (s *Server) resetVectors(c *call.Call) (response.Response, error) {
+	_, err := engine.ChangeVectors(c.Account, c.Index, vector.ResetCommand{Namespace: namespaceOf(c), All: c.Flag("all", false)})
 	return vectorResult("Success"), err
 }
 
-func (s *Server) listVectorNamespaces(c *call) (response.Response, error) {
-	names, err := engine.ReadVectors(c.account, c.index, vector.NamespacesRead{})
+func (s *Server) listVectorNamespaces(c *call.Call) (response.Response, error) {
+	names, err := engine.ReadVectors(c.Account, c.Index, vector.NamespacesRead{})
 	return vectorResult(names), err
 }
 
-func (s *Server) deleteVectorNamespace(c *call) (response.Response, error) {
-	_, err := engine.ChangeVectors(c.account, c.index, vector.DeleteNamespaceCommand{Namespace: c.namespace()})
+func (s *Server) deleteVectorNamespace(c *call.Call) (response.Response, error) {
+	_, err := engine.ChangeVectors(c.Account, c.Index, vector.DeleteNamespaceCommand{Namespace: namespaceOf(c)})
 	return vectorResult("Success"), err
 }
 
-func (s *Server) renameVectorNamespace(c *call) (response.Response, error) {
+func (s *Server) renameVectorNamespace(c *call.Call) (response.Response, error) {
 	var body struct {
 		Namespace      string `json:"namespace"`
 		NewNamespace   string `json:"newNamespace"`
 		DeleteExisting bool   `json:"deleteExisting"`
 	}
-	if err := request.Unmarshal(c.body, &body); err != nil {
+	if err := request.Unmarshal(c.Body, &body); err != nil {
 		return response.Response{}, err
 	}
-	renamed, err := engine.ChangeVectors(c.account, c.index, vector.RenameNamespaceCommand{From: body.Namespace, To: body.NewNamespace, Replace: body.DeleteExisting})
+	renamed, err := engine.ChangeVectors(c.Account, c.Index, vector.RenameNamespaceCommand{From: body.Namespace, To: body.NewNamespace, Replace: body.DeleteExisting})
 	return vectorResult(map[string]bool{"renamed": renamed}), err
 }

@@ -10,8 +10,10 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
 // indexRoot is where vector indexes have URLs of their own: /index/NAME takes
@@ -19,8 +21,8 @@ import (
 const indexRoot = "/index/"
 
 // indexPath takes the index out of the path.
-func (c *call) indexPath() {
-	escaped := c.request.URL.EscapedPath()
+func indexPath(c *call.Call) {
+	escaped := c.Request.URL.EscapedPath()
 	if len(escaped) < len(indexRoot) || !strings.EqualFold(escaped[:len(indexRoot)], indexRoot) {
 		return
 	}
@@ -29,12 +31,12 @@ func (c *call) indexPath() {
 	if err != nil {
 		return
 	}
-	r, u := *c.request, *c.request.URL
+	r, u := *c.Request, *c.Request.URL
 	u.RawPath = "/" + path
 	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
 		return
 	}
-	r.URL, c.request, c.asked = &u, &r, plain
+	r.URL, c.Request, c.Asked = &u, &r, plain
 }
 
 // VectorIndexURL is the URL of one vector index; clients take it in place of
@@ -44,20 +46,19 @@ func (s *Server) VectorIndexURL(name string) string {
 }
 
 // vectorEnv names the URL and the token of each configured index.
-func (s *Server) vectorEnv(w *tenant) (vars []EnvVar) {
-	w.opening.Lock()
-	defer w.opening.Unlock()
-	if len(w.indexes) < 2 {
+func (s *Server) vectorEnv(w *tenant.Tenant) (vars []EnvVar) {
+	indexes := w.Indexes()
+	if len(indexes) < 2 {
 		return nil
 	}
-	for _, x := range w.indexes {
+	for _, x := range indexes {
 		name := "VECTOR_" + strings.Map(func(r rune) rune {
 			if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 				return unicode.ToUpper(r)
 			}
 			return '_'
-		}, x.name)
-		vars = append(vars, EnvVar{name + "_URL", s.VectorIndexURL(x.name)}, EnvVar{name + "_TOKEN", x.token})
+		}, x.Name)
+		vars = append(vars, EnvVar{name + "_URL", s.VectorIndexURL(x.Name)}, EnvVar{name + "_TOKEN", x.Token})
 	}
 	return vars
 }
@@ -92,39 +93,21 @@ func ParseVectorIndex(text string) (vector.Config, error) {
 
 // openVector lets a request in at the index that its token opens. A URL that
 // names an index has to name that one.
-func (s *Server) openVector(c *call) error {
-	c.index = c.tenant.opens(bearerToken(c.header))
-	if c.asked == "" || c.asked == c.index {
+func (s *Server) openVector(c *call.Call) error {
+	c.Index = c.Tenant.Opens(call.BearerToken(c.Header))
+	if c.Asked == "" || c.Asked == c.Index {
 		return nil
 	}
-	if !c.tenant.hasIndex(c.asked) {
-		return refusal.Of(refusal.NotFound, "vector index", c.asked, "not found; its URLs are listed when the server starts")
+	if !c.Tenant.HasIndex(c.Asked) {
+		return refusal.Of(refusal.NotFound, "vector index", c.Asked, "not found; its URLs are listed when the server starts")
 	}
-	return response.Unauthorized("Bearer", "Unauthorized: the token is not that of the vector index "+response.Shorten(c.asked))
+	return response.Unauthorized("Bearer", "Unauthorized: the token is not that of the vector index "+response.Shorten(c.Asked))
 }
 
-// hasIndex reports whether the account has a vector index of that name.
-func (w *tenant) hasIndex(name string) bool {
-	w.opening.Lock()
-	defer w.opening.Unlock()
-	return slices.ContainsFunc(w.indexes, func(x vectorAccess) bool { return x.name == name })
-}
-
-// indexNames are the names of the account's vector indexes.
-func (w *tenant) indexNames() []string {
-	w.opening.Lock()
-	defer w.opening.Unlock()
-	names := make([]string, len(w.indexes))
-	for i, x := range w.indexes {
-		names[i] = x.name
-	}
-	return names
-}
-
-// namespace is the one in the path, "" for the default one. Clients write it as
+// namespaceOf is the one in the path, "" for the default one. Clients write it as
 // it is, or percent-encoded.
-func (c *call) namespace() string {
-	name := c.vars["namespace"]
+func namespaceOf(c *call.Call) string {
+	name := c.Vars["namespace"]
 	if plain, err := url.PathUnescape(name); err == nil {
 		return plain
 	}

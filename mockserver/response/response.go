@@ -16,6 +16,9 @@ type Response struct {
 	Scripted bool // a fault's: not held to the document
 }
 
+// Empty is what an operation returns that has nothing to say: an empty object.
+var Empty = Response{Body: struct{}{}}
+
 // Encode is the body of an answer as JSON; raw bytes stay as they are.
 func Encode(body any) ([]byte, error) {
 	switch b := body.(type) {
