@@ -94,7 +94,7 @@ func (s *Server) admitPublic(c *call.Call) error {
 // admitSink lets in what may try a destination out: programs on this machine,
 // deliveries of this server, and who holds a token.
 func (s *Server) admitSink(c *call.Call) error {
-	if c.Op.Tag != "sink" || origin.LocalAddr(c.Request.RemoteAddr) || s.delivery.connections.made(c.Request) || s.mayControl(c) || s.tenants.ByToken(call.BearerToken(c.Header)) != nil {
+	if c.Op.Tag != "sink" || origin.LocalAddr(c.Request.RemoteAddr) || s.delivery.Made(c.Request) || s.mayControl(c) || s.tenants.ByToken(call.BearerToken(c.Header)) != nil {
 		return nil
 	}
 	return response.Unauthorized("Bearer", c.Op.ID+": off loopback, a sink is open to deliveries of this server, and to others with Authorization: Bearer and a token of an account")

@@ -7,8 +7,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-
-	"github.com/understudy-mock/understudy/mockserver/origin"
 )
 
 // ParseAdvertise reads the address under which clients reach a server that
@@ -42,23 +40,6 @@ func (s *Server) url(i int) string {
 	}
 	_, port, _ := net.SplitHostPort(l.Addr().String()) // listeners have one
 	return at.Scheme + "://" + net.JoinHostPort(at.Hostname(), port)
-}
-
-// advertises reports whether plain requests to a host are meant for the first
-// listener of this server. Those of HTTPS go through whatever speaks it.
-func (s *Server) advertises(host string) bool {
-	at := s.cfg.Advertise
-	return at != nil && len(s.own) > 0 && at.Scheme == "http" && withPort(host) == withPort(at.Host)
-}
-
-// withPort is the host of a plain request with its port, in the one form that
-// compares.
-func withPort(host string) string {
-	port := (&url.URL{Host: host}).Port()
-	if port == "" {
-		port = "80"
-	}
-	return net.JoinHostPort(origin.HostName(host), port)
 }
 
 // ListensAt is the messaging API as programs on this machine reach it, whatever

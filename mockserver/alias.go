@@ -3,10 +3,12 @@ package mockserver
 import (
 	"net"
 
+	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/fault"
 	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/listener"
 	"github.com/understudy-mock/understudy/mockserver/stub"
+	"github.com/understudy-mock/understudy/mockserver/vectors"
 )
 
 // What a test states and reads, by the names that it knows.
@@ -34,3 +36,11 @@ func ParseStub(text string) (Stub, error) { return stub.Parse(text) }
 // Reachable is an address that a client on this machine can use: a listener on
 // all interfaces has none of its own, but takes those of IPv4 loopback.
 func Reachable(addr net.Addr) string { return listener.Reachable(addr) }
+
+// EmbedHash is the value of Config.Embed that turns texts into vectors by
+// hashing their words.
+const EmbedHash = vectors.EmbedHash
+
+// ParseVectorIndex reads NAME=TYPE[:DIMENSION[:FUNCTION]], such as
+// docs=DENSE:1536:COSINE, words=SPARSE or both=HYBRID:384:DOT_PRODUCT.
+func ParseVectorIndex(text string) (vector.Config, error) { return vectors.ParseIndex(text) }

@@ -2,7 +2,6 @@ package mockserver
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 
@@ -16,21 +15,12 @@ import (
 // delivery of the one before. A longer one is a loop.
 const maxHops = 16
 
-// markHops puts the count into the header of a delivery that is about to leave
-// over a connection, if that leads to this server.
-func markHops(h http.Header, conn net.Conn, hops int) {
-	delete(h, wire.HopsHeader)
-	if c, ok := underlyingConn(conn).(*connection); ok && c.own {
-		h[wire.HopsHeader] = []string{strconv.Itoa(hops)}
-	}
-}
-
 // admitDelivery lets deliveries to this server in: to the sinks and to the
 // interface, never to the control API or the page, and not without end.
 func (s *Server) admitDelivery(c *call.Call) error {
 	if c.Op.Area == "control_url" && c.Op.Tag != "sink" {
 		const advice = "a delivery must not call the control API; deliver to a sink, such as /_understudy/sink/status/200, or call the control API "
-		if s.delivery.connections.made(c.Request) {
+		if s.delivery.Made(c.Request) {
 			return response.Forbidden(advice + "directly")
 		}
 		if name := s.deliveryHeader(c.Header); name != "" {
@@ -39,7 +29,7 @@ func (s *Server) admitDelivery(c *call.Call) error {
 		return nil
 	}
 	carried := c.Header.Get(wire.HopsHeader)
-	if carried == "" || !s.delivery.connections.made(c.Request) {
+	if carried == "" || !s.delivery.Made(c.Request) {
 		return nil
 	}
 	c.Hops, _ = strconv.Atoi(carried)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
 )
 
 // The bounds that a server has unless its configuration says otherwise, in bytes.
@@ -71,13 +72,9 @@ func (s *Server) largest() (found forgetful) {
 	return found
 }
 
-// smallBody is the size up to which bodies on their way in or out are not
-// counted, in bytes.
-const smallBody = 64 << 10
-
 // inTransit is how many bytes the larger bodies on their way in may take at
 // once, and how many those of answers.
-func inTransit(bound int64) int64 { return max(bound/8, 4*smallBody) }
+func inTransit(bound int64) int64 { return max(bound/8, 4*request.SmallBody) }
 
 // largeAnswers is how many answers of lists may be made or sent at once while
 // they are large, and listPatience how long one more waits for its turn. Without

@@ -16,6 +16,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/origin"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
@@ -163,10 +164,10 @@ func (s *Server) read(w http.ResponseWriter, c *call.Call, limit int64) ([]byte,
 		length = -1
 	}
 	var from io.Reader = http.MaxBytesReader(w, r.Body, limit)
-	if !c.Op.Large && (length < 0 || length > smallBody) {
-		from = &metered{from, s.incoming, &c.Taken, smallBody}
+	if !c.Op.Large && (length < 0 || length > request.SmallBody) {
+		from = &metered{from, s.incoming, &c.Taken, request.SmallBody}
 	}
-	body, err := readAll(from, length)
+	body, err := request.ReadAll(from, length)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, response.TooLarge(limit)
 	}
@@ -180,27 +181,6 @@ func (s *Server) read(w http.ResponseWriter, c *call.Call, limit int64) ([]byte,
 		return nil, response.Invalid("body: could not be read: " + err.Error())
 	}
 	return body, nil
-}
-
-// readAll reads to the end, at once where the length is known; -1 stands for
-// an unknown one.
-func readAll(r io.Reader, length int64) ([]byte, error) {
-	switch length {
-	case -1:
-		return io.ReadAll(r)
-	case 0:
-		return nil, nil
-	}
-	body := make([]byte, length+1) // the byte more sees the end, or what is too long
-	n, err := io.ReadFull(r, body)
-	switch {
-	case err == nil:
-		rest, err := io.ReadAll(r)
-		return slices.Concat(body, rest), err
-	case errors.Is(err, io.ErrUnexpectedEOF) && int64(n) == length:
-		return body[:n:n], nil
-	}
-	return body[:n:n], err
 }
 
 // failed makes the answer to an error.
@@ -263,7 +243,7 @@ func (s *Server) write(w http.ResponseWriter, c *call.Call, out response.Respons
 	if c.Op != nil && c.Op.Area == "control_url" && !slices.Contains(unmaskedOperations, c.Op.ID) {
 		body = mask.JSON(body)
 	}
-	if len(body) <= smallBody {
+	if len(body) <= request.SmallBody {
 		s.endTurn(c)
 	}
 	x.Response = Message{Status: out.Status, Header: h, Body: body}

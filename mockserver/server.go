@@ -21,11 +21,13 @@ import (
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/delivery"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/listener"
 	"github.com/understudy-mock/understudy/mockserver/stub"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 	"github.com/understudy-mock/understudy/mockserver/ui"
+	"github.com/understudy-mock/understudy/mockserver/vectors"
 	"github.com/understudy-mock/understudy/spec"
 	"github.com/understudy-mock/understudy/spec/mask"
 )
@@ -91,7 +93,7 @@ type Server struct {
 	control    *spec.Document
 	router     *mux.Router
 	wall       *clock.Real
-	delivery   *deliverer
+	delivery   *delivery.Deliverer
 	page       *ui.Page
 	sinks      sinks
 	memory     *memory.Ledger
@@ -141,7 +143,7 @@ func New(cfg Config) (*Server, error) {
 	s.incoming, s.answers = semaphore.NewWeighted(max(inTransit(cfg.Memory), 2*cfg.MaxBody)), semaphore.NewWeighted(inTransit(cfg.Memory))
 	s.started = s.wall.Now()
 	s.hostNames = hostNames(&cfg)
-	s.delivery = newDeliverer(s)
+	s.delivery = delivery.New(s.deliveries())
 	if s.router, err = s.routes(doc, control); err != nil {
 		return nil, err
 	}
@@ -156,6 +158,23 @@ func New(cfg Config) (*Server, error) {
 		s.tenants.ShareDevelopmentAccount()
 	}
 	return s, nil
+}
+
+// deliveries is what deliveries need of the server.
+func (s *Server) deliveries() delivery.Config {
+	cfg := &s.cfg
+	return delivery.Config{
+		Own:       func() []net.Listener { return s.own },
+		Advertise: cfg.Advertise,
+		Outbound:  cfg.Outbound,
+		Transport: cfg.Transport,
+		MaxAnswer: cfg.MaxAnswer,
+		Room:      s.answers,
+		MaxRoom:   inTransit(cfg.Memory),
+		Wall:      s.wall,
+		Log:       cfg.Log,
+		After:     s.relieve,
+	}
 }
 
 // tenantConfig is what the accounts of the server are made of.
@@ -188,7 +207,7 @@ func (s *Server) tenantConfig() tenant.Config {
 			VectorIndexes:   cfg.VectorIndexes,
 			Strict:          strictEngine,
 		},
-		Deliver: s.delivery.to,
+		Deliver: s.delivery.To,
 		Failed:  s.tellFailure,
 	}
 }
@@ -237,23 +256,23 @@ func (c *Config) complete() error {
 	if len(c.VectorIndexes) == 0 {
 		c.VectorIndexes = []vector.Config{tenant.DefaultIndex}
 	}
-	if err := checkEmbed(c.Embed); err != nil {
+	if err := vectors.CheckEmbed(c.Embed); err != nil {
 		return err
 	}
-	if c.Embed == EmbedHash {
+	if c.Embed == vectors.EmbedHash {
 		c.VectorIndexes = slices.Clone(c.VectorIndexes)
 		for i := range c.VectorIndexes {
-			c.VectorIndexes[i].EmbeddingModel = hashModel
+			c.VectorIndexes[i].EmbeddingModel = vectors.HashModel
 		}
 	}
-	if err := checkOutbound(c.Outbound); err != nil {
+	if err := delivery.CheckOutbound(c.Outbound); err != nil {
 		return err
 	}
 	if c.Memory < 0 || c.MaxAnswer < 0 || c.MaxBacklog < 0 || c.MaxBacklogBytes < 0 {
 		return fmt.Errorf("memory %d, answer %d, backlog %d messages and %d bytes: must be 0 or more", c.Memory, c.MaxAnswer, c.MaxBacklog, c.MaxBacklogBytes)
 	}
 	c.Memory = cmp.Or(c.Memory, defaultMemory)
-	c.MaxAnswer = cmp.Or(c.MaxAnswer, defaultMaxAnswer)
+	c.MaxAnswer = cmp.Or(c.MaxAnswer, delivery.DefaultMaxAnswer)
 	c.MaxBacklogBytes = cmp.Or(c.MaxBacklogBytes, defaultBacklog)
 	if c.pace == (listener.Pace{}) {
 		c.pace = listener.DefaultPace
@@ -286,7 +305,7 @@ func (s *Server) Close() error {
 		}
 		s.serving.Wait()
 		errs = append(errs, s.tenants.Close())
-		s.delivery.close()
+		s.delivery.Close()
 	})
 	return errors.Join(errs...)
 }

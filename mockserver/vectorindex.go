@@ -1,19 +1,15 @@
 package mockserver
 
 import (
-	"fmt"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/understudy-mock/understudy/engine/refusal"
-	"github.com/understudy-mock/understudy/engine/vector"
 	"github.com/understudy-mock/understudy/mockserver/call"
-	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
+	"github.com/understudy-mock/understudy/mockserver/vectors"
 )
 
 // indexRoot is where vector indexes have URLs of their own: /index/NAME takes
@@ -63,34 +59,6 @@ func (s *Server) vectorEnv(w *tenant.Tenant) (vars []EnvVar) {
 	return vars
 }
 
-// ParseVectorIndex reads NAME=TYPE[:DIMENSION[:FUNCTION]], such as
-// docs=DENSE:1536:COSINE, words=SPARSE or both=HYBRID:384:DOT_PRODUCT.
-func ParseVectorIndex(text string) (vector.Config, error) {
-	const accepted = "must be NAME=TYPE[:DIMENSION[:FUNCTION]], TYPE one of DENSE, SPARSE and HYBRID, FUNCTION one of COSINE, EUCLIDEAN and DOT_PRODUCT"
-	name, kind, ok := strings.Cut(text, "=")
-	parts := strings.Split(kind, ":")
-	x := vector.Config{Name: name, Type: parts[0], Similarity: vector.Cosine}
-	if !ok || request.ReadName(new(string), name) != nil || len(parts) > 3 || !slices.Contains([]string{vector.Dense, vector.Sparse, vector.Hybrid}, x.Type) {
-		return x, fmt.Errorf("vector index %q: %s", text, accepted)
-	}
-	if len(parts) > 1 {
-		n, err := strconv.Atoi(parts[1])
-		if err != nil || n < 1 || n > 1<<16 {
-			return x, fmt.Errorf("vector index %q: dimension %q: a whole number from 1 to 65536", text, parts[1])
-		}
-		x.Dimension = n
-	}
-	if len(parts) > 2 {
-		if x.Similarity = parts[2]; !slices.Contains([]string{vector.Cosine, vector.Euclidean, vector.DotProduct}, x.Similarity) {
-			return x, fmt.Errorf("vector index %q: function %q: %s", text, parts[2], accepted)
-		}
-	}
-	if x.Type == vector.Sparse && len(parts) > 1 {
-		return x, fmt.Errorf("vector index %q: a SPARSE index has neither dimension nor function", text)
-	}
-	return x, nil
-}
-
 // openVector lets a request in at the index that its token opens. A URL that
 // names an index has to name that one.
 func (s *Server) openVector(c *call.Call) error {
@@ -104,12 +72,15 @@ func (s *Server) openVector(c *call.Call) error {
 	return response.Unauthorized("Bearer", "Unauthorized: the token is not that of the vector index "+response.Shorten(c.Asked))
 }
 
-// namespaceOf is the one in the path, "" for the default one. Clients write it as
-// it is, or percent-encoded.
-func namespaceOf(c *call.Call) string {
-	name := c.Vars["namespace"]
-	if plain, err := url.PathUnescape(name); err == nil {
-		return plain
+var _ = registerHandlers(vectorRows())
+
+// vectorRows are the handlers of vector indexes.
+func vectorRows() map[string]handler {
+	rows := map[string]handler{}
+	for id, h := range vectors.Handlers() {
+		rows[id] = func(s *Server, c *call.Call) (response.Response, error) {
+			return h(&vectors.API{Embed: s.cfg.Embed}, c)
+		}
 	}
-	return name
+	return rows
 }

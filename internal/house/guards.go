@@ -14,21 +14,21 @@ import (
 // them guards: package, type and field. The text of those that are taken before
 // others says so. While a method has one, it neither waits nor calls the engine.
 var guards = map[string]string{
-	"mockserver connections mu":        "open: the connections of this server to itself",
-	"mockserver/fault List mu":         "list, and how often each rule has applied; one for each account",
-	"mockserver relief busy":           "no data: one request at a time makes room",
-	"mockserver Server mu":             "violations",
-	"mockserver sinks mu":              "seen: the attempts at the flaky sink",
-	"mockserver/journal Journal mu":    "entries and who waits for one; two for each account: requests and deliveries",
-	"mockserver/kv KV mu":              "backend, which starts when it is first needed",
-	"mockserver/kv embedded mu":        "no data: one command, transaction or script at a time; comes before the others of kv",
-	"mockserver/kv recent mu":          "the latest commands, for the page",
-	"mockserver/kv scripts mu":         "the scripts by their digests",
-	"mockserver/stub List mu":          "list, and what was used of each stub; one for each account",
-	"mockserver/tenant Meter mu":       "the rate of attempts; one for each account",
-	"mockserver/tenant Outside mu":     "attempts in the network and who waits for one; one for each account",
-	"mockserver/tenant Registry mu":    "the accounts by id and token, and the modes of their clocks; comes before all others",
-	"mockserver/tenant Tenant opening": "indexes: the vector indexes that clients may open; one for each account",
+	"mockserver/delivery connections mu": "open: the connections of this server to itself",
+	"mockserver/fault List mu":           "list, and how often each rule has applied; one for each account",
+	"mockserver relief busy":             "no data: one request at a time makes room",
+	"mockserver Server mu":               "violations",
+	"mockserver sinks mu":                "seen: the attempts at the flaky sink",
+	"mockserver/journal Journal mu":      "entries and who waits for one; two for each account: requests and deliveries",
+	"mockserver/kv KV mu":                "backend, which starts when it is first needed",
+	"mockserver/kv embedded mu":          "no data: one command, transaction or script at a time; comes before the others of kv",
+	"mockserver/kv recent mu":            "the latest commands, for the page",
+	"mockserver/kv scripts mu":           "the scripts by their digests",
+	"mockserver/stub List mu":            "list, and what was used of each stub; one for each account",
+	"mockserver/tenant Meter mu":         "the rate of attempts; one for each account",
+	"mockserver/tenant Outside mu":       "attempts in the network and who waits for one; one for each account",
+	"mockserver/tenant Registry mu":      "the accounts by id and token, and the modes of their clocks; comes before all others",
+	"mockserver/tenant Tenant opening":   "indexes: the vector indexes that clients may open; one for each account",
 }
 
 // engineFields are those by which the server calls the engine, whose lock is not

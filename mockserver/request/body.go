@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -67,4 +68,29 @@ var jsonKinds = map[reflect.Kind]string{
 	reflect.Slice:   "a list",
 	reflect.String:  "a string",
 	reflect.Struct:  "an object",
+}
+
+// SmallBody is the size up to which bodies on their way in or out are not
+// counted, in bytes.
+const SmallBody = 64 << 10
+
+// ReadAll reads to the end, at once where the length is known; -1 stands for
+// an unknown one.
+func ReadAll(r io.Reader, length int64) ([]byte, error) {
+	switch length {
+	case -1:
+		return io.ReadAll(r)
+	case 0:
+		return nil, nil
+	}
+	body := make([]byte, length+1) // the byte more sees the end, or what is too long
+	n, err := io.ReadFull(r, body)
+	switch {
+	case err == nil:
+		rest, err := io.ReadAll(r)
+		return slices.Concat(body, rest), err
+	case errors.Is(err, io.ErrUnexpectedEOF) && int64(n) == length:
+		return body[:n:n], nil
+	}
+	return body[:n:n], err
 }

@@ -42,7 +42,7 @@ type Config struct {
 	// Engine is what all accounts have in common; the registry adds what is the
 	// account's own.
 	Engine  engine.Config
-	Deliver func(*Tenant) func(context.Context, engine.Attempt) engine.Outcome
+	Deliver func(*Registry, *Tenant) func(context.Context, engine.Attempt) engine.Outcome
 	Failed  func(*Tenant, engine.FailedAttempt)
 }
 
@@ -97,7 +97,7 @@ func (r *Registry) Trial(a Credentials) *Tenant {
 	t.Rewrites.Set(r.cfg.Rewrites)
 	cfg := r.cfg.Engine
 	cfg.ID, cfg.Clock, cfg.Auto, cfg.Seed = a.ID, r.newClock(r.cfg.Clock), r.cfg.Clock == "auto", r.Seed(a.ID)
-	cfg.Wire, cfg.Memory, cfg.Deliver = wire.Format{}, r.cfg.Memory, r.cfg.Deliver(t)
+	cfg.Wire, cfg.Memory, cfg.Deliver = wire.Format{}, r.cfg.Memory, r.cfg.Deliver(r, t)
 	cfg.CurrentKey, cfg.NextKey = r.signingKeys(a)
 	cfg.HeaderName = r.headerName(t)
 	cfg.InDialect = func(dialect string, json []byte) []byte { return r.Dialect(t, dialect).BrandJSON(json) }

@@ -1,4 +1,4 @@
-package mockserver
+package delivery
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// defaultMaxAnswer is how much of a destination's answer is kept, in bytes.
-	defaultMaxAnswer = 10 << 20
+	// DefaultMaxAnswer is how much of a destination's answer is kept, in bytes.
+	DefaultMaxAnswer = 10 << 20
 	// countedTimes is how many times as much of an answer of unknown length is read, to
 	// count it.
 	countedTimes = 10

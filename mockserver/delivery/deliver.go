@@ -1,4 +1,4 @@
-package mockserver
+package delivery
 
 import (
 	"bytes"
@@ -7,14 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
@@ -25,9 +30,25 @@ import (
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
-// deliverer makes attempts over HTTP.
-type deliverer struct {
-	server      *Server
+// Config is what deliveries need of a server.
+type Config struct {
+	Own       func() []net.Listener                     // the listeners of this server, the first one that of the messaging API
+	Advertise *url.URL                                  // how clients reach the first one; nil: by its address
+	Outbound  string                                    // deliveries that no stub answers: allow ("" as well), loopback-only, stub-only
+	Transport func(http.RoundTripper) http.RoundTripper // between the server and its destinations; nil: nothing
+
+	MaxAnswer int64               // bytes of an answer that are kept
+	Room      *semaphore.Weighted // bytes of large answers that are being read
+	MaxRoom   int64               // of Room: what one answer may take
+
+	Wall  *clock.Real
+	Log   *slog.Logger
+	After func() // called after each attempt, with no lock held
+}
+
+// Deliverer makes attempts over HTTP.
+type Deliverer struct {
+	cfg         Config
 	dialer      net.Dialer
 	connections connections
 	transports  []*http.Transport
@@ -35,36 +56,40 @@ type deliverer struct {
 	fresh       http.RoundTripper // keeps none
 }
 
-func newDeliverer(s *Server) *deliverer {
-	d := &deliverer{server: s, dialer: net.Dialer{Timeout: 10 * time.Second}, connections: connections{open: map[ends]bool{}}}
+// New makes the deliverer of a server. It opens no connection yet.
+func New(cfg Config) *Deliverer {
+	d := &Deliverer{cfg: cfg, dialer: net.Dialer{Timeout: 10 * time.Second}, connections: connections{open: map[ends]bool{}}}
 	d.trip, d.fresh = d.through(d.newTransport(false)), d.through(d.newTransport(true))
 	return d
 }
 
 // through is a transport with what the configuration puts around it.
-func (d *deliverer) through(t *http.Transport) http.RoundTripper {
+func (d *Deliverer) through(t *http.Transport) http.RoundTripper {
 	d.transports = append(d.transports, t)
-	if d.server.cfg.Transport != nil {
-		return d.server.cfg.Transport(t)
+	if d.cfg.Transport != nil {
+		return d.cfg.Transport(t)
 	}
 	return t
 }
 
-func (d *deliverer) close() {
+// Close closes the connections that are kept. What is in flight ends with the
+// accounts.
+func (d *Deliverer) Close() {
 	for _, t := range d.transports {
 		t.CloseIdleConnections()
 	}
 }
 
-// to is the deliverer of one account.
-func (d *deliverer) to(w *tenant.Tenant) func(context.Context, engine.Attempt) engine.Outcome {
-	return func(ctx context.Context, a engine.Attempt) engine.Outcome { return d.deliver(ctx, w, a) }
+// To is the deliverer of one account.
+func (d *Deliverer) To(r *tenant.Registry, w *tenant.Tenant) func(context.Context, engine.Attempt) engine.Outcome {
+	return func(ctx context.Context, a engine.Attempt) engine.Outcome { return d.deliver(ctx, r, w, a) }
 }
 
-// deliver makes one attempt: stub or network, then the journal.
-func (d *deliverer) deliver(ctx context.Context, w *tenant.Tenant, a engine.Attempt) engine.Outcome {
+// deliver makes one attempt: stub or network, then the journal. The engine calls it
+// without its lock, and attempts of one account run side by side.
+func (d *Deliverer) deliver(ctx context.Context, r *tenant.Registry, w *tenant.Tenant, a engine.Attempt) engine.Outcome {
 	m := a.Message
-	dialect := d.server.tenants.Dialect(w, m.Options.Dialect)
+	dialect := r.Dialect(w, m.Options.Dialect)
 	body := a.Body
 	if a.Steps != nil {
 		body = wire.StepList(a.Steps)
@@ -72,7 +97,7 @@ func (d *deliverer) deliver(ctx context.Context, w *tenant.Tenant, a engine.Atte
 	if m.Options.Dialect == "" && (m.Role == engine.RoleCallback || m.Role == engine.RoleFailureCallback) {
 		body = dialect.BrandJSON(body) // JSON that the engine wrote
 	}
-	header, err := d.header(dialect, a, body)
+	header, err := deliveryHeader(dialect, a, body, r.SignedAt(a.At))
 	if err != nil {
 		return engine.Outcome{Err: err.Error()}
 	}
@@ -91,33 +116,33 @@ func (d *deliverer) deliver(ctx context.Context, w *tenant.Tenant, a engine.Atte
 			return engine.Outcome{Err: "destination " + m.URL + ": " + request.NoProvider(m.URL)}
 		}
 		target := w.Rewrites.Apply(m.URL)
-		if why := d.server.mayLeave(target); why != "" {
+		if why := d.mayLeave(target); why != "" {
 			return engine.Outcome{Err: "delivery to " + target + " was not made: " + why}
 		}
 		defer w.Outside.Leave()()
-		start := d.server.wall.Now()
+		start := d.cfg.Wall.Now()
 		out = d.call(ctx, &m, target, header, body, limit)
-		if !d.server.tenants.Repeats(w) {
-			out.Took = d.server.wall.Now().Sub(start)
+		if !r.Repeats(w) {
+			out.Took = d.cfg.Wall.Now().Sub(start)
 		}
 		return out
 	})
 	out.BytesUp = len(body) + journal.HeaderSize(header)
 	out.BytesIn = len(out.Body) + journal.HeaderSize(http.Header(out.Header))
-	w.Deliveries.Add(Delivery{
-		At: a.At.UnixMilli(), RealAt: d.server.tenants.RealTime(w), MessageID: m.ID, Role: string(m.Role), Attempt: a.Number, URL: mask.URL(m.URL), Method: m.Method,
-		Request:  Message{Header: header, Body: body},
-		Response: Message{Status: out.Status, Header: http.Header(out.Header), Body: out.Body},
+	w.Deliveries.Add(journal.Delivery{
+		At: a.At.UnixMilli(), RealAt: r.RealTime(w), MessageID: m.ID, Role: string(m.Role), Attempt: a.Number, URL: mask.URL(m.URL), Method: m.Method,
+		Request:  journal.Message{Header: header, Body: body},
+		Response: journal.Message{Status: out.Status, Header: http.Header(out.Header), Body: out.Body},
 		Error:    mask.Text(out.Err), Note: out.Note, Stubbed: stubbed, NearMiss: mask.Text(nearMiss), DurationMs: float64(out.Took.Microseconds()) / 1000,
 	})
-	d.server.relieve()
+	d.cfg.After()
 	out.Header = engine.Header(dialect.NeutralHeader(http.Header(out.Header)))
 	return out
 }
 
-// header is what the destination gets: what was forwarded, what delivery adds
+// deliveryHeader is what the destination gets: what was forwarded, what delivery adds
 // (wire.md, "Deliveries"), the signature; in the dialect's names.
-func (d *deliverer) header(dialect *spec.Dialect, a engine.Attempt, body []byte) (http.Header, error) {
+func deliveryHeader(dialect *spec.Dialect, a engine.Attempt, body []byte, signed time.Time) (http.Header, error) {
 	m := a.Message
 	h := make(http.Header, len(m.Forward)+10)
 	maps.Copy(h, m.Forward)
@@ -141,7 +166,7 @@ func (d *deliverer) header(dialect *spec.Dialect, a engine.Attempt, body []byte)
 	if h.Get("User-Agent") == "" {
 		h["User-Agent"] = []string{dialect.UserAgent}
 	}
-	token, err := d.server.sign(dialect, a, body)
+	token, err := sign(dialect, a, body, signed)
 	if err != nil {
 		return nil, fmt.Errorf("signature: %w", err)
 	}
@@ -162,7 +187,7 @@ func ofRun(h http.Header, a engine.Attempt) {
 }
 
 // call makes the request. Timeouts are wall time: the destination is real.
-func (d *deliverer) call(ctx context.Context, m *engine.Message, target string, header http.Header, body []byte, timeout time.Duration) engine.Outcome {
+func (d *Deliverer) call(ctx context.Context, m *engine.Message, target string, header http.Header, body []byte, timeout time.Duration) engine.Outcome {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(limited, m.Method, target, bytes.NewReader(body))
@@ -186,13 +211,13 @@ func (d *deliverer) call(ctx context.Context, m *engine.Message, target string, 
 	}
 	defer response.Body.Close()
 	answer, taken, err := d.read(limited, response)
-	defer d.server.answers.Release(taken)
+	defer d.cfg.Room.Release(taken)
 	if err != nil {
 		return engine.Outcome{Err: "answer broke off: " + whyNot(ctx, err, timeout)}
 	}
-	answer, note := cutAnswer(response, answer, d.server.cfg.MaxAnswer)
+	answer, note := cutAnswer(response, answer, d.cfg.MaxAnswer)
 	if note != "" {
-		d.server.cfg.Log.Warn("answer cut", "message", m.ID, "url", mask.URL(m.URL), "note", note)
+		d.cfg.Log.Warn("answer cut", "message", m.ID, "url", mask.URL(m.URL), "note", note)
 	}
 	return engine.Outcome{Status: response.StatusCode, Header: engine.Header(response.Header), Body: answer, Note: note}
 }
@@ -200,24 +225,24 @@ func (d *deliverer) call(ctx context.Context, m *engine.Message, target string, 
 // read takes an answer. A large one waits until there is room for it, so that
 // those of all attempts at once are bounded; the second value is the room that it
 // has taken.
-func (d *deliverer) read(ctx context.Context, response *http.Response) (answer []byte, taken int64, err error) {
-	limit := d.server.cfg.MaxAnswer
+func (d *Deliverer) read(ctx context.Context, response *http.Response) (answer []byte, taken int64, err error) {
+	limit := d.cfg.MaxAnswer
 	body := io.LimitReader(response.Body, limit)
 	length := min(response.ContentLength, limit)
 	if length < 0 {
-		start, err := readAll(io.LimitReader(body, smallBody), -1)
-		if err != nil || len(start) < smallBody {
+		start, err := request.ReadAll(io.LimitReader(body, request.SmallBody), -1)
+		if err != nil || len(start) < request.SmallBody {
 			return start, 0, err
 		}
 		body, length = io.MultiReader(bytes.NewReader(start), body), -1
 	}
-	if length == -1 || length > smallBody {
-		taken = min(inTransit(d.server.cfg.Memory), cmp.Or(max(length, 0), limit))
-		if err := d.server.answers.Acquire(ctx, taken); err != nil {
+	if length == -1 || length > request.SmallBody {
+		taken = min(d.cfg.MaxRoom, cmp.Or(max(length, 0), limit))
+		if err := d.cfg.Room.Acquire(ctx, taken); err != nil {
 			return nil, 0, err
 		}
 	}
-	answer, err = readAll(body, length)
+	answer, err = request.ReadAll(body, length)
 	return answer, taken, err
 }
 

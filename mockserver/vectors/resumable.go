@@ -1,4 +1,4 @@
-package mockserver
+package vectors
 
 import (
 	"fmt"
@@ -17,12 +17,12 @@ const (
 	longestMaxIdle = 86400 * 365
 )
 
-func (s *Server) startResumableQuery(c *call.Call) (response.Response, error) {
+func (a *API) startResumableQuery(c *call.Call) (response.Response, error) {
 	var q selection
 	if err := request.Unmarshal(c.Body, &q); err != nil {
 		return response.Response{}, err
 	}
-	query, err := s.vectorQuery(c, &q)
+	query, err := a.vectorQuery(c, &q)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -49,7 +49,7 @@ type resumption struct {
 	AdditionalK *int   `json:"additionalK"`
 }
 
-func (s *Server) nextResumableQuery(c *call.Call) (response.Response, error) {
+func (a *API) nextResumableQuery(c *call.Call) (response.Response, error) {
 	var body resumption
 	if err := request.Unmarshal(c.Body, &body); err != nil {
 		return response.Response{}, err
@@ -62,7 +62,7 @@ func (s *Server) nextResumableQuery(c *call.Call) (response.Response, error) {
 	return vectorResult(q.scored(more.Results)), err
 }
 
-func (s *Server) endResumableQuery(c *call.Call) (response.Response, error) {
+func (a *API) endResumableQuery(c *call.Call) (response.Response, error) {
 	var body resumption
 	if err := request.Unmarshal(c.Body, &body); err != nil {
 		return response.Response{}, err

@@ -1,4 +1,4 @@
-package mockserver
+package delivery
 
 import (
 	"context"
@@ -7,11 +7,16 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/netip"
+	"net/url"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/listener"
+	"github.com/understudy-mock/understudy/mockserver/origin"
+	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
 // connections are those that deliveries are made over. Both ends of one to a
@@ -42,6 +47,9 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
+// Made reports whether a delivery of this server made the request.
+func (d *Deliverer) Made(r *http.Request) bool { return d.connections.made(r) }
+
 // made reports whether a delivery of this server made the request.
 func (c *connections) made(r *http.Request) bool {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
@@ -70,16 +78,16 @@ func plainAddress(a netip.AddrPort) netip.AddrPort {
 
 // dial opens a connection for deliveries. The advertised address may be one that
 // this machine does not know, such as that of a mapped port.
-func (d *deliverer) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if d.server.advertises(address) {
-		address = Reachable(d.server.own[0].Addr())
+func (d *Deliverer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if d.advertises(address) {
+		address = listener.Reachable(d.cfg.Own()[0].Addr())
 	}
 	conn, err := d.dialer.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
 	c := &connection{Conn: conn, of: &d.connections, ends: ends{addressOf(conn.LocalAddr()), addressOf(conn.RemoteAddr())}}
-	c.own = d.server.listensAt(c.ends.server)
+	c.own = d.listensAt(c.ends.server)
 	d.connections.mu.Lock()
 	defer d.connections.mu.Unlock()
 	d.connections.open[c.ends] = true
@@ -87,8 +95,8 @@ func (d *deliverer) dial(ctx context.Context, network, address string) (net.Conn
 }
 
 // listensAt reports whether an address is one of this server's listeners.
-func (s *Server) listensAt(a netip.AddrPort) bool {
-	for _, l := range s.own {
+func (d *Deliverer) listensAt(a netip.AddrPort) bool {
+	for _, l := range d.cfg.Own() {
 		at := addressOf(l.Addr())
 		if at.Port() == a.Port() && (at.Addr() == a.Addr() || at.Addr().IsUnspecified() && ofThisMachine(a.Addr())) {
 			return true
@@ -114,7 +122,7 @@ func ofThisMachine(a netip.Addr) bool {
 }
 
 // newTransport is what deliveries go through; once: each on a connection of its own.
-func (d *deliverer) newTransport(once bool) *http.Transport {
+func (d *Deliverer) newTransport(once bool) *http.Transport {
 	return &http.Transport{
 		DisableKeepAlives:   once,
 		DialContext:         d.dial,
@@ -131,7 +139,7 @@ func (d *deliverer) newTransport(once bool) *http.Transport {
 // first byte of an answer, the request is made again, once, on a fresh
 // connection. net/http repeats some methods only, not after the first part of a
 // body, and on every kept connection in turn.
-func (d *deliverer) exchange(r *http.Request, hops int) (*http.Response, error) {
+func (d *Deliverer) exchange(r *http.Request, hops int) (*http.Response, error) {
 	response, again, err := d.try(d.trip, r, hops)
 	if again {
 		response, _, err = d.try(d.fresh, r, hops)
@@ -141,7 +149,7 @@ func (d *deliverer) exchange(r *http.Request, hops int) (*http.Response, error) 
 
 // try makes the request once. again reports whether it failed in a way that a
 // fresh connection may heal.
-func (d *deliverer) try(trip http.RoundTripper, r *http.Request, hops int) (response *http.Response, again bool, err error) {
+func (d *Deliverer) try(trip http.RoundTripper, r *http.Request, hops int) (response *http.Response, again bool, err error) {
 	var reused, answered atomic.Bool
 	traced := r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
 		GotConn: func(c httptrace.GotConnInfo) {
@@ -163,4 +171,30 @@ func underlyingConn(c net.Conn) net.Conn {
 		return t.NetConn()
 	}
 	return c
+}
+
+// advertises reports whether plain requests to a host are meant for the first
+// listener of this server. Those of HTTPS go through whatever speaks it.
+func (d *Deliverer) advertises(host string) bool {
+	at := d.cfg.Advertise
+	return at != nil && len(d.cfg.Own()) > 0 && at.Scheme == "http" && withPort(host) == withPort(at.Host)
+}
+
+// withPort is the host of a plain request with its port, in the one form that
+// compares.
+func withPort(host string) string {
+	port := (&url.URL{Host: host}).Port()
+	if port == "" {
+		port = "80"
+	}
+	return net.JoinHostPort(origin.HostName(host), port)
+}
+
+// markHops puts the count into the header of a delivery that is about to leave
+// over a connection, if that leads to this server.
+func markHops(h http.Header, conn net.Conn, hops int) {
+	delete(h, wire.HopsHeader)
+	if c, ok := underlyingConn(conn).(*connection); ok && c.own {
+		h[wire.HopsHeader] = []string{strconv.Itoa(hops)}
+	}
 }

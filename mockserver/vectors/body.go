@@ -1,4 +1,4 @@
-package mockserver
+package vectors
 
 import (
 	"bytes"
@@ -33,12 +33,12 @@ func (n *indices) UnmarshalJSON(raw []byte) error {
 }
 
 // sparseJSON is a sparse vector on the wire.
-type sparseJSON struct {
+type sparseBody struct {
 	Indices indices `json:"indices"`
 	Values  numbers `json:"values"`
 }
 
-func (v *sparseJSON) vector() *vector.SparseVector {
+func (v *sparseBody) vector() *vector.SparseVector {
 	if v == nil {
 		return nil
 	}
@@ -47,16 +47,16 @@ func (v *sparseJSON) vector() *vector.SparseVector {
 
 // vectorJSON is a vector on the wire. An id may be a number; it comes back as
 // a string.
-type vectorJSON struct {
+type vectorBody struct {
 	ID       vectorID        `json:"id"`
 	Vector   numbers         `json:"vector"`
-	Sparse   *sparseJSON     `json:"sparseVector"`
+	Sparse   *sparseBody     `json:"sparseVector"`
 	Metadata json.RawMessage `json:"metadata"`
 	Data     *string         `json:"data"`
 	Mode     string          `json:"metadataUpdateMode"`
 }
 
-func (v *vectorJSON) vector() vector.Vector {
+func (v *vectorBody) vector() vector.Vector {
 	if bytes.Equal(v.Metadata, []byte("null")) {
 		v.Metadata = nil
 	}
@@ -76,7 +76,7 @@ func (id *vectorID) UnmarshalJSON(raw []byte) error {
 }
 
 // missingID refuses vectors of which one has no id.
-func missingID(list []vectorJSON) error {
+func missingID(list []vectorBody) error {
 	for i := range list {
 		if list[i].ID == "" {
 			return response.Invalid("body /id: missing: must be a non-empty string or a number")

@@ -1,4 +1,4 @@
-package mockserver
+package delivery
 
 import (
 	"crypto/sha256"
@@ -17,15 +17,8 @@ import (
 // signatureLife is how long a signature is valid (wire.md, "Signatures").
 const signatureLife = 5 * time.Minute
 
-// sign makes the JWT of a delivery. Its times are wall time, since receivers
-// verify against the wall, however far a manual clock has been advanced; under
-// a seed they follow the account's clock instead, so that runs repeat to the
-// byte.
-func (s *Server) sign(dialect *spec.Dialect, a engine.Attempt, body []byte) (string, error) {
-	at := s.wall.Now()
-	if s.cfg.Seed != 0 {
-		at = a.At
-	}
+// sign makes the JWT of a delivery, which is valid from the given time on.
+func sign(dialect *spec.Dialect, a engine.Attempt, body []byte, at time.Time) (string, error) {
 	sum := sha256.Sum256(body)
 	id := sha256.Sum256([]byte(a.Message.ID + " " + strconv.Itoa(a.Number)))
 	payload, err := json.Marshal(claims{

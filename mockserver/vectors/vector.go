@@ -1,4 +1,4 @@
-package mockserver
+package vectors
 
 import (
 	"bytes"
@@ -14,38 +14,44 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = registerHandlers(vectorHandlers())
+// API answers the operations of vector indexes.
+type API struct {
+	Embed string // EmbedHash: texts become vectors; "": they are refused
+}
 
-// vectorHandlers has a row for each method and for the form with a namespace.
-func vectorHandlers() map[string]handler {
-	rows := map[string]handler{
-		"deleteVectorNamespace":       (*Server).deleteVectorNamespace,
-		"deleteVectorNamespaceDelete": (*Server).deleteVectorNamespace,
-		"getVectorInfo":               (*Server).getVectorInfo,
-		"getVectorInfoPost":           (*Server).getVectorInfo,
-		"listVectorNamespaces":        (*Server).listVectorNamespaces,
-		"listVectorNamespacesPost":    (*Server).listVectorNamespaces,
-		"renameVectorNamespace":       (*Server).renameVectorNamespace,
+// Handler answers an operation.
+type Handler func(*API, *call.Call) (response.Response, error)
+
+// Handlers has a row for each method and for the form with a namespace.
+func Handlers() map[string]Handler {
+	rows := map[string]Handler{
+		"deleteVectorNamespace":       (*API).deleteVectorNamespace,
+		"deleteVectorNamespaceDelete": (*API).deleteVectorNamespace,
+		"getVectorInfo":               (*API).getVectorInfo,
+		"getVectorInfoPost":           (*API).getVectorInfo,
+		"listVectorNamespaces":        (*API).listVectorNamespaces,
+		"listVectorNamespacesPost":    (*API).listVectorNamespaces,
+		"renameVectorNamespace":       (*API).renameVectorNamespace,
 	}
 	for _, row := range []struct {
 		id      string
 		methods []string // beside the first
-		h       handler
+		h       Handler
 	}{
-		{"deleteVectors", []string{"Delete"}, (*Server).deleteVectors},
-		{"endResumableQuery", nil, (*Server).endResumableQuery},
-		{"fetchVectors", []string{"Get"}, (*Server).fetchVectors},
-		{"nextResumableQuery", nil, (*Server).nextResumableQuery},
-		{"queryVectorData", []string{"Get"}, (*Server).queryVectors},
-		{"queryVectors", []string{"Get"}, (*Server).queryVectors},
-		{"randomVector", []string{"Post"}, (*Server).randomVector},
-		{"rangeVectors", []string{"Get"}, (*Server).rangeVectors},
-		{"resetVectors", []string{"Delete"}, (*Server).resetVectors},
-		{"startResumableQuery", nil, (*Server).startResumableQuery},
-		{"startResumableQueryData", nil, (*Server).startResumableQuery},
-		{"updateVector", []string{"Put"}, (*Server).updateVector},
-		{"upsertVectorData", []string{"Put"}, (*Server).upsertVectorData},
-		{"upsertVectors", []string{"Put"}, (*Server).upsertVectors},
+		{"deleteVectors", []string{"Delete"}, (*API).deleteVectors},
+		{"endResumableQuery", nil, (*API).endResumableQuery},
+		{"fetchVectors", []string{"Get"}, (*API).fetchVectors},
+		{"nextResumableQuery", nil, (*API).nextResumableQuery},
+		{"queryVectorData", []string{"Get"}, (*API).queryVectors},
+		{"queryVectors", []string{"Get"}, (*API).queryVectors},
+		{"randomVector", []string{"Post"}, (*API).randomVector},
+		{"rangeVectors", []string{"Get"}, (*API).rangeVectors},
+		{"resetVectors", []string{"Delete"}, (*API).resetVectors},
+		{"startResumableQuery", nil, (*API).startResumableQuery},
+		{"startResumableQueryData", nil, (*API).startResumableQuery},
+		{"updateVector", []string{"Put"}, (*API).updateVector},
+		{"upsertVectorData", []string{"Put"}, (*API).upsertVectorData},
+		{"upsertVectors", []string{"Put"}, (*API).upsertVectors},
 	} {
 		for _, id := range []string{row.id, row.id + "In"} {
 			rows[id] = row.h
@@ -62,7 +68,7 @@ func vectorResult(v any) response.Response {
 	return response.Response{Body: map[string]any{"result": v}}
 }
 
-func (s *Server) getVectorInfo(c *call.Call) (response.Response, error) {
+func (a *API) getVectorInfo(c *call.Call) (response.Response, error) {
 	info, err := engine.ReadVectors(c.Account, c.Index, vector.InfoRead{})
 	if err != nil {
 		return response.Response{}, err
@@ -89,8 +95,8 @@ func infoBody(v *vector.Info) map[string]any {
 	return out
 }
 
-func (s *Server) upsertVectors(c *call.Call) (response.Response, error) {
-	list, err := request.OneOrMany[vectorJSON](c.Body)
+func (a *API) upsertVectors(c *call.Call) (response.Response, error) {
+	list, err := request.OneOrMany[vectorBody](c.Body)
 	if err == nil {
 		err = missingID(list)
 	}
@@ -106,8 +112,8 @@ func (s *Server) upsertVectors(c *call.Call) (response.Response, error) {
 }
 
 // upsertVectorData stores texts with the vectors that are made of them.
-func (s *Server) upsertVectorData(c *call.Call) (response.Response, error) {
-	list, err := request.OneOrMany[vectorJSON](c.Body)
+func (a *API) upsertVectorData(c *call.Call) (response.Response, error) {
+	list, err := request.OneOrMany[vectorBody](c.Body)
 	if err == nil {
 		err = missingID(list)
 	}
@@ -116,7 +122,7 @@ func (s *Server) upsertVectorData(c *call.Call) (response.Response, error) {
 	}
 	vectors := make([]vector.Vector, len(list))
 	for i := range list {
-		embedded, err := s.embed(c, list[i].Data, list[i].Vector != nil || list[i].Sparse != nil)
+		embedded, err := a.embed(c, list[i].Data, list[i].Vector != nil || list[i].Sparse != nil)
 		if err != nil {
 			return response.Response{}, err
 		}
@@ -127,11 +133,11 @@ func (s *Server) upsertVectorData(c *call.Call) (response.Response, error) {
 	return vectorResult("Success"), err
 }
 
-func (s *Server) updateVector(c *call.Call) (response.Response, error) {
-	var body vectorJSON
+func (a *API) updateVector(c *call.Call) (response.Response, error) {
+	var body vectorBody
 	err := request.Unmarshal(c.Body, &body)
 	if err == nil {
-		err = missingID([]vectorJSON{body})
+		err = missingID([]vectorBody{body})
 	}
 	if err != nil {
 		return response.Response{}, err
@@ -140,8 +146,8 @@ func (s *Server) updateVector(c *call.Call) (response.Response, error) {
 		return response.Response{}, err
 	}
 	changed := body.vector()
-	if s.cfg.Embed != "" && body.Data != nil && changed.Values == nil && changed.Sparse == nil { // an index with a model makes the vector of the new text
-		embedded, err := s.embed(c, body.Data, false)
+	if a.Embed != "" && body.Data != nil && changed.Values == nil && changed.Sparse == nil { // an index with a model makes the vector of the new text
+		embedded, err := a.embed(c, body.Data, false)
 		if err != nil {
 			return response.Response{}, err
 		}
@@ -166,7 +172,7 @@ type selection struct {
 	Cursor          json.RawMessage `json:"cursor"`
 	Limit           int             `json:"limit"`
 	Vector          numbers         `json:"vector"`
-	Sparse          *sparseJSON     `json:"sparseVector"`
+	Sparse          *sparseBody     `json:"sparseVector"`
 	TopK            *int            `json:"topK"`
 	Fusion          string          `json:"fusionAlgorithm"`
 	Mode            string          `json:"queryMode"`
@@ -205,7 +211,7 @@ func (q *selection) shown(v *vector.Vector) map[string]any {
 
 // deleteVectors takes its three forms: an object, a list of ids, the bare text
 // of one id (wire.md, "Vector indexes").
-func (s *Server) deleteVectors(c *call.Call) (response.Response, error) {
+func (a *API) deleteVectors(c *call.Call) (response.Response, error) {
 	var q selection
 	body := bytes.TrimSpace(c.Body)
 	var err error
@@ -251,7 +257,7 @@ func (s *Server) deleteVectors(c *call.Call) (response.Response, error) {
 // maxPrefix is how many vectors a prefix fetches at most.
 const maxPrefix = 1000
 
-func (s *Server) fetchVectors(c *call.Call) (response.Response, error) {
+func (a *API) fetchVectors(c *call.Call) (response.Response, error) {
 	var q selection
 	if err := request.Unmarshal(c.Body, &q); err != nil {
 		return response.Response{}, err
@@ -294,14 +300,14 @@ func (q *selection) askable() error {
 	return nil
 }
 
-func (s *Server) queryVectors(c *call.Call) (response.Response, error) {
+func (a *API) queryVectors(c *call.Call) (response.Response, error) {
 	queries, err := request.OneOrMany[selection](c.Body)
 	if err != nil {
 		return response.Response{}, err
 	}
 	all := make([]any, len(queries))
 	for i := range queries {
-		query, err := s.vectorQuery(c, &queries[i])
+		query, err := a.vectorQuery(c, &queries[i])
 		if err != nil {
 			return response.Response{}, err
 		}
@@ -318,7 +324,7 @@ func (s *Server) queryVectors(c *call.Call) (response.Response, error) {
 }
 
 // vectorQuery is a query as the engine takes it; a text becomes vectors.
-func (s *Server) vectorQuery(c *call.Call, q *selection) (vector.Query, error) {
+func (a *API) vectorQuery(c *call.Call, q *selection) (vector.Query, error) {
 	var query vector.Query
 	if err := q.askable(); err != nil {
 		return query, err
@@ -334,7 +340,7 @@ func (s *Server) vectorQuery(c *call.Call, q *selection) (vector.Query, error) {
 		}
 		return query, nil
 	}
-	embedded, err := s.embed(c, q.Data, query.Values != nil || query.Sparse != nil)
+	embedded, err := a.embed(c, q.Data, query.Values != nil || query.Sparse != nil)
 	query.Values, query.Sparse = embedded.Values, embedded.Sparse
 	return query, err
 }
@@ -350,7 +356,7 @@ func (q *selection) scored(found []vector.Scored) []any {
 	return list
 }
 
-func (s *Server) rangeVectors(c *call.Call) (response.Response, error) {
+func (a *API) rangeVectors(c *call.Call) (response.Response, error) {
 	var q selection
 	if len(bytes.TrimSpace(c.Body)) > 0 {
 		if err := request.Unmarshal(c.Body, &q); err != nil {
@@ -383,7 +389,7 @@ func (s *Server) rangeVectors(c *call.Call) (response.Response, error) {
 	return vectorResult(map[string]any{"nextCursor": cursor, "vectors": list}), err
 }
 
-func (s *Server) randomVector(c *call.Call) (response.Response, error) {
+func (a *API) randomVector(c *call.Call) (response.Response, error) {
 	page, err := engine.ReadVectors(c.Account, c.Index, vector.RangeRead{Namespace: namespaceOf(c), Limit: 1})
 	if err != nil || len(page.Vectors) == 0 {
 		return vectorResult(nil), err
@@ -392,22 +398,22 @@ func (s *Server) randomVector(c *call.Call) (response.Response, error) {
 	return vectorResult(q.shown(page.Vectors[0])), nil
 }
 
-func (s *Server) resetVectors(c *call.Call) (response.Response, error) {
+func (a *API) resetVectors(c *call.Call) (response.Response, error) {
 	_, err := engine.ChangeVectors(c.Account, c.Index, vector.ResetCommand{Namespace: namespaceOf(c), All: c.Flag("all", false)})
 	return vectorResult("Success"), err
 }
 
-func (s *Server) listVectorNamespaces(c *call.Call) (response.Response, error) {
+func (a *API) listVectorNamespaces(c *call.Call) (response.Response, error) {
 	names, err := engine.ReadVectors(c.Account, c.Index, vector.NamespacesRead{})
 	return vectorResult(names), err
 }
 
-func (s *Server) deleteVectorNamespace(c *call.Call) (response.Response, error) {
+func (a *API) deleteVectorNamespace(c *call.Call) (response.Response, error) {
 	_, err := engine.ChangeVectors(c.Account, c.Index, vector.DeleteNamespaceCommand{Namespace: namespaceOf(c)})
 	return vectorResult("Success"), err
 }
 
-func (s *Server) renameVectorNamespace(c *call.Call) (response.Response, error) {
+func (a *API) renameVectorNamespace(c *call.Call) (response.Response, error) {
 	var body struct {
 		Namespace      string `json:"namespace"`
 		NewNamespace   string `json:"newNamespace"`

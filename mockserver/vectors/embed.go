@@ -1,4 +1,4 @@
-package mockserver
+package vectors
 
 import (
 	"fmt"
@@ -19,15 +19,15 @@ import (
 // text, and near ones for texts that share words.
 const EmbedHash = "hash"
 
-// hashModel is the name of that embedding in the information about an index.
-const hashModel = "UNDERSTUDY_TEST_HASH"
+// HashModel is the name of that embedding in the information about an index.
+const HashModel = "UNDERSTUDY_TEST_HASH"
 
 // undecidedDimension is that of hashed vectors in an index whose dimension
 // nothing has decided yet.
 const undecidedDimension = 384
 
-// checkEmbed refuses an embedding that does not exist.
-func checkEmbed(name string) error {
+// CheckEmbed refuses an embedding that does not exist.
+func CheckEmbed(name string) error {
 	if name == "" || name == EmbedHash {
 		return nil
 	}
@@ -38,10 +38,10 @@ func checkEmbed(name string) error {
 func takesData(c *call.Call) bool { return strings.Contains(c.Op.ID, "Data") }
 
 // embed makes the vectors of a text, as the index needs them.
-func (s *Server) embed(c *call.Call, text *string, vectors bool) (vector.Vector, error) {
+func (a *API) embed(c *call.Call, text *string, vectors bool) (vector.Vector, error) {
 	var v vector.Vector
 	switch {
-	case s.cfg.Embed == "":
+	case a.Embed == "":
 		return v, refusal.Of(refusal.Unfit, "Embedding data for this index is not allowed. The index must be created with an embedding model to use it. "+ // the service's own words
 			"For tests, start the server with --embed hash", "", "")
 	case vectors:
