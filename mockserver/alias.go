@@ -4,6 +4,7 @@ import (
 	"net"
 
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/fault"
 	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/listener"
@@ -13,6 +14,8 @@ import (
 
 // What a test states and reads, by the names that it knows.
 type (
+	// Condition is what a caller waits for, see control.Condition.
+	Condition = control.Condition
 	// Delivery is one attempt, as it went over the wire.
 	Delivery = journal.Delivery
 	// Exchange is one request to the interface and its answer.

@@ -1,13 +1,10 @@
 package mockserver
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
-	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/mockserver/call"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/spec"
@@ -126,21 +123,4 @@ func (s *Server) neutraliseBody(c *call.Call) error {
 	s.speak(c)
 	c.Body = c.Dialect.NeutralJSON(c.Body)
 	return nil
-}
-
-// inDialect is a part of an answer of the control API in the dialect of what it
-// shows.
-func inDialect(d *spec.Dialect, v any) any {
-	if d.HeaderPrefix == header.Prefix {
-		return v
-	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		return v // whose error the answer reports
-	}
-	return json.RawMessage(d.BrandJSON(text))
-}
-
-func brandHeader(d *spec.Dialect, h engine.Header) engine.Header {
-	return engine.Header(d.BrandHeader(http.Header(h)))
 }

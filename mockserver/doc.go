@@ -13,13 +13,13 @@
 //
 // # A delivery
 //
-// The engine hands over an Attempt with no lock held: deliver.go adds headers
+// The engine hands over an Attempt with no lock held: package delivery adds headers
 // and signature, asks the stubs, applies rewrites, calls over HTTP, and gives
 // the Outcome back. The delivery journal keeps both.
 //
 // # A look
 //
-// The control API (spec/control.yaml, control*.go, overview.go, trace.go) is for
+// The control API (spec/control.yaml, package control) is for
 // testers; package ui is the web page over it, and as.go lets both call the
 // interface without credentials.
 //

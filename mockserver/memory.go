@@ -12,6 +12,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/request"
 )
 
@@ -128,26 +129,15 @@ func (m *metered) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// memoryBody is what health says of the memory, in bytes. Bodies that several
-// entries share count for each, so that the sums are upper bounds.
-type memoryBody struct {
-	Observations int64       `json:"observations"` // journals, log, answers
-	Limit        int64       `json:"limit"`        // of --memory; what is counted stays below five eighths of it
-	KeyValue     int64       `json:"keyValue"`     // data of the embedded key-value stores; up to a quarter of the limit
-	Backlog      backlogBody `json:"backlog"`
-}
-
-// backlogBody is the work that is not done yet.
-type backlogBody struct {
-	Messages      int64 `json:"messages"`                // not delivered yet
-	MessagesLimit int64 `json:"messagesLimit,omitempty"` // 0: none
-	Bytes         int64 `json:"bytes"`                   // of them, of the DLQ, of runs that have not ended, of schedules and vectors
-	Limit         int64 `json:"limit"`                   // of bytes
-}
-
-func (s *Server) memoryBody() memoryBody {
+// memoryUse is what the server holds now.
+func (s *Server) memoryUse() control.Memory {
 	bytes, messages := s.memory.Work()
-	return memoryBody{s.memory.Observed(), s.cfg.Memory, s.kvCapacity.Used(), backlogBody{messages, s.cfg.MaxBacklog, bytes, s.cfg.MaxBacklogBytes}}
+	return control.Memory{
+		Observations: s.memory.Observed(),
+		Limit:        s.cfg.Memory,
+		KeyValue:     s.kvCapacity.Used(),
+		Backlog:      control.Backlog{Messages: messages, MessagesLimit: s.cfg.MaxBacklog, Bytes: bytes, Limit: s.cfg.MaxBacklogBytes},
+	}
 }
 
 // MemoryBound is how many bytes the server may hold now: its bound for

@@ -46,7 +46,7 @@ func (s *Server) touch(c *call.Call) {
 	if c.Op == nil || c.Tenant == nil || c.Op.Method == http.MethodGet || c.Op.Hot {
 		return
 	}
-	for _, w := range s.chosen(c) {
+	for _, w := range c.Chosen(s.tenants) {
 		w.Account.Touch()
 	}
 }

@@ -185,7 +185,7 @@ func (s *Server) nearestPath(path string) string {
 		}
 	}
 	best, least, longest, atEnd := "", 1<<30, 0, 0
-	for _, doc := range []*spec.Document{s.doc, s.control} {
+	for _, doc := range []*spec.Document{s.doc, s.controlDoc} {
 		for _, op := range doc.Operations() {
 			fixed, _, open := strings.Cut(strings.ToLower(op.Path), "{")
 			fixed = strings.Trim(fixed, "/")

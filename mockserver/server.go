@@ -21,6 +21,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/memory"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/control"
 	"github.com/understudy-mock/understudy/mockserver/delivery"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/listener"
@@ -79,7 +80,7 @@ type Config struct {
 	Embed             string          // EmbedHash: texts become vectors for tests; "": they are refused
 	Log               *slog.Logger
 
-	pace listener.Pace // of connections; zero: defaultPace
+	pace listener.Pace // of connections; zero: listener.DefaultPace
 }
 
 // defaultMaxBody is the largest request body (decided: 27).
@@ -90,12 +91,12 @@ type Server struct {
 	cfg        Config
 	neutral    *spec.Dialect // in which everything behind the edge speaks
 	doc        *spec.Document
-	control    *spec.Document
+	controlDoc *spec.Document
+	control    *control.Service
 	router     *mux.Router
 	wall       *clock.Real
 	delivery   *delivery.Deliverer
 	page       *ui.Page
-	sinks      sinks
 	memory     *memory.Ledger
 	relief     relief
 	kvCapacity *kv.Capacity        // of the embedded stores of all accounts
@@ -127,7 +128,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	control, err := spec.LoadControl()
+	controlDoc, err := spec.LoadControl()
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +136,7 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, doc: doc, control: control, wall: clock.NewReal(), done: make(chan struct{})}
+	s := &Server{cfg: cfg, doc: doc, controlDoc: controlDoc, wall: clock.NewReal(), done: make(chan struct{})}
 	s.neutral = spec.BuiltInDialects()[0]
 	s.kvCapacity = kv.NewCapacity(ofKV(cfg.Memory))
 	s.turns = semaphore.NewWeighted(largeAnswers)
@@ -144,7 +145,7 @@ func New(cfg Config) (*Server, error) {
 	s.started = s.wall.Now()
 	s.hostNames = hostNames(&cfg)
 	s.delivery = delivery.New(s.deliveries())
-	if s.router, err = s.routes(doc, control); err != nil {
+	if s.router, err = s.routes(doc, controlDoc); err != nil {
 		return nil, err
 	}
 	if s.page, err = ui.New(s); err != nil {
@@ -154,6 +155,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.tenants = tenant.New(s.tenantConfig())
+	s.control = control.New(s.controlled())
 	if shared {
 		s.tenants.ShareDevelopmentAccount()
 	}
@@ -174,6 +176,21 @@ func (s *Server) deliveries() delivery.Config {
 		Wall:      s.wall,
 		Log:       cfg.Log,
 		After:     s.relieve,
+	}
+}
+
+// controlled is what the control API needs of the server.
+func (s *Server) controlled() control.Server {
+	return control.Server{
+		Tenants:    s.tenants,
+		Known:      s.knownOperation,
+		Wall:       s.wall,
+		Done:       s.done,
+		Access:     s.access,
+		Memory:     s.memoryUse,
+		Trouble:    s.reason,
+		Version:    func() string { return Version },
+		Violations: func() int { return len(s.Violations()) },
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -127,7 +126,7 @@ func (s *Server) Snapshot() ([]byte, error) {
 func (s *Server) WriteSnapshot(to io.Writer) error { return s.save(to, s.tenants.All()) }
 
 func (s *Server) save(to io.Writer, tenants []*tenant.Tenant) error {
-	d := snapshot{version: engine.SnapshotVersion, savedAt: s.tenants.Stamp(s.tenants.First()), accounts: make([]*savedAccount, len(tenants)), sinks: s.sinks.save()}
+	d := snapshot{version: engine.SnapshotVersion, savedAt: s.tenants.Stamp(s.tenants.First()), accounts: make([]*savedAccount, len(tenants)), sinks: s.control.Sinks.Save()}
 	for i, w := range tenants {
 		dialect := ""
 		if !s.tenants.Auto() || w.Spoken() != nil {
@@ -245,7 +244,7 @@ func (s *Server) restore(in *snapshot) (Restored, error) {
 		w.Forget()
 		out.Accounts = append(out.Accounts, RestoredAccount{w.ID, a.state.Clock, w.Account.Now()})
 	}
-	s.sinks.load(in.sinks)
+	s.control.Sinks.Load(in.sinks)
 	return out, nil
 }
 
@@ -303,18 +302,6 @@ func onlyAccount(accounts []*savedAccount, id string) []*savedAccount {
 		}
 	}
 	return nil
-}
-
-func (s *sinks) save() map[string]int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return maps.Clone(s.seen)
-}
-
-func (s *sinks) load(seen map[string]int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.seen = maps.Clone(seen)
 }
 
 // damagedSnapshot is the refusal of a snapshot that cannot be loaded.

@@ -18,7 +18,7 @@ var guards = map[string]string{
 	"mockserver/fault List mu":           "list, and how often each rule has applied; one for each account",
 	"mockserver relief busy":             "no data: one request at a time makes room",
 	"mockserver Server mu":               "violations",
-	"mockserver sinks mu":                "seen: the attempts at the flaky sink",
+	"mockserver/control Sinks mu":        "seen: the attempts at the flaky sink",
 	"mockserver/journal Journal mu":      "entries and who waits for one; two for each account: requests and deliveries",
 	"mockserver/kv KV mu":                "backend, which starts when it is first needed",
 	"mockserver/kv embedded mu":          "no data: one command, transaction or script at a time; comes before the others of kv",

@@ -56,6 +56,7 @@ var importRules = []importRule{
 	{"internal/recorder", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver", []string{"conformance", "features", "fixtures"}},
 	{"mockserver/call", []string{"mockserver", "conformance", "features", "fixtures"}},
+	{"mockserver/control", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/delivery", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/fault", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/fixture", []string{"mockserver", "conformance", "features", "fixtures"}},

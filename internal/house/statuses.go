@@ -10,7 +10,7 @@ import (
 
 // statusFiles of mockserver may name failing statuses: the only place that
 // chooses one, and what plays somebody: the sink a destination, faults a service.
-var statusFiles = []string{"mockserver/response/error.go", "mockserver/fault/fault.go", "mockserver/sink.go"}
+var statusFiles = []string{"mockserver/response/error.go", "mockserver/fault/fault.go", "mockserver/control/sink.go"}
 
 // ownStatuses are servers of their own below mockserver.
 var ownStatuses = []string{"mockserver/kv", "mockserver/ratelimit", "mockserver/ui"}

@@ -124,7 +124,7 @@ func BearerToken(h http.Header) string {
 	return strings.TrimSpace(token)
 }
 
-// messageStates and runStates are the values of the filter state. IN_PROGRESS
+// MessageStates and RunStates are the values of the filter state. IN_PROGRESS
 // stands for three of them.
 var (
 	MessageStates = []string{"ACTIVE", "CANCELED", "CANCEL_REQUESTED", "CREATED", "DELIVERED", "ERROR", "FAILED", "RETRY"}
@@ -244,4 +244,12 @@ func queryText(v any) (text string, ok bool) {
 		return strconv.FormatFloat(v, 'f', -1, 64), true
 	}
 	return "", false
+}
+
+// Chosen are the accounts that a call of the control API acts on.
+func (c *Call) Chosen(r *tenant.Registry) []*tenant.Tenant {
+	if c.Query.Get("account") == "*" {
+		return r.All()
+	}
+	return []*tenant.Tenant{c.Tenant}
 }

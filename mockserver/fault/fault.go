@@ -37,7 +37,7 @@ type Rule struct {
 	Probability float64 `json:"probability,omitempty"` // 0 to 1, drawn from the seed; 0: always
 }
 
-// faultPresets are answers that clients know, ready-made (wire.md, "Rate-limit responses").
+// presetRules are answers that clients know, ready-made (wire.md, "Rate-limit responses").
 var presetRules = map[string]Rule{
 	"rate-limit-burst": {Status: http.StatusTooManyRequests, Body: `{"error":"burst rate limit exceeded"}`, Headers: map[string]string{
 		"Burst-RateLimit-Limit": "100", "Burst-RateLimit-Remaining": "0", "Burst-RateLimit-Reset": "1",

@@ -32,7 +32,7 @@ func (n *indices) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]int32)(n))
 }
 
-// sparseJSON is a sparse vector on the wire.
+// sparseBody is a sparse vector on the wire.
 type sparseBody struct {
 	Indices indices `json:"indices"`
 	Values  numbers `json:"values"`
@@ -45,7 +45,7 @@ func (v *sparseBody) vector() *vector.SparseVector {
 	return &vector.SparseVector{Indices: v.Indices, Values: v.Values}
 }
 
-// vectorJSON is a vector on the wire. An id may be a number; it comes back as
+// vectorBody is a vector on the wire. An id may be a number; it comes back as
 // a string.
 type vectorBody struct {
 	ID       vectorID        `json:"id"`

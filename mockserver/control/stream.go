@@ -1,4 +1,4 @@
-package mockserver
+package control
 
 import (
 	"encoding/json"
@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/pause"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
@@ -20,7 +19,7 @@ type sent struct {
 
 // stream sends what next gives, and asks again whenever there is more, until the
 // client or the server goes. Nothing polls. Two answers are so far apart at least.
-func (s *Server) stream(name string, apart time.Duration, next func() (events []sent, more <-chan struct{})) response.Response {
+func (s *Service) stream(name string, apart time.Duration, next func() (events []sent, more <-chan struct{})) response.Response {
 	return response.Response{Stream: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("Cache-Control", "no-store")
@@ -48,29 +47,15 @@ func (s *Server) stream(name string, apart time.Duration, next func() (events []
 				return
 			}
 			if apart > 0 {
-				pause.Until(r.Context(), s.done, apart)
+				pause.Until(r.Context(), s.Done, apart)
 			}
 			select {
 			case <-more:
 			case <-r.Context().Done():
 				return
-			case <-s.done:
+			case <-s.Done:
 				return
 			}
 		}
 	}}
-}
-
-// followJournal streams the entries of a journal as they come. shown is nil for those
-// that nobody asked for.
-func followJournal[T any, E journal.Entry[T]](s *Server, j *journal.Journal[T, E], shown func(T) any) response.Response {
-	position := j.End()
-	return s.stream("entry", 0, func() (events []sent, more <-chan struct{}) {
-		entries, now, more := j.Since(position)
-		position = now
-		for _, e := range entries {
-			events = append(events, sent{0, func() any { return shown(e) }})
-		}
-		return events, more
-	})
 }

@@ -1,4 +1,4 @@
-package mockserver
+package control
 
 import (
 	"github.com/understudy-mock/understudy/engine"
@@ -7,7 +7,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-var _ = registerHandlers(map[string]handler{"controlOverview": (*Server).controlOverview})
+var _ = register(map[string]Handler{"controlOverview": (*Service).overview})
 
 // overviewBody is an account at a glance.
 type overviewBody struct {
@@ -32,10 +32,10 @@ type overviewBody struct {
 	Faults    int                         `json:"faults"`
 }
 
-func (s *Server) overview(w *tenant.Tenant) (overviewBody, <-chan struct{}) {
+func (s *Service) overviewOf(w *tenant.Tenant) (overviewBody, <-chan struct{}) {
 	o, more := w.Account.Overview()
 	clock := s.clockBody(w)
-	wall := s.wall.Now()
+	wall := s.Wall.Now()
 	return overviewBody{
 		Account: w.ID, Clock: clockBody{clock.Mode, o.Now.UnixMilli()}, Real: wall.UnixMilli(), NextDue: response.Millis(o.NextDue),
 		Messages: o.Messages, Runs: o.Runs, Attempts: o.Attempts, PerSecond: w.Meter.Read(wall, o.Attempts),
@@ -45,16 +45,16 @@ func (s *Server) overview(w *tenant.Tenant) (overviewBody, <-chan struct{}) {
 	}, more
 }
 
-// controlOverview tells how an account stands, once or whenever that changes: at
+// overview tells how an account stands, once or whenever that changes: at
 // once after a rest, and not more often than tenant.MeterSpan, so that looking on
 // costs the same whatever the traffic.
-func (s *Server) controlOverview(c *call.Call) (response.Response, error) {
+func (s *Service) overview(c *call.Call) (response.Response, error) {
 	if !c.Flag("follow", false) {
-		body, _ := s.overview(c.Tenant)
+		body, _ := s.overviewOf(c.Tenant)
 		return response.Response{Body: body}, nil
 	}
 	return s.stream("overview", tenant.MeterSpan, func() ([]sent, <-chan struct{}) {
-		body, more := s.overview(c.Tenant)
+		body, more := s.overviewOf(c.Tenant)
 		if body.PerSecond > 0 {
 			more = givenSign // the rate falls although nothing happens
 		}

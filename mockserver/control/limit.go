@@ -1,4 +1,4 @@
-package mockserver
+package control
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-var _ = registerHandlers(map[string]handler{
-	"controlClearLimits": (*Server).controlClearLimits,
-	"controlLimits":      (*Server).controlLimits,
+var _ = register(map[string]Handler{
+	"controlClearLimits": (*Service).clearLimits,
+	"controlLimits":      (*Service).limits,
 })
 
 // limitBody is one key of a rate limiter.
@@ -31,11 +31,11 @@ type limitBody struct {
 	store     []string            // keys in the store
 }
 
-// controlLimits lists what rate limiters count in the account's key-value store,
+// limits lists what rate limiters count in the account's key-value store,
 // the latest first. The store knows counters only, so the limits are those that
 // a limiter last told; one that has told none is not listed.
-func (s *Server) controlLimits(c *call.Call) (response.Response, error) {
-	list, err := s.limits(c.Request.Context(), c.Tenant)
+func (s *Service) limits(c *call.Call) (response.Response, error) {
+	list, err := s.countedLimits(c.Request.Context(), c.Tenant)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -45,9 +45,9 @@ func (s *Server) controlLimits(c *call.Call) (response.Response, error) {
 // maxLimits is how many keys are listed.
 const maxLimits = 500
 
-func (s *Server) limits(ctx context.Context, w *tenant.Tenant) ([]limitBody, error) {
+func (s *Service) countedLimits(ctx context.Context, w *tenant.Tenant) ([]limitBody, error) {
 	list, seen := []limitBody{}, map[string]bool{}
-	now := s.wall.Now()
+	now := s.Wall.Now()
 	for _, run := range w.KV.ScriptRuns() {
 		for _, asked := range askedLimits(run) {
 			if seen[asked.key] || len(list) == maxLimits {
@@ -196,9 +196,9 @@ func twoNumbers(reply any) (first, second int64, there bool) {
 	return read(list[0]), read(list[1]), there
 }
 
-// controlClearLimits gives back what limiters have taken, of one key or of all.
-func (s *Server) controlClearLimits(c *call.Call) (response.Response, error) {
-	list, err := s.limits(c.Request.Context(), c.Tenant)
+// clearLimits gives back what limiters have taken, of one key or of all.
+func (s *Service) clearLimits(c *call.Call) (response.Response, error) {
+	list, err := s.countedLimits(c.Request.Context(), c.Tenant)
 	if err != nil {
 		return response.Response{}, err
 	}

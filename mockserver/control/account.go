@@ -1,4 +1,4 @@
-package mockserver
+package control
 
 import (
 	"encoding/json"
@@ -9,23 +9,23 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-var _ = registerHandlers(map[string]handler{
-	"controlAccount":    (*Server).controlAccount,
-	"controlAccounts":   (*Server).controlAccounts,
-	"controlPutAccount": (*Server).controlPutAccount,
+var _ = register(map[string]Handler{
+	"controlAccount":    (*Service).account,
+	"controlAccounts":   (*Service).accounts,
+	"controlPutAccount": (*Service).putAccount,
 })
 
-func (s *Server) controlAccounts(*call.Call) (response.Response, error) {
+func (s *Service) accounts(*call.Call) (response.Response, error) {
 	ids := []string{}
-	for _, w := range s.tenants.All() {
+	for _, w := range s.Tenants.All() {
 		ids = append(ids, w.ID)
 	}
 	return response.Response{Body: map[string]any{"accounts": ids}}, nil
 }
 
-// controlPutAccount gives a test an account of its own: its token is made from the
+// putAccount gives a test an account of its own: its token is made from the
 // id. An account that exists is told as it is.
-func (s *Server) controlPutAccount(c *call.Call) (response.Response, error) {
+func (s *Service) putAccount(c *call.Call) (response.Response, error) {
 	var body struct{ Password string }
 	if len(c.Body) > 0 {
 		if err := json.Unmarshal(c.Body, &body); err != nil {
@@ -33,10 +33,10 @@ func (s *Server) controlPutAccount(c *call.Call) (response.Response, error) {
 		}
 	}
 	id := c.Vars["id"]
-	return response.Response{Body: s.credentials(s.tenants.Put(Account{ID: id, Token: tenant.DerivedSecret(id, "token"), Password: body.Password}))}, nil
+	return response.Response{Body: s.credentials(s.Tenants.Put(tenant.Credentials{ID: id, Token: tenant.DerivedSecret(id, "token"), Password: body.Password}))}, nil
 }
 
-func (s *Server) credentials(w *tenant.Tenant) map[string]any {
+func (s *Service) credentials(w *tenant.Tenant) map[string]any {
 	current, next := w.Account.Keys()
 	return map[string]any{
 		"id": w.ID, "userId": w.ID, "token": w.Token, "currentSigningKey": current, "nextSigningKey": next,
@@ -44,21 +44,18 @@ func (s *Server) credentials(w *tenant.Tenant) map[string]any {
 	}
 }
 
-// controlAccount tells what a client of the account needs: its credentials, the
+// account tells what a client of the account needs: its credentials, the
 // environment, the prefix of configuration headers.
-func (s *Server) controlAccount(c *call.Call) (response.Response, error) {
-	w := s.tenants.ByID(c.Vars["id"])
+func (s *Service) account(c *call.Call) (response.Response, error) {
+	w := s.Tenants.ByID(c.Vars["id"])
 	if w == nil {
 		return response.Response{}, refusal.Of(refusal.NotFound, "account", c.Vars["id"], "not found")
 	}
 	body := s.credentials(w)
-	env := []map[string]string{}
-	for _, v := range s.env(w) {
-		env = append(env, map[string]string{"name": v.Name, "value": v.Value})
-	}
 	body["vectorIndexes"] = indexNames(w)
-	body["env"], body["url"], body["headerPrefix"] = env, s.URL(), s.tenants.Usual(w).HeaderPrefix
-	body["advertised"] = s.cfg.Advertise != nil
+	access := s.Access(w)
+	body["env"], body["url"], body["advertised"] = access.Env, access.URL, access.Advertised
+	body["headerPrefix"] = s.Tenants.Usual(w).HeaderPrefix
 	return response.Response{Body: body}, nil
 }
 

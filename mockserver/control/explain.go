@@ -1,4 +1,4 @@
-package mockserver
+package control
 
 import (
 	"net/url"
@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = registerHandlers(map[string]handler{"controlExplain": (*Server).controlExplain})
+var _ = register(map[string]Handler{"controlExplain": (*Service).explain})
 
 type reasonBody struct {
 	Kind   string `json:"kind,omitempty"`
@@ -22,9 +22,9 @@ func reasonOf(r engine.Reason) reasonBody {
 	return reasonBody{r.Kind, r.Text, r.Rule, response.Millis(r.Until)}
 }
 
-// controlExplain says why something has not happened yet. A manual clock is the
+// explain says why something has not happened yet. A manual clock is the
 // last reason: nothing waits that it does not hold.
-func (s *Server) controlExplain(c *call.Call) (response.Response, error) {
+func (s *Service) explain(c *call.Call) (response.Response, error) {
 	x, err := c.Account.Explain(c.Vars["id"])
 	if err != nil {
 		return response.Response{}, err
@@ -58,10 +58,4 @@ func reasonBodies(list []engine.Reason, clock string) []reasonBody {
 		out = append(out, reasonBody{Reason: "the clock is manual: it moves by `understudy ctl advance` or the buttons of the page only"})
 	}
 	return out
-}
-
-// Explain says why a message, a run or a flow-control key of the default account
-// is as it is.
-func (s *Server) Explain(id string) (engine.Explanation, error) {
-	return s.tenants.First().Account.Explain(id)
 }

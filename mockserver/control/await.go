@@ -1,4 +1,4 @@
-package mockserver
+package control
 
 import (
 	"context"
@@ -11,11 +11,12 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/refusal"
 	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/journal"
 	"github.com/understudy-mock/understudy/mockserver/response"
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-var _ = registerHandlers(map[string]handler{"controlAwait": (*Server).controlAwait})
+var _ = register(map[string]Handler{"controlAwait": (*Service).await})
 
 // Condition is what a caller waits for: Count entries that match. The other
 // fields belong to some kinds of entries only, see awaitKeys.
@@ -53,9 +54,9 @@ func (w *Condition) check() error {
 	return nil
 }
 
-// controlAwait answers as soon as the condition holds, and says what is missing
+// await answers as soon as the condition holds, and says what is missing
 // when it does not in time. Nothing polls: each new entry wakes it.
-func (s *Server) controlAwait(c *call.Call) (response.Response, error) {
+func (s *Service) await(c *call.Call) (response.Response, error) {
 	var want Condition
 	if err := json.Unmarshal(c.Body, &want); err != nil {
 		return response.Response{}, response.Invalid("body: " + err.Error())
@@ -88,7 +89,7 @@ func (s *Server) controlAwait(c *call.Call) (response.Response, error) {
 		}
 		select {
 		case <-more:
-		case <-s.done:
+		case <-s.Done:
 			return response.Response{}, refusal.Of(refusal.Closed, "await", "", "the server stops")
 		case <-ctx.Done():
 			return response.Response{}, refusal.Of(context.DeadlineExceeded, "await", "", fmt.Sprintf("%d of %d %s matched in time", len(entries), want.Count, want.On))
@@ -97,7 +98,7 @@ func (s *Server) controlAwait(c *call.Call) (response.Response, error) {
 }
 
 // stride moves a manual clock a part of what it may be moved.
-func (s *Server) stride(ctx context.Context, a *engine.Account, left *time.Duration, by time.Duration) error {
+func (s *Service) stride(ctx context.Context, a *engine.Account, left *time.Duration, by time.Duration) error {
 	by = min(by, *left)
 	*left -= by
 	_, err := a.Advance(ctx, a.Now().Add(by))
@@ -105,11 +106,11 @@ func (s *Server) stride(ctx context.Context, a *engine.Account, left *time.Durat
 }
 
 // matching is what matches now, and what tells of the next entry.
-func (s *Server) matching(w *tenant.Tenant, c *Condition) (entries []any, more <-chan struct{}) {
+func (s *Service) matching(w *tenant.Tenant, c *Condition) (entries []any, more <-chan struct{}) {
 	switch c.On {
 	case "requests":
 		more = w.Requests.Next()
-		list, _ := w.Requests.List(0, func(x *Exchange) bool {
+		list, _ := w.Requests.List(0, func(x *journal.Exchange) bool {
 			return (c.Operation == "" || x.OperationID == c.Operation) && (c.Status == 0 || x.Response.Status == c.Status)
 		})
 		for _, x := range list {
@@ -126,7 +127,7 @@ func (s *Server) matching(w *tenant.Tenant, c *Condition) (entries []any, more <
 		}
 	default:
 		more = w.Deliveries.Next()
-		list, _ := w.Deliveries.List(0, func(d *Delivery) bool {
+		list, _ := w.Deliveries.List(0, func(d *journal.Delivery) bool {
 			return (c.MessageID == "" || d.MessageID == c.MessageID) && strings.HasPrefix(d.URL, c.URL) && (c.Status == 0 || d.Response.Status == c.Status)
 		})
 		for _, d := range list {

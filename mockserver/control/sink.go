@@ -1,6 +1,7 @@
-package mockserver
+package control
 
 import (
+	"maps"
 	"net/http"
 	"strconv"
 	"sync"
@@ -11,20 +12,20 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = registerHandlers(map[string]handler{
-	"sinkFlaky":        (*Server).sinkFlaky,
-	"sinkFlakyGet":     (*Server).sinkFlaky,
-	"sinkSlow":         (*Server).sinkSlow,
-	"sinkSlowGet":      (*Server).sinkSlow,
-	"sinkStatus":       (*Server).sinkStatus,
-	"sinkStatusDelete": (*Server).sinkStatus,
-	"sinkStatusGet":    (*Server).sinkStatus,
-	"sinkStatusPatch":  (*Server).sinkStatus,
-	"sinkStatusPut":    (*Server).sinkStatus,
+var _ = register(map[string]Handler{
+	"sinkFlaky":        (*Service).sinkFlaky,
+	"sinkFlakyGet":     (*Service).sinkFlaky,
+	"sinkSlow":         (*Service).sinkSlow,
+	"sinkSlowGet":      (*Service).sinkSlow,
+	"sinkStatus":       (*Service).sinkStatus,
+	"sinkStatusDelete": (*Service).sinkStatus,
+	"sinkStatusGet":    (*Service).sinkStatus,
+	"sinkStatusPatch":  (*Service).sinkStatus,
+	"sinkStatusPut":    (*Service).sinkStatus,
 })
 
-// sinks count the attempts of each message at the flaky sink.
-type sinks struct {
+// Sinks count the attempts of each message at the flaky sink.
+type Sinks struct {
 	mu   sync.Mutex
 	seen map[string]int
 }
@@ -32,7 +33,7 @@ type sinks struct {
 // maxSeen bounds what the flaky sink remembers; then it starts afresh.
 const maxSeen = 100_000
 
-func (s *sinks) count(id string) int {
+func (s *Sinks) count(id string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.seen == nil || len(s.seen) > maxSeen {
@@ -43,7 +44,7 @@ func (s *sinks) count(id string) int {
 }
 
 // sinkStatus answers with the status asked for.
-func (s *Server) sinkStatus(c *call.Call) (response.Response, error) {
+func (s *Service) sinkStatus(c *call.Call) (response.Response, error) {
 	status, _ := strconv.Atoi(c.Vars["code"]) // checked by the document
 	return sinkResponse(status, map[string]int{"status": status}), nil
 }
@@ -57,7 +58,7 @@ func sinkResponse(status int, body any) response.Response {
 }
 
 // sinkSlow answers after a while of real time.
-func (s *Server) sinkSlow(c *call.Call) (response.Response, error) {
+func (s *Service) sinkSlow(c *call.Call) (response.Response, error) {
 	d, err := time.ParseDuration(c.Vars["duration"])
 	if err != nil || d < 0 || d > time.Hour {
 		return response.Response{}, response.Invalid("path duration " + strconv.Quote(response.Shorten(c.Vars["duration"])) + ": must be a duration such as 3s, at most 1h")
@@ -69,15 +70,15 @@ func (s *Server) sinkSlow(c *call.Call) (response.Response, error) {
 	select {
 	case <-woken:
 	case <-c.Request.Context().Done():
-	case <-s.done:
+	case <-s.Done:
 	}
 	return sinkResponse(http.StatusOK, map[string]string{"slow": c.Vars["duration"]}), nil
 }
 
 // sinkFlaky fails that many attempts of a message, then accepts.
-func (s *Server) sinkFlaky(c *call.Call) (response.Response, error) {
+func (s *Service) sinkFlaky(c *call.Call) (response.Response, error) {
 	failures, _ := strconv.Atoi(c.Vars["failures"]) // checked by the document
-	attempt := s.sinks.count(s.deliveredID(c))
+	attempt := s.Sinks.count(s.deliveredID(c))
 	if attempt <= failures {
 		return sinkResponse(http.StatusServiceUnavailable, map[string]int{"failing": attempt, "of": failures}), nil
 	}
@@ -86,11 +87,25 @@ func (s *Server) sinkFlaky(c *call.Call) (response.Response, error) {
 
 // deliveredID is the id of the message that a delivery brings, in whatever
 // dialect.
-func (s *Server) deliveredID(c *call.Call) string {
-	for _, d := range s.tenants.Dialects() {
+func (s *Service) deliveredID(c *call.Call) string {
+	for _, d := range s.Tenants.Dialects() {
 		if id := c.Sent.Get(d.HeaderPrefix + "Message-Id"); id != "" {
 			return id
 		}
 	}
 	return ""
+}
+
+// Save is how many attempts of each message there were.
+func (s *Sinks) Save() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.seen)
+}
+
+// Load replaces what Save gives.
+func (s *Sinks) Load(seen map[string]int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = maps.Clone(seen)
 }

@@ -1,0 +1,158 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
+)
+
+var _ = register(map[string]Handler{
+	"controlAdvance":  (*Service).advance,
+	"controlClock":    (*Service).clock,
+	"controlSetClock": (*Service).setClock,
+	"controlSettle":   (*Service).settle,
+})
+
+// advanceLimit is the real time that an advance may take unless it says otherwise.
+const advanceLimit = 60 * time.Second
+
+type clockBody struct {
+	Mode string `json:"mode"`
+	Now  int64  `json:"now"` // Unix ms
+}
+
+func (s *Service) clockBody(w *tenant.Tenant) clockBody {
+	return clockBody{s.Tenants.Mode(w), w.Account.Now().UnixMilli()}
+}
+
+func (s *Service) clock(c *call.Call) (response.Response, error) {
+	return response.Response{Body: s.clockBody(c.Tenant)}, nil
+}
+
+// setClock changes the mode, moves a manual clock, or both.
+func (s *Service) setClock(c *call.Call) (response.Response, error) {
+	var body struct {
+		Mode string
+		Now  *int64
+	}
+	if err := json.Unmarshal(c.Body, &body); err != nil {
+		return response.Response{}, response.Invalid("body: " + err.Error())
+	}
+	if body.Mode == "" && body.Now == nil {
+		return response.Response{}, response.Invalid("body: nothing to set: must have mode (real, manual, auto) or now (Unix ms)")
+	}
+	if body.Now != nil && !clock.Valid(time.UnixMilli(*body.Now)) { // before the mode is set
+		return response.Response{}, response.Invalid(fmt.Sprintf("body /now: invalid value %d: must be Unix ms within the years 1970 to 9999", *body.Now))
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), advanceLimit)
+	defer cancel()
+	for _, w := range c.Chosen(s.Tenants) {
+		if body.Mode != "" {
+			if err := s.Tenants.SetMode(w, body.Mode); err != nil {
+				return response.Response{}, err
+			}
+		}
+		if body.Now != nil {
+			if _, err := w.Account.Advance(ctx, time.UnixMilli(*body.Now)); err != nil {
+				return response.Response{}, err
+			}
+		}
+	}
+	return response.Response{Body: s.clockBody(c.Tenant)}, nil
+}
+
+// advance moves the clock and waits until all that this causes has settled.
+func (s *Service) advance(c *call.Call) (response.Response, error) {
+	var body struct {
+		By, Until, Timeout string
+		To                 *int64
+	}
+	if err := json.Unmarshal(c.Body, &body); err != nil {
+		return response.Response{}, response.Invalid("body: " + err.Error())
+	}
+	if countGiven(body.By != "", body.To != nil, body.Until != "") != 1 {
+		return response.Response{}, response.Invalid(`body: must be one of {"by": "24h"}, {"to": Unix ms} and {"until": "next" or "idle"}`)
+	}
+	ctx, cancel, err := withTimeLimit(c.Request.Context(), body.Timeout, advanceLimit)
+	if err != nil {
+		return response.Response{}, err
+	}
+	defer cancel()
+	var sum engine.Progress
+	for _, w := range c.Chosen(s.Tenants) {
+		var p engine.Progress
+		if body.Until != "" {
+			p, err = w.Account.AdvanceUntil(ctx, body.Until == "idle")
+		} else if to, bad := advanceTarget(w, body.By, body.To); bad != nil {
+			err = bad
+		} else {
+			p, err = w.Account.Advance(ctx, to)
+		}
+		if err != nil {
+			return response.Response{}, err
+		}
+		sum = engine.Progress{Now: p.Now, TimersFired: sum.TimersFired + p.TimersFired, Attempts: sum.Attempts + p.Attempts}
+	}
+	return response.Response{Body: map[string]int64{"now": sum.Now.UnixMilli(), "timersFired": int64(sum.TimersFired), "attempts": int64(sum.Attempts)}}, nil
+}
+
+// countGiven counts what is there.
+func countGiven(there ...bool) (n int) {
+	for _, yes := range there {
+		if yes {
+			n++
+		}
+	}
+	return n
+}
+
+func advanceTarget(w *tenant.Tenant, by string, to *int64) (time.Time, error) {
+	if to != nil {
+		return time.UnixMilli(*to), nil
+	}
+	d, err := response.Duration(by)
+	if err != nil || d < 0 {
+		return time.Time{}, response.Invalid(fmt.Sprintf("body /by: invalid value %q: must be a duration such as 90s, 24h or 7d", by))
+	}
+	return w.Account.Now().Add(d), nil
+}
+
+func withTimeLimit(ctx context.Context, text string, usual time.Duration) (context.Context, context.CancelFunc, error) {
+	limit := usual
+	if text != "" {
+		d, err := response.Duration(text)
+		if err != nil || d <= 0 {
+			return nil, nil, response.Invalid(fmt.Sprintf("body /timeout: invalid value %q: must be a duration such as 5s", text))
+		}
+		limit = d
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	return ctx, cancel, nil
+}
+
+func (s *Service) settle(c *call.Call) (response.Response, error) {
+	var body struct{ Timeout string }
+	if len(c.Body) > 0 {
+		if err := json.Unmarshal(c.Body, &body); err != nil {
+			return response.Response{}, response.Invalid("body: " + err.Error())
+		}
+	}
+	ctx, cancel, err := withTimeLimit(c.Request.Context(), body.Timeout, 5*time.Second)
+	if err != nil {
+		return response.Response{}, err
+	}
+	defer cancel()
+	for _, w := range c.Chosen(s.Tenants) {
+		if err := w.Account.Settle(ctx); err != nil {
+			return response.Response{}, err
+		}
+	}
+	return response.Response{Body: s.clockBody(c.Tenant)}, nil
+}

@@ -1,0 +1,52 @@
+package control
+
+import (
+	"encoding/json"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/journal"
+	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/tenant"
+	"github.com/understudy-mock/understudy/mockserver/view"
+	"github.com/understudy-mock/understudy/spec/mask"
+)
+
+var _ = register(map[string]Handler{
+	"controlEvents": (*Service).events,
+})
+
+// events streams every log event as it happens.
+func (s *Service) events(c *call.Call) (response.Response, error) {
+	position := uint64(0)
+	return s.stream("log", 0, func() (list []sent, more <-chan struct{}) {
+		events, more := c.Account.Follow(position, journal.MaxBatch)
+		for i := range events {
+			position = events[i].Seq
+			list = append(list, sent{position, func() any { return s.streamed(c.Tenant, &events[i]) }})
+		}
+		return list, more
+	}), nil
+}
+
+// streamed is an event in the form of the log that it belongs to, without
+// credentials.
+func (s *Service) streamed(w *tenant.Tenant, e *engine.Event) any {
+	body := s.eventOf(w, e)
+	text, err := json.Marshal(body)
+	if err != nil {
+		return body // and whoever encodes it reports the same
+	}
+	return json.RawMessage(mask.JSON(text))
+}
+
+func (s *Service) eventOf(w *tenant.Tenant, e *engine.Event) any {
+	if e.Message == nil { // of a run, and without headers
+		return view.WorkflowEvent(e)
+	}
+	d := s.Tenants.Dialect(w, e.Message.Options.Dialect)
+	if e.Run != nil {
+		return inDialect(d, view.WorkflowEvent(e))
+	}
+	return inDialect(d, view.LogEvent(e))
+}

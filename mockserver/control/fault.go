@@ -1,0 +1,41 @@
+package control
+
+import (
+	"encoding/json"
+
+	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/fault"
+	"github.com/understudy-mock/understudy/mockserver/response"
+)
+
+var _ = register(map[string]Handler{
+	"controlClearFaults": (*Service).clearFaults,
+	"controlFaults":      (*Service).faults,
+	"controlSetFaults":   (*Service).setFaults,
+})
+
+func (s *Service) faults(c *call.Call) (response.Response, error) {
+	return response.Response{Body: c.Tenant.Faults.Get()}, nil
+}
+
+func (s *Service) setFaults(c *call.Call) (response.Response, error) {
+	var rules []fault.Rule
+	if err := json.Unmarshal(c.Body, &rules); err != nil {
+		return response.Response{}, response.Invalid("body: " + err.Error())
+	}
+	for _, w := range c.Chosen(s.Tenants) {
+		list, err := fault.CompileAll(rules, s.Known)
+		if err != nil {
+			return response.Response{}, err
+		}
+		w.Faults.Set(list, s.Tenants.Seed(w.ID))
+	}
+	return response.Response{Body: c.Tenant.Faults.Get()}, nil
+}
+
+func (s *Service) clearFaults(c *call.Call) (response.Response, error) {
+	for _, w := range c.Chosen(s.Tenants) {
+		w.Faults.Set(nil, s.Tenants.Seed(w.ID))
+	}
+	return response.Empty, nil
+}

@@ -1,0 +1,49 @@
+package control
+
+import (
+	"errors"
+
+	"github.com/understudy-mock/understudy/engine/refusal"
+	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/journal"
+	"github.com/understudy-mock/understudy/mockserver/response"
+)
+
+var _ = register(map[string]Handler{
+	"controlHealth": (*Service).health,
+	"controlLivez":  (*Service).livez,
+	"controlReadyz": (*Service).readyz,
+	"controlReset":  (*Service).reset,
+})
+
+func (s *Service) health(c *call.Call) (response.Response, error) {
+	return response.Response{Body: map[string]any{
+		"status": "ok", "version": s.Version(), "dialect": s.Tenants.DialectName(), "clock": s.clockBody(c.Tenant),
+		"journal": map[string]int{"limit": journal.Limit}, "memory": s.Memory(),
+	}}, nil
+}
+
+func (s *Service) livez(*call.Call) (response.Response, error) {
+	return response.Response{Body: map[string]string{"status": "ok"}}, nil
+}
+
+func (s *Service) readyz(*call.Call) (response.Response, error) {
+	if reason := s.Trouble(); reason != "" {
+		return response.Response{}, response.NotReady(reason)
+	}
+	return response.Response{Body: map[string]string{"status": "ok"}}, nil
+}
+
+func (s *Service) reset(c *call.Call) (response.Response, error) {
+	var faults []error
+	for _, w := range c.Chosen(s.Tenants) {
+		if err := s.Tenants.Reset(w); err != nil {
+			return response.Response{}, err
+		}
+		faults = append(faults, w.KV.Reset(c.Request.Context()))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return response.Response{}, refusal.Of(refusal.Closed, "all is reset but the key-value store", "", err.Error())
+	}
+	return response.Response{Body: map[string]string{"status": "ok"}}, nil
+}

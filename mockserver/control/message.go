@@ -1,0 +1,129 @@
+package control
+
+import (
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/journal"
+	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/view"
+	"github.com/understudy-mock/understudy/spec/api"
+)
+
+var _ = register(map[string]Handler{
+	"controlHurry":    (*Service).hurry,
+	"controlMessage":  (*Service).message,
+	"controlMessages": (*Service).messages,
+})
+
+// messageRow is a message in a list: without its body and headers, which may be
+// large.
+type messageRow struct {
+	ID         string              `json:"messageId"`
+	Role       engine.Role         `json:"role"`
+	State      engine.MessageState `json:"state"`
+	Method     string              `json:"method"`
+	URL        string              `json:"url"`
+	CreatedAt  int64               `json:"createdAt"`                  // Unix ms
+	NextAt     *int64              `json:"nextDeliveryTime,omitempty"` // Unix ms
+	Attempts   int                 `json:"attempts"`                   // that have begun
+	Retried    int                 `json:"retried"`
+	MaxRetries int                 `json:"maxRetries"`
+	Bytes      int                 `json:"bytes"`                 // of its body
+	Dropped    bool                `json:"bodyDropped,omitempty"` // body and headers were dropped to make room; bytes counts them
+	Labels     []string            `json:"labels,omitempty"`
+	FlowKey    string              `json:"flowControlKey,omitempty"`
+	Group      string              `json:"topicName,omitempty"`
+	Queue      string              `json:"queueName,omitempty"`
+	Schedule   string              `json:"scheduleId,omitempty"`
+	RunID      string              `json:"workflowRunId,omitempty"`
+	Source     string              `json:"sourceMessageId,omitempty"` // the message that a callback reports on
+	Asleep     bool                `json:"asleep,omitempty"`          // it carries a sleep of its run
+	Cause      string              `json:"cause,omitempty"`           // why its latest attempt failed
+}
+
+func rowOf(m *engine.Message) messageRow {
+	row := messageRow{
+		ID: m.ID, Role: m.Role, State: m.State, Method: m.Method, URL: m.URL, CreatedAt: m.CreatedAt.UnixMilli(), Attempts: m.Attempts(),
+		Retried: m.Retried, MaxRetries: m.MaxRetries, Bytes: len(m.Body) + m.Dropped, Dropped: m.Dropped > 0, Labels: m.Options.Labels, FlowKey: m.FlowKey(),
+		Group: m.Group, Queue: m.Options.Queue, Schedule: m.ScheduleID, RunID: m.RunID, Source: m.SourceID,
+		Asleep: m.Asleep(), Cause: m.Cause(),
+	}
+	if m.State == engine.Created || m.State == engine.Retry {
+		row.NextAt = response.Millis(m.NextAt)
+	}
+	return row
+}
+
+// pageOfRows makes a page of an account into one on the wire.
+func pageOfRows[T, R any](p engine.Page[T], name string, row func(*T) R) response.Response {
+	list := make([]R, len(p.Items))
+	for i := range p.Items {
+		list[i] = row(&p.Items[i])
+	}
+	body := map[string]any{name: list}
+	if p.Cursor != "" {
+		body["cursor"] = p.Cursor
+	}
+	return response.Response{Body: body}
+}
+
+// messages lists messages in the state that they are in, ended ones too.
+func (s *Service) messages(c *call.Call) (response.Response, error) {
+	f, err := c.LogFilter(call.MessageStates)
+	if err != nil {
+		return response.Response{}, err
+	}
+	f.URLPrefix = true
+	p, err := c.Account.Messages(f)
+	return pageOfRows(p, "messages", rowOf), err
+}
+
+// message tells all that is known of a message: the log's events, the
+// attempts as they went over the wire, its callbacks, and why it is as it is.
+func (s *Service) message(c *call.Call) (response.Response, error) {
+	id := c.Vars["messageId"]
+	t, err := c.Account.Trace(id)
+	if err != nil {
+		return response.Response{}, err
+	}
+	type eventRow struct {
+		api.LogEvent
+		Cause string `json:"cause,omitempty"` // the error in words
+	}
+	events := make([]eventRow, len(t.Events))
+	for i := range t.Events {
+		events[i].LogEvent = view.LogEvent(&t.Events[i])
+		if o := t.Events[i].Outcome; o != nil {
+			events[i].Cause = o.Cause()
+		}
+		events[i].Body, events[i].BodyBase64, events[i].Header = nil, nil, nil // they stand in the message
+	}
+	reports := make([]messageRow, len(t.Reports))
+	for i := range t.Reports {
+		reports[i] = rowOf(&t.Reports[i])
+	}
+	most := c.Number("maxBody")
+	deliveries, _ := c.Tenant.Deliveries.List(0, func(d *journal.Delivery) bool { return d.MessageID == id })
+	for i := range deliveries {
+		deliveries[i].Clip(most)
+	}
+	clock := s.clockBody(c.Tenant)
+	state := api.MessageState(t.Message.State)
+	m := api.Message{State: &state, Retried: &t.Message.Retried, NextDeliveryTime: response.Millis(t.Message.NextAt)}
+	content := journal.Message{Body: t.Message.Body}
+	content.Clip(most)
+	row := rowOf(&t.Message)
+	t.Message.Body = content.Body
+	response.CopyFields(&m, view.Message(&t.Message))
+	m.NextDeliveryTime = response.Millis(t.Message.NextAt)
+	d := s.Tenants.Dialect(c.Tenant, t.Message.Options.Dialect)
+	return response.Response{Body: map[string]any{
+		"message": inDialect(d, m), "row": row, "published": response.HeaderMap(brandHeader(d, t.Message.Header)), "events": inDialect(d, events), "deliveries": deliveries,
+		"callbacks": reports, "reasons": reasonBodies(t.Reasons, clock.Mode), "dlqId": t.DLQID, "now": clock.Now,
+	}}, nil
+}
+
+// hurry makes the next attempt of a message due now.
+func (s *Service) hurry(c *call.Call) (response.Response, error) {
+	return response.Empty, c.Account.DeliverNow(c.Vars["messageId"])
+}

@@ -1,0 +1,165 @@
+package control
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/view"
+	"github.com/understudy-mock/understudy/spec/api"
+)
+
+var _ = register(map[string]Handler{
+	"controlRun":     (*Service).run,
+	"controlRuns":    (*Service).runs,
+	"controlWaiters": (*Service).waiters,
+})
+
+// runRow is a run in a list.
+type runRow struct {
+	ID        string          `json:"workflowRunId"`
+	URL       string          `json:"workflowUrl"`
+	State     engine.RunState `json:"workflowState"`
+	CreatedAt int64           `json:"workflowRunCreatedAt"`             // Unix ms
+	EndedAt   *int64          `json:"workflowRunCompletedAt,omitempty"` // Unix ms
+	Labels    []string        `json:"labels,omitempty"`
+	FlowKey   string          `json:"flowControlKey,omitempty"`
+	DLQID     string          `json:"dlqId,omitempty"`
+	Invoker   string          `json:"invokerWorkflowRunId,omitempty"`
+	Why       *reasonBody     `json:"why,omitempty"`         // the first of its reasons
+	RestartOf *relationBody   `json:"predecessor,omitempty"` // the failed run that it restarts or resumes
+	Restarted *relationBody   `json:"successor,omitempty"`   // the run that restarts or resumes it
+}
+
+// relationBody is a run that another one restarts or resumes.
+type relationBody struct {
+	ID      string `json:"workflowRunId"`
+	Resumed bool   `json:"resumed"` // with the steps that had finished
+}
+
+func relationOf(r *engine.Relation) *relationBody {
+	if r == nil {
+		return nil
+	}
+	return &relationBody{r.ID, r.Resumed}
+}
+
+func runSummaryOf(r *engine.RunSummary) runRow {
+	row, why := runRowOf(&r.Run), reasonOf(r.Why)
+	row.Why = &why
+	return row
+}
+
+func runRowOf(r *engine.Run) runRow {
+	row := runRow{ID: r.ID, URL: r.URL, State: r.State, CreatedAt: r.CreatedAt.UnixMilli(), EndedAt: response.Millis(r.EndedAt), Labels: r.Options.Labels, DLQID: r.DLQID,
+		RestartOf: relationOf(r.Predecessor), Restarted: relationOf(r.Successor)}
+	if r.Options.Flow != nil {
+		row.FlowKey = r.Options.Flow.Key
+	}
+	if r.Invoker != nil {
+		row.Invoker = r.Invoker.ID
+	}
+	return row
+}
+
+func (s *Service) runs(c *call.Call) (response.Response, error) {
+	f, err := c.LogFilter(call.RunStates)
+	if err != nil {
+		return response.Response{}, err
+	}
+	f.URLPrefix = true
+	p, err := c.Account.RunSummaries(f)
+	return pageOfRows(p, "runs", runSummaryOf), err
+}
+
+// spanBody is a step of a run on the time axis.
+type spanBody struct {
+	Step    api.StepInfo `json:"step"`
+	Type    string       `json:"type"`
+	Message string       `json:"messageId,omitempty"` // whose delivery ran it
+	Invoked string       `json:"invokedWorkflowRunId,omitempty"`
+	From    int64        `json:"from"`           // Unix ms
+	To      *int64       `json:"to,omitempty"`   // Unix ms
+	Kept    bool         `json:"kept,omitempty"` // it ran in the run that this one resumes
+	Parts   []partBody   `json:"parts"`
+}
+
+type partBody struct {
+	Kind string `json:"kind"`
+	From int64  `json:"from"`         // Unix ms
+	To   *int64 `json:"to,omitempty"` // Unix ms
+}
+
+func spanOf(s *engine.Span) spanBody {
+	out := spanBody{Step: view.Step(&s.Step), Type: s.Step.Type, Message: s.Message, From: s.From.UnixMilli(), To: response.Millis(s.To), Kept: s.Kept, Parts: []partBody{}}
+	if s.Step.Invoked != nil {
+		out.Invoked = s.Step.Invoked.ID
+	}
+	for _, p := range s.Parts {
+		out.Parts = append(out.Parts, partBody{p.Kind, p.From.UnixMilli(), response.Millis(p.To)})
+	}
+	return out
+}
+
+// run tells all that is known of a run: its steps, when each of them ran,
+// the log's events, what it waits for.
+func (s *Service) run(c *call.Call) (response.Response, error) {
+	t, err := c.Account.RunTrace(c.Vars["workflowRunId"])
+	if err != nil {
+		return response.Response{}, err
+	}
+	spans := make([]spanBody, len(t.Spans))
+	for i := range t.Spans {
+		spans[i] = spanOf(&t.Spans[i])
+	}
+	type eventRow struct {
+		api.WorkflowEvent
+		MessageID string `json:"messageId,omitempty"`
+		Cause     string `json:"cause,omitempty"`  // the error in words
+		Asleep    bool   `json:"asleep,omitempty"` // the step sleeps until nextDeliveryTime
+	}
+	events := make([]eventRow, len(t.Events))
+	for i := range t.Events {
+		events[i].WorkflowEvent = view.WorkflowEvent(&t.Events[i])
+		if m := t.Events[i].Message; m != nil {
+			events[i].MessageID = m.ID
+		}
+		if o := t.Events[i].Outcome; o != nil {
+			events[i].Cause = o.Cause()
+		}
+		events[i].Asleep = t.Events[i].Asleep()
+	}
+	waits := make([]waitBody, len(t.Waits))
+	for i := range t.Waits {
+		waits[i] = waitOf(&t.Waits[i])
+	}
+	run, clock := t.Run.Run, s.clockBody(c.Tenant)
+	row := runSummaryOf(&engine.RunSummary{Run: run, Why: t.Why[0]})
+	payload, payloadBase64 := response.BodyText(run.Payload)
+	d := s.Tenants.Dialect(c.Tenant, run.Options.Dialect)
+	return response.Response{Body: map[string]any{
+		"run": inDialect(d, view.Run(&t.Run)), "row": row, "payload": payload, "payloadBase64": payloadBase64, "headers": response.HeaderMap(brandHeader(d, run.Header)),
+		"spans": inDialect(d, spans), "events": inDialect(d, events), "waiters": waits, "reasons": reasonBodies(t.Why, clock.Mode), "now": clock.Now,
+	}}, nil
+}
+
+// waitBody is a run that waits for an event.
+type waitBody struct {
+	EventID  string `json:"eventId"`
+	RunID    string `json:"workflowRunId"`
+	Deadline int64  `json:"deadline"` // Unix ms
+}
+
+func waitOf(w *engine.Waiter) waitBody { return waitBody{w.EventID, w.ID, w.Deadline.UnixMilli()} }
+
+// waiters lists what waits for any event, the next to time out first.
+func (s *Service) waiters(c *call.Call) (response.Response, error) {
+	list := c.Account.Waiters("")
+	slices.SortFunc(list, func(x, y engine.Waiter) int {
+		return cmp.Or(x.Deadline.Compare(y.Deadline), strings.Compare(x.ID, y.ID), strings.Compare(x.EventID, y.EventID))
+	})
+	return pageOfRows(engine.Page[engine.Waiter]{Items: list}, "waiters", waitOf), nil
+}

@@ -1,0 +1,91 @@
+package control
+
+import (
+	"encoding/json"
+
+	"github.com/understudy-mock/understudy/mockserver/call"
+	"github.com/understudy-mock/understudy/mockserver/request"
+	"github.com/understudy-mock/understudy/mockserver/response"
+	"github.com/understudy-mock/understudy/mockserver/stub"
+)
+
+var _ = register(map[string]Handler{
+	"controlAddStub":       (*Service).addStub,
+	"controlClearRewrites": (*Service).clearRewrites,
+	"controlClearStubs":    (*Service).clearStubs,
+	"controlRewrites":      (*Service).rewrites,
+	"controlSetRewrites":   (*Service).setRewrites,
+	"controlSetStubs":      (*Service).setStubs,
+	"controlStubs":         (*Service).stubs,
+})
+
+func (s *Service) stubs(c *call.Call) (response.Response, error) {
+	return response.Response{Body: c.Tenant.Stubs.Get()}, nil
+}
+
+func (s *Service) setStubs(c *call.Call) (response.Response, error) {
+	var list []stub.Stub
+	if err := json.Unmarshal(c.Body, &list); err != nil {
+		return response.Response{}, response.Invalid("body: " + err.Error())
+	}
+	for i := range list {
+		if err := list[i].Check(); err != nil {
+			return response.Response{}, err
+		}
+	}
+	for _, w := range c.Chosen(s.Tenants) {
+		w.Stubs.Set(list)
+	}
+	return response.Response{Body: c.Tenant.Stubs.Get()}, nil
+}
+
+// addStub puts one stub before the others, so that callers at the same
+// time do not undo each other's.
+func (s *Service) addStub(c *call.Call) (response.Response, error) {
+	var one stub.Stub
+	if err := json.Unmarshal(c.Body, &one); err != nil {
+		return response.Response{}, response.Invalid("body: " + err.Error())
+	}
+	for _, w := range c.Chosen(s.Tenants) {
+		if err := w.Stubs.Add(one); err != nil {
+			return response.Response{}, err
+		}
+	}
+	return response.Response{Body: c.Tenant.Stubs.Get()}, nil
+}
+
+func (s *Service) clearStubs(c *call.Call) (response.Response, error) {
+	for _, w := range c.Chosen(s.Tenants) {
+		w.Stubs.Set(nil)
+	}
+	return response.Empty, nil
+}
+
+func (s *Service) rewrites(c *call.Call) (response.Response, error) {
+	return response.Response{Body: c.Tenant.Rewrites.Get()}, nil
+}
+
+func (s *Service) setRewrites(c *call.Call) (response.Response, error) {
+	var m map[string]string
+	if err := json.Unmarshal(c.Body, &m); err != nil {
+		return response.Response{}, response.Invalid("body: " + err.Error())
+	}
+	for from, to := range m {
+		for _, u := range []string{from, to} {
+			if err := request.CheckURL("body", "/"+from, u); err != nil {
+				return response.Response{}, err
+			}
+		}
+	}
+	for _, w := range c.Chosen(s.Tenants) {
+		w.Rewrites.Set(m)
+	}
+	return response.Response{Body: c.Tenant.Rewrites.Get()}, nil
+}
+
+func (s *Service) clearRewrites(c *call.Call) (response.Response, error) {
+	for _, w := range c.Chosen(s.Tenants) {
+		w.Rewrites.Set(nil)
+	}
+	return response.Empty, nil
+}
