@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-var _ = register(map[string]Handler{
+var _ = registerHandlers(map[string]Handler{
 	"controlAccount":    (*Service).account,
 	"controlAccounts":   (*Service).accounts,
 	"controlPutAccount": (*Service).putAccount,

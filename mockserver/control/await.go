@@ -16,7 +16,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-var _ = register(map[string]Handler{"controlAwait": (*Service).await})
+var _ = registerHandlers(map[string]Handler{"controlAwait": (*Service).await})
 
 // Condition is what a caller waits for: Count entries that match. The other
 // fields belong to some kinds of entries only, see awaitKeys.

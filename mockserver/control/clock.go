@@ -13,7 +13,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-var _ = register(map[string]Handler{
+var _ = registerHandlers(map[string]Handler{
 	"controlAdvance":  (*Service).advance,
 	"controlClock":    (*Service).clock,
 	"controlSetClock": (*Service).setClock,

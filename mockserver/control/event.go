@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/mask"
 )
 
-var _ = register(map[string]Handler{
+var _ = registerHandlers(map[string]Handler{
 	"controlEvents": (*Service).events,
 })
 

@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = register(map[string]Handler{"controlExplain": (*Service).explain})
+var _ = registerHandlers(map[string]Handler{"controlExplain": (*Service).explain})
 
 type reasonBody struct {
 	Kind   string `json:"kind,omitempty"`

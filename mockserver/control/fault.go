@@ -8,7 +8,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = register(map[string]Handler{
+var _ = registerHandlers(map[string]Handler{
 	"controlClearFaults": (*Service).clearFaults,
 	"controlFaults":      (*Service).faults,
 	"controlSetFaults":   (*Service).setFaults,

@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = register(map[string]Handler{
+var _ = registerHandlers(map[string]Handler{
 	"controlHealth": (*Service).health,
 	"controlLivez":  (*Service).livez,
 	"controlReadyz": (*Service).readyz,

@@ -8,7 +8,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = register(map[string]Handler{
+var _ = registerHandlers(map[string]Handler{
 	"controlClearDeliveries": (*Service).clearDeliveries,
 	"controlClearRequests":   (*Service).clearRequests,
 	"controlDeliveries":      (*Service).deliveries,

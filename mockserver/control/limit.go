@@ -15,7 +15,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-var _ = register(map[string]Handler{
+var _ = registerHandlers(map[string]Handler{
 	"controlClearLimits": (*Service).clearLimits,
 	"controlLimits":      (*Service).limits,
 })

@@ -10,7 +10,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = register(map[string]Handler{
+var _ = registerHandlers(map[string]Handler{
 	"controlDLQ": (*Service).dlq,
 	"controlLog": (*Service).log,
 })

@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]Handler{
+var _ = registerHandlers(map[string]Handler{
 	"controlHurry":    (*Service).hurry,
 	"controlMessage":  (*Service).message,
 	"controlMessages": (*Service).messages,

@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = register(map[string]Handler{"controlMetrics": (*Service).metrics})
+var _ = registerHandlers(map[string]Handler{"controlMetrics": (*Service).metrics})
 
 // gauge is a figure of the server for Prometheus.
 type gauge struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/tenant"
 )
 
-var _ = register(map[string]Handler{"controlOverview": (*Service).overview})
+var _ = registerHandlers(map[string]Handler{"controlOverview": (*Service).overview})
 
 // overviewBody is an account at a glance.
 type overviewBody struct {

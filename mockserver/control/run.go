@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]Handler{
+var _ = registerHandlers(map[string]Handler{
 	"controlRun":     (*Service).run,
 	"controlRuns":    (*Service).runs,
 	"controlWaiters": (*Service).waiters,

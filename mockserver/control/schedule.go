@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/api"
 )
 
-var _ = register(map[string]Handler{
+var _ = registerHandlers(map[string]Handler{
 	"controlFlowKeys":  (*Service).flowKeys,
 	"controlSchedules": (*Service).schedules,
 })

@@ -59,9 +59,9 @@ type Handler func(*Service, *call.Call) (response.Response, error)
 // handlerTable has the rows of all nouns; each file adds its own.
 var handlerTable = map[string]Handler{}
 
-// register adds the rows of a noun; the same operation twice is a mistake that must
+// registerHandlers adds the rows of a noun; the same operation twice is a mistake that must
 // not go unnoticed.
-func register(rows map[string]Handler) map[string]Handler {
+func registerHandlers(rows map[string]Handler) map[string]Handler {
 	for id, h := range rows {
 		if handlerTable[id] != nil {
 			panic("two handlers for operation " + id)

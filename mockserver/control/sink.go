@@ -12,7 +12,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
-var _ = register(map[string]Handler{
+var _ = registerHandlers(map[string]Handler{
 	"sinkFlaky":        (*Service).sinkFlaky,
 	"sinkFlakyGet":     (*Service).sinkFlaky,
 	"sinkSlow":         (*Service).sinkSlow,

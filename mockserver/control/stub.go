@@ -9,7 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/mockserver/stub"
 )
 
-var _ = register(map[string]Handler{
+var _ = registerHandlers(map[string]Handler{
 	"controlAddStub":       (*Service).addStub,
 	"controlClearRewrites": (*Service).clearRewrites,
 	"controlClearStubs":    (*Service).clearStubs,

@@ -166,7 +166,7 @@ func deliveryHeader(dialect *spec.Dialect, a engine.Attempt, body []byte, signed
 	if h.Get("User-Agent") == "" {
 		h["User-Agent"] = []string{dialect.UserAgent}
 	}
-	token, err := sign(dialect, a, body, signed)
+	token, err := signDelivery(dialect, a, body, signed)
 	if err != nil {
 		return nil, fmt.Errorf("signature: %w", err)
 	}

@@ -17,8 +17,8 @@ import (
 // signatureLife is how long a signature is valid (wire.md, "Signatures").
 const signatureLife = 5 * time.Minute
 
-// sign makes the JWT of a delivery, which is valid from the given time on.
-func sign(dialect *spec.Dialect, a engine.Attempt, body []byte, at time.Time) (string, error) {
+// signDelivery makes the JWT of a delivery, which is valid from the given time on.
+func signDelivery(dialect *spec.Dialect, a engine.Attempt, body []byte, at time.Time) (string, error) {
 	sum := sha256.Sum256(body)
 	id := sha256.Sum256([]byte(a.Message.ID + " " + strconv.Itoa(a.Number)))
 	payload, err := json.Marshal(claims{

@@ -52,8 +52,8 @@ func (e *Error) Error() string {
 	return text
 }
 
-// statuses maps the engine's kinds of errors (decided: 7, 21, 23).
-var statuses = []struct {
+// refusalStatuses maps the engine's kinds of errors (decided: 7, 21, 23).
+var refusalStatuses = []struct {
 	kind   error
 	status int
 }{
@@ -75,7 +75,7 @@ func Failure(err error) *Error {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
-	for _, row := range statuses {
+	for _, row := range refusalStatuses {
 		if !errors.Is(err, row.kind) {
 			continue
 		}

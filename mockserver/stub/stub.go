@@ -43,8 +43,8 @@ type Answer struct {
 	Fail    string            `json:"fail,omitempty"`  // no answer at all: refused, reset, timeout, tls
 }
 
-// failures are what happens when an answer fails, as a delivery would tell it.
-var failures = map[string]string{
+// failureTexts are what happens when an answer fails, as a delivery would tell it.
+var failureTexts = map[string]string{
 	"refused": "connection was refused (stub)",
 	"reset":   "connection was reset by the destination (stub)",
 	"timeout": "no answer (stub)",
@@ -108,7 +108,7 @@ func (s *Stub) Compile() (*Compiled, error) {
 		if n, err := strconv.Atoi(string(a.Status)); a.Status != "" && !strings.Contains(string(a.Status), "$") && (err != nil || n < 100 || n > 999) {
 			return nil, response.Invalid(fmt.Sprintf("stub %q: status: invalid value %q: must be 100 to 999, or a capture such as $1", s.URL, a.Status))
 		}
-		if a.Fail != "" && failures[a.Fail] == "" {
+		if a.Fail != "" && failureTexts[a.Fail] == "" {
 			return nil, response.Invalid(fmt.Sprintf("stub %q: fail: invalid value %q: must be refused, reset, timeout or tls", s.URL, a.Fail))
 		}
 		out.delays = append(out.delays, delay)
@@ -285,10 +285,10 @@ func (s *Compiled) next(d *Request, captures []int, limit time.Duration) engine.
 	}
 	a, after := s.Answers[i], s.delays[i]
 	if a.Fail == "timeout" {
-		return engine.Outcome{Err: failures[a.Fail], After: limit + 1}
+		return engine.Outcome{Err: failureTexts[a.Fail], After: limit + 1}
 	}
 	if a.Fail != "" {
-		return engine.Outcome{Err: failures[a.Fail], After: after}
+		return engine.Outcome{Err: failureTexts[a.Fail], After: after}
 	}
 	if a.Drop {
 		return engine.Outcome{Err: "connection was closed without an answer (stub)", After: after}
@@ -313,15 +313,15 @@ func (s *Compiled) next(d *Request, captures []int, limit time.Duration) engine.
 	return engine.Outcome{Status: status, Header: h, Body: []byte(fill(a.Body)), After: after}
 }
 
-var echoed = regexp.MustCompile(`\{\{\s*(json\s+)?(body|url|method|headers|args|jsonBody|header\s+([\w-]+))\s*\}\}`)
+var echoedParts = regexp.MustCompile(`\{\{\s*(json\s+)?(body|url|method|headers|args|jsonBody|header\s+([\w-]+))\s*\}\}`)
 
 // echo puts parts of the request into a text.
 func (d *Request) echo(text string) string {
 	if !strings.Contains(text, "{{") {
 		return text
 	}
-	return echoed.ReplaceAllStringFunc(text, func(match string) string {
-		m := echoed.FindStringSubmatch(match)
+	return echoedParts.ReplaceAllStringFunc(text, func(match string) string {
+		m := echoedParts.FindStringSubmatch(match)
 		if m[1] != "" {
 			return asJSON(d.part(m[2], m[3]))
 		}
@@ -339,13 +339,13 @@ func (d *Request) part(name, header string) string {
 	case "method":
 		return d.Method
 	case "headers":
-		return asJSON(joined(d.Header))
+		return asJSON(joinedValues(d.Header))
 	case "args":
 		u, err := url.Parse(d.URL)
 		if err != nil {
 			return "{}"
 		}
-		return asJSON(joined(u.Query()))
+		return asJSON(joinedValues(u.Query()))
 	case "jsonBody":
 		if !json.Valid(d.Body) {
 			return "null"
@@ -355,8 +355,8 @@ func (d *Request) part(name, header string) string {
 	return d.Header.Get(header)
 }
 
-// joined is one text for each name.
-func joined(values map[string][]string) map[string]string {
+// joinedValues is one text for each name.
+func joinedValues(values map[string][]string) map[string]string {
 	out := make(map[string]string, len(values))
 	for name, list := range values {
 		out[name] = strings.Join(list, ",")

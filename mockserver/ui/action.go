@@ -33,8 +33,8 @@ type question struct {
 // form is what a button sends.
 type form struct{ url.Values }
 
-// fields takes the named fields that are there into a JSON object.
-func fields(names ...string) func(form) any {
+// fieldsObject takes the named fields that are there into a JSON object.
+func fieldsObject(names ...string) func(form) any {
 	return func(f form) any {
 		body := doc{}
 		for _, name := range names {
@@ -46,37 +46,37 @@ func fields(names ...string) func(form) any {
 	}
 }
 
-// actions by name. Sorted.
-var actions map[string]action
+// allActions by name. Sorted.
+var allActions map[string]action
 
 func init() {
-	actions = map[string]action{
+	allActions = map[string]action{
 		"account.put":     {method: "PUT", path: "accounts/{id}", said: "The account {id} is there."},
-		"clock.advance":   {method: "POST", path: "clock/advance", body: fields("by", "until"), said: "Time has moved."},
-		"clock.mode":      {method: "PUT", path: "clock", body: fields("mode"), said: "The clock is {mode} now."},
+		"clock.advance":   {method: "POST", path: "clock/advance", body: fieldsObject("by", "until"), said: "Time has moved."},
+		"clock.mode":      {method: "PUT", path: "clock", body: fieldsObject("mode"), said: "The clock is {mode} now."},
 		"dlq.callback":    {as: route.RepeatFailureCallback, vars: "id", said: "The failure callback of {id} is made again."},
 		"dlq.delete":      {as: route.DeleteDLQMessage, vars: "id", said: "DLQ entry {id} is deleted."},
 		"dlq.deleteAll":   {run: everyEntry(route.DeleteDLQMessages), ask: askEntries("Delete", "", "entry", "entries"), said: "Deleted: {n}."},
 		"dlq.restart":     {run: startAgain(route.RestartWorkflowRunAlias), said: "The run starts again from its beginning."},
 		"dlq.resume":      {run: startAgain(route.ResumeWorkflowRunAlias), said: "The run goes on from the step that failed."},
-		"dlq.retry":       {as: route.RetryDLQMessage, vars: "id", header: overrides, said: "The message of {id} is delivered again."},
+		"dlq.retry":       {as: route.RetryDLQMessage, vars: "id", header: readOverrides, said: "The message of {id} is delivered again."},
 		"dlq.retryAll":    {run: everyEntry(route.RetryDLQMessages), ask: askEntries("Retry", "message", "message", "messages"), said: "Delivered again: {n}."},
-		"event.notify":    {as: route.NotifyEvent, vars: "event", body: raw("data"), said: "The runs that waited for {event} go on."},
+		"event.notify":    {as: route.NotifyEvent, vars: "event", body: rawField("data"), said: "The runs that waited for {event} go on."},
 		"fault.add":       {run: addFault, said: "The fault is in force."},
 		"fault.clear":     {method: "DELETE", path: "faults", ask: askRules("faults", "fault"), said: "No fault is in force."},
-		"fault.remove":    {run: removing("faults"), said: "The fault is switched off."},
+		"fault.remove":    {run: removeRule("faults"), said: "The fault is switched off."},
 		"flow.pause":      {as: route.PauseFlowControlKey, vars: "key", said: "The key {key} is paused."},
 		"flow.pin":        {as: route.PinFlowControlKey, vars: "key", query: []string{"parallelism", "rate", "period"}, said: "The key {key} is pinned."},
 		"flow.reset":      {as: route.ResetFlowControlRate, vars: "key", said: "The rate of {key} begins anew."},
 		"flow.resume":     {as: route.ResumeFlowControlKey, vars: "key", said: "The key {key} goes on."},
 		"flow.unpin":      {as: route.UnpinFlowControlKey, vars: "key", query: []string{"parallelism", "rate"}, said: "The key {key} is unpinned."},
-		"group.add":       {as: route.AddURLGroupEndpoints, vars: "name", body: endpoint, said: "The group {name} has the endpoint {url}."},
+		"group.add":       {as: route.AddURLGroupEndpoints, vars: "name", body: endpointField, said: "The group {name} has the endpoint {url}."},
 		"group.delete":    {as: route.DeleteURLGroup, vars: "name", said: "The group {name} is deleted."},
-		"group.remove":    {as: route.RemoveURLGroupEndpoints, vars: "name", body: endpoint, said: "The endpoint {url} is removed."},
+		"group.remove":    {as: route.RemoveURLGroupEndpoints, vars: "name", body: endpointField, said: "The endpoint {url} is removed."},
 		"limit.clear":     {method: "DELETE", path: "limits", query: []string{"key"}, said: "Nothing is counted any more."},
 		"message.cancel":  {as: route.CancelMessage, vars: "id", said: "Message {id} is cancelled."},
 		"message.hurry":   {method: "POST", path: "messages/{id}/hurry", said: "Message {id} is attempted now."},
-		"message.publish": {run: publish},
+		"message.publish": {run: publishMessage},
 		"queue.delete":    {as: route.DeleteQueue, vars: "name", said: "The queue {name} is deleted."},
 		"queue.pause":     {as: route.PauseQueue, vars: "name", said: "The queue {name} is paused."},
 		"queue.put":       {run: putQueue, said: "The queue {name} is there."},
@@ -86,26 +86,26 @@ func init() {
 		"rewrite.add":     {run: addRewrite, said: "Deliveries to {from} go to {to}."},
 		"rewrite.remove":  {run: removeRewrite, said: "Deliveries to {from} go there again."},
 		"run.cancel":      {as: route.EndWorkflowRun, vars: "id", said: "The run is cancelled."},
-		"run.notify":      {as: route.NotifyRun, vars: "id event", body: raw("data"), said: "The run was told of {event}."},
+		"run.notify":      {as: route.NotifyRun, vars: "id event", body: rawField("data"), said: "The run was told of {event}."},
 		"schedule.delete": {as: route.DeleteSchedule, vars: "id", said: "The schedule {id} is deleted."},
 		"schedule.pause":  {as: route.PauseSchedule, vars: "id", said: "The schedule {id} is paused."},
 		"schedule.put":    {run: putSchedule, said: "The schedule is there."},
 		"schedule.resume": {as: route.ResumeSchedule, vars: "id", said: "The schedule {id} goes on."},
-		"search.create":   {as: route.CreateSearchIndex, body: fields("name", "region", "type"), said: "The search index {name} is there."},
+		"search.create":   {as: route.CreateSearchIndex, body: fieldsObject("name", "region", "type"), said: "The search index {name} is there."},
 		"search.delete":   {as: route.DeleteSearchIndex, vars: "id", said: "The search index is deleted."},
 		"stub.add":        {run: addStub, said: "The stub answers {url}."},
 		"stub.clear":      {method: "DELETE", path: "stubs", ask: askRules("stubs", "stub"), said: "No stub answers any more."},
-		"stub.remove":     {run: removing("stubs"), said: "The stub is switched off."},
+		"stub.remove":     {run: removeRule("stubs"), said: "The stub is switched off."},
 		"vector.reset":    {run: resetVectors, ask: askVectors, said: "The index {name} is empty."},
 	}
 }
 
-// raw sends a field as it is.
-func raw(name string) func(form) any {
+// rawField sends a field as it is.
+func rawField(name string) func(form) any {
 	return func(f form) any { return []byte(f.Get(name)) }
 }
 
-func endpoint(f form) any {
+func endpointField(f form) any {
 	one := doc{"url": f.Get("url")}
 	if name := f.Get("endpoint"); name != "" {
 		one["name"] = name
@@ -113,8 +113,8 @@ func endpoint(f form) any {
 	return doc{"endpoints": []any{one}}
 }
 
-// overrides reads the fields that a restart lays over the original configuration.
-func overrides(f form, h http.Header) {
+// readOverrides reads the fields that a restart lays over the original configuration.
+func readOverrides(f form, h http.Header) {
 	for field, name := range map[string]string{"retries": "Retries", "retryDelay": "Retry-Delay", "flowKey": "Flow-Control-Key", "flowValue": "Flow-Control-Value", "label": "Label"} {
 		if v := f.Get(field); v != "" {
 			h.Set(name, v)
@@ -136,21 +136,21 @@ func (v *visit) configuration(options http.Header) (http.Header, error) {
 	return h, nil
 }
 
-// braces stand for fields in paths and texts.
-var braces = regexp.MustCompile(`\{(\w+)\}`)
+// fieldBraces stand for fields in paths and texts.
+var fieldBraces = regexp.MustCompile(`\{(\w+)\}`)
 
 // act does what a button says, then shows the view that it stood in.
 func (p *Page) act(w http.ResponseWriter, r *http.Request, name string) {
 	const most = 64 << 20 // the API has a limit of its own
 	r.Body = http.MaxBytesReader(w, r.Body, most)
-	back := root
+	back := controlRoot
 	err := r.ParseForm()
 	f := form{r.PostForm}
 	if to := f.Get("back"); onPage(to) {
 		back = to
 	}
 	v := &visit{api: api{handler: p.api, ctx: r.Context(), account: r.URL.Query().Get("account")}, query: r.URL.Query()}
-	a, known := actions[name]
+	a, known := allActions[name]
 	switch {
 	case err != nil:
 	case !known:
@@ -168,9 +168,9 @@ func (p *Page) act(w http.ResponseWriter, r *http.Request, name string) {
 		err = a.do(v, f)
 	}
 	if err != nil {
-		say(w, err.Error(), true)
-	} else if text := braces.ReplaceAllStringFunc(a.said, func(s string) string { return f.Get(s[1 : len(s)-1]) }); text != "" {
-		say(w, text, false)
+		keepSaying(w, err.Error(), true)
+	} else if text := fieldBraces.ReplaceAllStringFunc(a.said, func(s string) string { return f.Get(s[1 : len(s)-1]) }); text != "" {
+		keepSaying(w, text, false)
 	}
 	if to := f.Get("then"); err == nil && onPage(to) {
 		back = to
@@ -180,7 +180,7 @@ func (p *Page) act(w http.ResponseWriter, r *http.Request, name string) {
 
 // onPage reports whether an address leads to a view and nowhere else.
 func onPage(address string) bool {
-	return strings.HasPrefix(address, root) && !strings.ContainsAny(address, "\\\r\n")
+	return strings.HasPrefix(address, controlRoot) && !strings.ContainsAny(address, "\\\r\n")
 }
 
 func (a *action) do(v *visit, f form) error {
@@ -234,7 +234,7 @@ func (a *action) request(v *visit, f form) (request, error) {
 		}
 		r.method, r.path = a.as.Method(), v.as(a.as, values...)
 	default:
-		r.path = braces.ReplaceAllStringFunc(a.path, func(s string) string { return url.PathEscape(field(s[1 : len(s)-1])) })
+		r.path = fieldBraces.ReplaceAllStringFunc(a.path, func(s string) string { return url.PathEscape(field(s[1 : len(s)-1])) })
 	}
 	if missing != "" {
 		return r, fmt.Errorf("%s is missing", missing)

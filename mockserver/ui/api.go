@@ -16,8 +16,8 @@ import (
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-// root is the path of the control API.
-const root = "/_understudy/"
+// controlRoot is the path of the control API.
+const controlRoot = "/_understudy/"
 
 // doc is a JSON object.
 type doc = map[string]any
@@ -64,7 +64,7 @@ func (a api) index(name string, r route.Route) string {
 
 // do makes a call and reads its answer; to may be nil.
 func (a api) do(to any, r request) error {
-	u := url.URL{Path: root + r.path}
+	u := url.URL{Path: controlRoot + r.path}
 	if plain, err := url.PathUnescape(u.Path); err == nil {
 		u.RawPath, u.Path = u.Path, plain
 	}

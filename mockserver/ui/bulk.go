@@ -16,9 +16,9 @@ type asking struct {
 	Fields map[string]string // of the button
 }
 
-// asked is what a button asks before it does what it says.
-func asked(v *visit, name string) (any, error) {
-	a, ok := actions[name]
+// confirmText is what a button asks before it does what it says.
+func confirmText(v *visit, name string) (any, error) {
+	a, ok := allActions[name]
 	if !ok || a.ask == nil {
 		return nil, &failure{http.StatusNotFound, "button " + name + ": not found"}
 	}
@@ -32,17 +32,17 @@ func asked(v *visit, name string) (any, error) {
 	}
 	back := v.query.Get("back")
 	if !onPage(back) {
-		back = root
+		back = controlRoot
 	}
 	return &asking{q, back, fields}, err
 }
 
-// plural is a number of things in words.
-func plural(n int, one, many string) string {
+// pluralText is a number of things in words.
+func pluralText(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return grouped(n) + " " + many
+	return groupedNumber(n) + " " + many
 }
 
 // askEntries asks before all entries of the DLQ are taken, or those of a source.
@@ -54,7 +54,7 @@ func askEntries(verb, source, one, many string) func(*visit, form) (question, er
 			query.Set("source", source)
 		}
 		err := v.get(&d, "dlq", query)
-		things := plural(d.All, one, many)
+		things := pluralText(d.All, one, many)
 		q := question{Text: verb + " " + things + " of the DLQ?", Yes: verb + " " + things}
 		if d.All == 0 {
 			q.None = "The DLQ has no " + many + "."
@@ -95,7 +95,7 @@ func startAgain(how route.Route) func(*visit, form) error {
 		}
 		var run struct{ WorkflowRunID string }
 		r := request{method: how.Method(), path: v.as(how, f.Get("id")), header: http.Header{}}
-		overrides(f, r.header)
+		readOverrides(f, r.header)
 		if err := v.do(&run, r); err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func askRules(list, one string) func(*visit, form) (question, error) {
 	return func(v *visit, _ form) (question, error) {
 		var rules []any
 		err := v.get(&rules, list, nil)
-		q := question{Text: "Remove " + plural(len(rules), one, list) + "?", Yes: "Remove " + plural(len(rules), one, list)}
+		q := question{Text: "Remove " + pluralText(len(rules), one, list) + "?", Yes: "Remove " + pluralText(len(rules), one, list)}
 		if len(rules) == 0 {
 			q.None = "There are no " + list + "."
 		}
@@ -120,7 +120,7 @@ func askRules(list, one string) func(*visit, form) (question, error) {
 func askRequests(v *visit, _ form) (question, error) {
 	var journal struct{ Entries []doc }
 	err := v.get(&journal, "requests", url.Values{"maxBody": {"1"}})
-	things := plural(len(journal.Entries), "request", "requests")
+	things := pluralText(len(journal.Entries), "request", "requests")
 	q := question{Text: "Remove " + things + " from the journal?", Yes: "Remove " + things}
 	if len(journal.Entries) == 0 {
 		q.None = "The journal is empty."
@@ -144,7 +144,7 @@ func askVectors(v *visit, f form) (question, error) {
 	var info struct{ Result struct{ VectorCount int } }
 	name := f.Get("name")
 	err := v.get(&info, v.index(name, route.GetVectorInfo), nil)
-	things := plural(info.Result.VectorCount, "vector", "vectors")
+	things := pluralText(info.Result.VectorCount, "vector", "vectors")
 	q := question{Text: "Remove " + things + " of the index " + name + "?", Yes: "Remove " + things}
 	if info.Result.VectorCount == 0 {
 		q.None = "The index " + name + " is empty."
@@ -163,5 +163,5 @@ func askReset(v *visit, _ form) (question, error) {
 		runs += n
 	}
 	return question{Yes: "Reset the account", Text: fmt.Sprintf("Forget %s, %s, %s of the DLQ and all journals of the account %s?",
-		plural(messages, "message", "messages"), plural(runs, "run", "runs"), plural(now.DLQ, "entry", "entries"), now.Account)}, err
+		pluralText(messages, "message", "messages"), pluralText(runs, "run", "runs"), pluralText(now.DLQ, "entry", "entries"), now.Account)}, err
 }

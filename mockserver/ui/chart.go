@@ -12,8 +12,8 @@ import (
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-// periods of the statistics ("Get usage statistics").
-var periods = []string{"1h", "3h", "12h", "1d", "3d", "7d", "30d"}
+// statisticsPeriods of the statistics ("Get usage statistics").
+var statisticsPeriods = []string{"1h", "3h", "12h", "1d", "3d", "7d", "30d"}
 
 // point is one value of a series, at a UTC time.
 type point struct {
@@ -36,26 +36,26 @@ type chart struct {
 	Series []series
 }
 
-// statistics charts the usage of a period.
-func statistics(v *visit) (any, error) {
+// statisticsView charts the usage of a period.
+func statisticsView(v *visit) (any, error) {
 	period := v.query.Get("period")
-	if !slices.Contains(periods, period) {
-		period = periods[0]
+	if !slices.Contains(statisticsPeriods, period) {
+		period = statisticsPeriods[0]
 	}
 	var u map[string]any
 	if err := v.get(&u, v.as(route.GetUsageStatistics, v.account), url.Values{"period": {period}}); err != nil {
 		return nil, err
 	}
 	charts := []chart{
-		newChart("Delivery attempts", "", one("attempts", u["daily_used"])),
-		newChart("Messages", "", many(messageSeries(u))),
-		newChart("Workflow runs", "", many(u["daily_workflow_messages"])),
-		newChart("Workflow messages", "", one("messages", u["daily_used_workflow"])),
-		newChart("Bandwidth", "bytes", one("bytes", u["daily_bandwidth_used"])),
-		newChart("Attempts a day, this month", "", one("attempts", u["daily_requests"])),
-		newChart("Cost a day, this month", "$", one("cost", u["daily_billings"])),
+		newChart("Delivery attempts", "", oneSeries("attempts", u["daily_used"])),
+		newChart("Messages", "", manySeries(messageSeries(u))),
+		newChart("Workflow runs", "", manySeries(u["daily_workflow_messages"])),
+		newChart("Workflow messages", "", oneSeries("messages", u["daily_used_workflow"])),
+		newChart("Bandwidth", "bytes", oneSeries("bytes", u["daily_bandwidth_used"])),
+		newChart("Attempts a day, this month", "", oneSeries("attempts", u["daily_requests"])),
+		newChart("Cost a day, this month", "$", oneSeries("cost", u["daily_billings"])),
 	}
-	return doc{"period": period, "periods": periods, "charts": charts, "dlq": u["dlq_message_count"], "bill": u["total_monthly_billing"]}, nil
+	return doc{"period": period, "periods": statisticsPeriods, "charts": charts, "dlq": u["dlq_message_count"], "bill": u["total_monthly_billing"]}, nil
 }
 
 // messageSeries is the one field that brands call otherwise.
@@ -68,19 +68,19 @@ func messageSeries(u map[string]any) any {
 	return nil
 }
 
-func one(name string, v any) []series { return []series{{Name: name, Points: points(v)}} }
+func oneSeries(name string, v any) []series { return []series{{Name: name, Points: pointsOf(v)}} }
 
-func many(v any) (out []series) {
+func manySeries(v any) (out []series) {
 	list, _ := v.([]any)
 	for _, one := range list {
 		d, _ := one.(doc)
 		name, _ := d["id"].(string)
-		out = append(out, series{Name: name, Points: points(d["data_points"])})
+		out = append(out, series{Name: name, Points: pointsOf(d["data_points"])})
 	}
 	return out
 }
 
-func points(v any) (out []point) {
+func pointsOf(v any) (out []point) {
 	list, _ := v.([]any)
 	for _, one := range list {
 		d, _ := one.(doc)
@@ -109,11 +109,11 @@ func newChart(title, unit string, list []series) chart {
 func (c *chart) number(n float64) string {
 	switch c.Unit {
 	case "bytes":
-		return size(n)
+		return sizeText(n)
 	case "$":
 		return "$" + strconv.FormatFloat(n, 'f', -1, 32)
 	}
-	return grouped(n)
+	return groupedNumber(n)
 }
 
 // The chart, in the units of its view box.
@@ -145,12 +145,12 @@ func (c chart) Draw() template.HTML {
 	base := chartHeight - chartFoot
 	d.printf(`<line class="grid" x1="0" x2="%d" y1="%d" y2="%d"/>`, chartWidth, base, base)
 	if most > 0 {
-		d.printf(`<line class="grid" x1="0" x2="%d" y1="%d" y2="%d"/><text class="axis" x="2" y="%d">%s</text>`, chartWidth, chartHead, chartHead, chartHead-4, escaped(c.number(most)))
+		d.printf(`<line class="grid" x1="0" x2="%d" y1="%d" y2="%d"/><text class="axis" x="2" y="%d">%s</text>`, chartWidth, chartHead, chartHead, chartHead-4, escapeHTML(c.number(most)))
 		c.bars(&d, n, most)
 	}
 	if n > 0 {
 		x := c.Series[0].Points
-		d.printf(`<text class="axis" x="2" y="%d">%s</text><text class="axis end" x="%d" y="%d">%s</text>`, chartHeight-5, escaped(when(x[0].X)), chartWidth-2, chartHeight-5, escaped(when(x[len(x)-1].X)))
+		d.printf(`<text class="axis" x="2" y="%d">%s</text><text class="axis end" x="%d" y="%d">%s</text>`, chartHeight-5, escapeHTML(shortTime(x[0].X)), chartWidth-2, chartHeight-5, escapeHTML(shortTime(x[len(x)-1].X)))
 	}
 	return d.close()
 }
@@ -176,13 +176,13 @@ func (c *chart) bars(d *drawing, n int, most float64) {
 			h := height * s.Points[i].Y / most
 			y -= h
 			d.printf(`<rect class="series s%d" x="%.2f" y="%.2f" width="%.2f" height="%.2f"><title>%s</title></rect>`,
-				k, float64(i)*width, y, max(0.5, width-0.6), h, escaped(when(s.Points[i].X)+": "+c.number(s.Points[i].Y)+" "+s.Name))
+				k, float64(i)*width, y, max(0.5, width-0.6), h, escapeHTML(shortTime(s.Points[i].X)+": "+c.number(s.Points[i].Y)+" "+s.Name))
 		}
 	}
 }
 
-// when is a time of the statistics, short.
-func when(x string) string {
+// shortTime is a time of the statistics, short.
+func shortTime(x string) string {
 	const form = "2006-01-02 15:04:05.000000000 +0000 UTC"
 	t, err := time.Parse(form, x)
 	if err != nil {

@@ -18,27 +18,27 @@ import (
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-// functions are what templates may call.
-var functions = template.FuncMap{
-	"between": between,
-	"bytes":   size,
-	"count":   grouped,
-	"cut":     cut,
-	"dict":    dict,
-	"headers": headers,
+// templateFunctions are what templates may call.
+var templateFunctions = template.FuncMap{
+	"between": spanBetween,
+	"bytes":   sizeText,
+	"count":   groupedNumber,
+	"cut":     cutText,
+	"dict":    dictOf,
+	"headers": listedHeaders,
 	"json":    asJSON,
 	"lower":   strings.ToLower,
-	"later":   later,
+	"later":   isLater,
 	"list":    func(items ...string) []string { return items },
 	"match":   func(text, pattern string) (bool, error) { return regexp.MatchString(pattern, text) },
-	"ms":      duration,
-	"quoted":  quoted,
+	"ms":      durationText,
+	"quoted":  shellQuoted,
 	"route":   routeOf,
 	"round":   math.Round,
-	"shape":   shape,
-	"show":    show,
-	"took":    took,
-	"tries":   tries,
+	"shape":   stateShape,
+	"show":    showBody,
+	"took":    tookText,
+	"tries":   triesText,
 }
 
 // routeOf is the path of an operation, for the commands that the page suggests.
@@ -50,8 +50,8 @@ func routeOf(operationID string, values ...string) (string, error) {
 	return r.Path(values...), nil
 }
 
-// number reads what JSON or Go gives.
-func number(v any) (float64, bool) {
+// readNumber reads what JSON or Go gives.
+func readNumber(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:
 		return v, true
@@ -66,9 +66,9 @@ func number(v any) (float64, bool) {
 // instantForm is how an instant in UTC is written for machines.
 const instantForm = "2006-01-02T15:04:05.000Z"
 
-// stamped is an instant in Unix ms, with how far it is from now.
-func stamped(v any, now int64, kind string) template.HTML {
-	n, ok := number(v)
+// stampedTime is an instant in Unix ms, with how far it is from now.
+func stampedTime(v any, now int64, kind string) template.HTML {
+	n, ok := readNumber(v)
 	if !ok || n == 0 {
 		return ""
 	}
@@ -82,26 +82,26 @@ func stamped(v any, now int64, kind string) template.HTML {
 	}
 	full := at.Format(instantForm)
 	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s, %s">%s <small data-at="%d" data-of="%s">%s</small></time>`, //nolint:gosec // numbers and constants
-		full, full, map[string]string{"clock": "on the clock of the account", "real": "real time"}[kind], at.Format(form), int64(n), kind, away(int64(n)-now)))
+		full, full, map[string]string{"clock": "on the clock of the account", "real": "real time"}[kind], at.Format(form), int64(n), kind, timeAway(int64(n)-now)))
 }
 
-// away is how far something is from now, in ms.
-func away(d int64) string {
+// timeAway is how far something is from now, in ms.
+func timeAway(d int64) string {
 	switch {
 	case d > 0:
-		return "in " + duration(d)
+		return "in " + durationText(d)
 	case d > -1000:
 		return "now"
 	}
-	return duration(-d) + " ago"
+	return durationText(-d) + " ago"
 }
 
 // maxDuration is the longest span that Go has, in ms: 292 years.
 const maxDuration = float64(math.MaxInt64 / int64(time.Millisecond))
 
-// duration is a span of ms in its two largest units.
-func duration(v any) string {
-	n, _ := number(v)
+// durationText is a span of ms in its two largest units.
+func durationText(v any) string {
+	n, _ := readNumber(v)
 	d := time.Duration(min(n, maxDuration)) * time.Millisecond
 	switch {
 	case d < time.Second:
@@ -111,14 +111,14 @@ func duration(v any) string {
 	case d < time.Minute:
 		return strconv.Itoa(int(d.Seconds())) + " s"
 	case d < time.Hour:
-		return pair(int(d/time.Minute), "m", int(d%time.Minute/time.Second), "s")
+		return unitPair(int(d/time.Minute), "m", int(d%time.Minute/time.Second), "s")
 	case d < 24*time.Hour:
-		return pair(int(d/time.Hour), "h", int(d%time.Hour/time.Minute), "m")
+		return unitPair(int(d/time.Hour), "h", int(d%time.Hour/time.Minute), "m")
 	}
-	return pair(int(d/(24*time.Hour)), "d", int(d%(24*time.Hour)/time.Hour), "h")
+	return unitPair(int(d/(24*time.Hour)), "d", int(d%(24*time.Hour)/time.Hour), "h")
 }
 
-func pair(large int, unit string, small int, smaller string) string {
+func unitPair(large int, unit string, small int, smaller string) string {
 	text := strconv.Itoa(large) + " " + unit
 	if small > 0 {
 		text += " " + strconv.Itoa(small) + " " + smaller
@@ -126,41 +126,41 @@ func pair(large int, unit string, small int, smaller string) string {
 	return text
 }
 
-// between is the span from one instant to another in Unix ms, nothing without both.
-func between(from, to any) string {
-	a, _ := number(from)
-	b, ok := number(to)
+// spanBetween is the span from one instant to another in Unix ms, nothing without both.
+func spanBetween(from, to any) string {
+	a, _ := readNumber(from)
+	b, ok := readNumber(to)
 	if !ok || b == 0 {
 		return ""
 	}
-	return duration(b - a)
+	return durationText(b - a)
 }
 
-// later reports whether an instant lies behind another.
-func later(a, b any) bool {
-	x, _ := number(a)
-	y, _ := number(b)
+// isLater reports whether an instant lies behind another.
+func isLater(a, b any) bool {
+	x, _ := readNumber(a)
+	y, _ := readNumber(b)
 	return x > y
 }
 
-// tries says how many attempts a message has had, and how many it may have.
-func tries(row doc) string {
-	had, _ := number(row["attempts"])
-	most, _ := number(row["maxRetries"])
+// triesText says how many attempts a message has had, and how many it may have.
+func triesText(row doc) string {
+	had, _ := readNumber(row["attempts"])
+	most, _ := readNumber(row["maxRetries"])
 	return fmt.Sprintf("%d of %d", int(had), int(most)+1)
 }
 
-// took is a duration in ms with a part of one.
-func took(ms float64) string {
+// tookText is a duration in ms with a part of one.
+func tookText(ms float64) string {
 	if ms < 10 {
 		return strconv.FormatFloat(ms, 'f', 2, 64) + " ms"
 	}
-	return duration(ms)
+	return durationText(ms)
 }
 
-// grouped is a number with its thousands apart.
-func grouped(v any) string {
-	n, _ := number(v)
+// groupedNumber is a number with its thousands apart.
+func groupedNumber(v any) string {
+	n, _ := readNumber(v)
 	text := strconv.FormatFloat(n, 'f', -1, 64)
 	whole, rest, _ := strings.Cut(text, ".")
 	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
@@ -172,8 +172,8 @@ func grouped(v any) string {
 	return whole
 }
 
-func size(v any) string {
-	n, _ := number(v)
+func sizeText(v any) string {
+	n, _ := readNumber(v)
 	switch {
 	case n >= 1<<30:
 		return strconv.FormatFloat(n/(1<<30), 'f', 1, 64) + " GiB"
@@ -185,9 +185,9 @@ func size(v any) string {
 	return strconv.Itoa(int(n)) + " B"
 }
 
-// shape is which of a few colours a state, or an HTTP status, has.
-func shape(v any) string {
-	if n, ok := number(v); ok {
+// stateShape is which of a few colours a state, or an HTTP status, has.
+func stateShape(v any) string {
+	if n, ok := readNumber(v); ok {
 		switch {
 		case n >= 200 && n < 300:
 			return "good"
@@ -212,8 +212,8 @@ func shape(v any) string {
 	return "soft"
 }
 
-// dict makes a map of pairs, for templates that take several values.
-func dict(pairs ...any) doc {
+// dictOf makes a map of pairs, for templates that take several values.
+func dictOf(pairs ...any) doc {
 	d := doc{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		name, _ := pairs[i].(string)
@@ -233,8 +233,8 @@ type fieldsShown struct {
 
 const mostFields = 100
 
-// headers lists a header by name, whichever form it has.
-func headers(v any) fieldsShown {
+// listedHeaders lists a header by name, whichever form it has.
+func listedHeaders(v any) fieldsShown {
 	var all []field
 	switch h := v.(type) {
 	case map[string][]string:
@@ -255,13 +255,13 @@ func headers(v any) fieldsShown {
 		}
 	}
 	for i := range all {
-		all[i].Value = clipped(all[i].Value, 2000)
+		all[i].Value = clipText(all[i].Value, 2000)
 	}
 	return fieldsShown{all[:min(len(all), mostFields)], max(0, len(all)-mostFields)}
 }
 
-// clipped cuts a text at a whole character.
-func clipped(text string, most int) string {
+// clipText cuts a text at a whole character.
+func clipText(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
@@ -279,12 +279,12 @@ type content struct {
 // mostContent is how much of a body is shown, in bytes.
 const mostContent = 16 << 10
 
-// show prepares a body, given as text or as base64, and how long the whole of it
+// showBody prepares a body, given as text or as base64, and how long the whole of it
 // is where this is its beginning.
-func show(text, encoded any, whole ...any) content {
-	c := beginning(text, encoded)
+func showBody(text, encoded any, whole ...any) content {
+	c := bodyBeginning(text, encoded)
 	if len(whole) > 0 {
-		if n, ok := number(whole[0]); ok && int(n) > c.Size {
+		if n, ok := readNumber(whole[0]); ok && int(n) > c.Size {
 			if c.Size == 0 {
 				return content{fmt.Sprintf("dropped to make room: %d bytes; --memory keeps more", int(n)), "dropped", int(n), 0}
 			}
@@ -294,7 +294,7 @@ func show(text, encoded any, whole ...any) content {
 	return c
 }
 
-func beginning(text, encoded any) content {
+func bodyBeginning(text, encoded any) content {
 	plain, _ := text.(string)
 	if b64, _ := encoded.(string); b64 != "" {
 		raw, err := base64.StdEncoding.DecodeString(b64)
@@ -307,14 +307,14 @@ func beginning(text, encoded any) content {
 	c := content{plain, "text", len(plain), 0}
 	if len(plain) > mostContent {
 		c.Text, c.Hidden = strings.ToValidUTF8(plain[:mostContent], ""), len(plain)-mostContent
-	} else if p := pretty(plain); p != plain {
+	} else if p := prettyJSON(plain); p != plain {
 		c.Text, c.Kind = p, "json"
 	}
 	return c
 }
 
-// pretty is JSON with indentation; anything else stays.
-func pretty(text string) string {
+// prettyJSON is JSON with indentation; anything else stays.
+func prettyJSON(text string) string {
 	trimmed := strings.TrimSpace(text)
 	if trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' {
 		return text

@@ -15,7 +15,7 @@ import (
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-func dlq(v *visit) (any, error) {
+func dlqView(v *visit) (any, error) {
 	d, err := v.list("dlq")
 	if err != nil {
 		return nil, err
@@ -50,13 +50,13 @@ func flowKeys(v *visit) (any, error) {
 	return d, err
 }
 
-func groups(v *visit) (any, error) {
+func groupsView(v *visit) (any, error) {
 	var list []doc
 	err := v.get(&list, v.as(route.ListURLGroups), nil)
 	return list, err
 }
 
-func queues(v *visit) (any, error) {
+func queuesView(v *visit) (any, error) {
 	var list []doc
 	err := v.get(&list, v.as(route.ListQueues), nil)
 	return list, err
@@ -71,7 +71,7 @@ func putQueue(v *visit, f form) error {
 	return v.do(nil, request{method: http.MethodPost, path: v.as(route.UpsertQueue), body: doc{"queueName": f.Get("name"), "parallelism": n}})
 }
 
-func schedules(v *visit) (any, error) {
+func schedulesView(v *visit) (any, error) {
 	var d doc
 	err := v.get(&d, "schedules", nil)
 	return d["schedules"], err
@@ -90,7 +90,7 @@ func putSchedule(v *visit, f form) error {
 	return v.do(nil, request{method: http.MethodPost, path: v.as(route.CreateSchedule, destination), raw: query, header: h, body: []byte(f.Get("body"))})
 }
 
-func indexes(v *visit) (any, error) {
+func indexesView(v *visit) (any, error) {
 	var search []doc
 	if err := v.get(&search, v.as(route.ListSearchIndexes), nil); err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func indexes(v *visit) (any, error) {
 	return doc{"search": search, "vectors": vectors}, nil
 }
 
-func limits(v *visit) (any, error) {
+func limitsView(v *visit) (any, error) {
 	var d doc
 	err := v.get(&d, "limits", nil)
 	return d["limits"], err
@@ -137,9 +137,9 @@ func (c *called) Warnings() (list []string) {
 	return list
 }
 
-// requests shows the latest of those that were refused, then of the others.
-func requests(v *visit) (any, error) {
-	query := url.Values{"limit": {shown}, "maxBody": {mostBody}}
+// requestsView shows the latest of those that were refused, then of the others.
+func requestsView(v *visit) (any, error) {
+	query := url.Values{"limit": {rowsShown}, "maxBody": {mostBody}}
 	for _, name := range []string{"operationId", "status", "path"} {
 		if value := strings.TrimSpace(v.query.Get(name)); value != "" {
 			query.Set(name, value)
@@ -161,7 +161,7 @@ func requests(v *visit) (any, error) {
 	return out, nil
 }
 
-func stubs(v *visit) (any, error) {
+func stubsView(v *visit) (any, error) {
 	d := doc{}
 	for _, name := range []string{"stubs", "faults"} {
 		var list []json.RawMessage
@@ -199,9 +199,9 @@ func (v *visit) changed(list string, change func([]json.RawMessage) ([]json.RawM
 	return v.do(nil, request{method: http.MethodPut, path: list, body: rules})
 }
 
-// removing switches off the rule that a button stands beside; if the rules have
+// removeRule switches off the rule that a button stands beside; if the rules have
 // changed meanwhile, nothing happens.
-func removing(list string) func(*visit, form) error {
+func removeRule(list string) func(*visit, form) error {
 	return func(v *visit, f form) error {
 		return v.changed(list, func(rules []json.RawMessage) ([]json.RawMessage, error) {
 			for i, rule := range rules {

@@ -14,12 +14,12 @@ import (
 	"github.com/understudy-mock/understudy/spec/route"
 )
 
-// shown is how many rows a list shows at once.
-const shown = "50"
+// rowsShown is how many rows a list shows at once.
+const rowsShown = "50"
 
 // narrowed is the query of a list: its filters, as the view was asked.
 func (v *visit) narrowed(names ...string) (url.Values, error) {
-	query := url.Values{"count": {shown}}
+	query := url.Values{"count": {rowsShown}}
 	for _, name := range names {
 		if value := strings.TrimSpace(v.query.Get(name)); value != "" {
 			query.Set(name, value)
@@ -42,12 +42,12 @@ func (v *visit) narrowed(names ...string) (url.Values, error) {
 	return query, nil
 }
 
-// filters are the fields of a list's filter that name a value.
-var filters = []string{"cursor", "source", "state", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId"}
+// filterFields are the fields of a list's filter that name a value.
+var filterFields = []string{"cursor", "source", "state", "url", "label", "flowControlKey", "topicName", "queueName", "scheduleId", "workflowRunId"}
 
 // list loads a list with its filters.
 func (v *visit) list(path string) (doc, error) {
-	query, err := v.narrowed(filters...)
+	query, err := v.narrowed(filterFields...)
 	if err != nil {
 		return nil, err
 	}
@@ -55,13 +55,13 @@ func (v *visit) list(path string) (doc, error) {
 	return d, v.get(&d, path, query)
 }
 
-func now(v *visit) (any, error) {
+func nowView(v *visit) (any, error) {
 	var log doc
 	err := v.get(&log, "log", url.Values{"count": {"15"}})
 	return log["events"], err
 }
 
-func messages(v *visit) (any, error) { return v.list("messages") }
+func messagesView(v *visit) (any, error) { return v.list("messages") }
 
 // exchange is one half of what went over the wire.
 type exchange struct {
@@ -135,25 +135,25 @@ type letter struct {
 // mostMoments is how long a timeline is.
 const mostMoments = 60
 
-func message(v *visit, id string) (any, error) {
+func messageView(v *visit, id string) (any, error) {
 	var l letter
 	if err := v.get(&l, "messages/"+url.PathEscape(id), url.Values{"maxBody": {mostBody}}); err != nil {
 		return nil, err
 	}
-	l.Timeline = timeline(l.Events, l.Deliveries)
+	l.Timeline = timelineOf(l.Events, l.Deliveries)
 	if n := len(l.Timeline) - mostMoments; n > 0 {
 		l.Timeline, l.Hidden = slices.Concat(l.Timeline[:1], l.Timeline[n+1:]), n
 	}
 	state, _ := l.Row["state"].(string)
 	l.Waits = !slices.Contains([]string{"DELIVERED", "FAILED", "CANCELED"}, state)
 	l.Form = formOf(&l, v.access)
-	l.Curl = curl(v.access, l.Form)
+	l.Curl = curlCommand(v.access, l.Form)
 	return &l, nil
 }
 
-// timeline puts events and deliveries together: an attempt is what lies between
+// timelineOf puts events and deliveries together: an attempt is what lies between
 // ACTIVE and what follows.
-func timeline(events []logged, deliveries []attempt) []moment {
+func timelineOf(events []logged, deliveries []attempt) []moment {
 	var line []moment
 	number := 0
 	for _, e := range events {
@@ -166,7 +166,7 @@ func timeline(events []logged, deliveries []attempt) []moment {
 			m := moment{logged: e, Kind: "attempt", Number: number}
 			if i := slices.IndexFunc(deliveries, func(d attempt) bool { return d.Attempt == number-1 }); i >= 0 {
 				m.Wire = &deliveries[i]
-				m.Signed = signed(deliveries[i].Request.Headers)
+				m.Signed = decodeSignature(deliveries[i].Request.Headers)
 			}
 			line = append(line, m)
 		case "ERROR", "DELIVERED":
@@ -194,8 +194,8 @@ type signature struct {
 	Claims string
 }
 
-// signed decodes the signature among the headers of a delivery, nil for none.
-func signed(headers map[string][]string) *signature {
+// decodeSignature decodes the signature among the headers of a delivery, nil for none.
+func decodeSignature(headers map[string][]string) *signature {
 	for name, values := range headers {
 		if !strings.HasSuffix(name, "-Signature") || len(values) == 0 {
 			continue
@@ -204,17 +204,17 @@ func signed(headers map[string][]string) *signature {
 		if len(parts) != 3 {
 			continue
 		}
-		return &signature{name, values[0], decoded(parts[0]), decoded(parts[1])}
+		return &signature{name, values[0], decodedPart(parts[0]), decodedPart(parts[1])}
 	}
 	return nil
 }
 
-func decoded(part string) string {
+func decodedPart(part string) string {
 	text, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(part, "="))
 	if err != nil {
 		return part
 	}
-	return pretty(string(text))
+	return prettyJSON(string(text))
 }
 
 // publishForm is what a message is published with.
@@ -262,22 +262,22 @@ func formOf(l *letter, a access) *publishForm {
 // Large reports whether the body is too large to be changed on the page.
 func (f *publishForm) Large() bool { return len(f.Body) > mostForm }
 
-// curl is the command that publishes the same.
-func curl(a access, f *publishForm) string {
+// curlCommand is the command that publishes the same.
+func curlCommand(a access, f *publishForm) string {
 	var b strings.Builder
-	data := "--data-raw " + quoted(f.Body)
+	data := "--data-raw " + shellQuoted(f.Body)
 	switch {
 	case f.Large():
 		data = "--data-binary @body.bin  # larger than what fits into a command line: take it from the API"
 	case f.Binary:
-		fmt.Fprintf(&b, "printf %%s %s | base64 -d | ", quoted(f.Body))
+		fmt.Fprintf(&b, "printf %%s %s | base64 -d | ", shellQuoted(f.Body))
 		data = "--data-binary @-"
 	case f.Body == "":
 		data = ""
 	}
-	fmt.Fprintf(&b, "curl -X POST %s \\\n  -H %s", quoted(a.URL+route.PublishMessage.Path(f.Destination)), quoted("Authorization: Bearer "+a.Token))
+	fmt.Fprintf(&b, "curl -X POST %s \\\n  -H %s", shellQuoted(a.URL+route.PublishMessage.Path(f.Destination)), shellQuoted("Authorization: Bearer "+a.Token))
 	for line := range strings.Lines(f.Headers) {
-		fmt.Fprintf(&b, " \\\n  -H %s", quoted(strings.TrimSuffix(line, "\n")))
+		fmt.Fprintf(&b, " \\\n  -H %s", shellQuoted(strings.TrimSuffix(line, "\n")))
 	}
 	if data != "" {
 		b.WriteString(" \\\n  " + data)
@@ -285,11 +285,11 @@ func curl(a access, f *publishForm) string {
 	return b.String()
 }
 
-// quoted is a text as a shell reads it.
-func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+// shellQuoted is a text as a shell reads it.
+func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// publish sends a message, by the button, and goes to it.
-func publish(v *visit, f form) error {
+// publishMessage sends a message, by the button, and goes to it.
+func publishMessage(v *visit, f form) error {
 	destination := strings.TrimSpace(f.Get("destination"))
 	if destination == "" {
 		return fmt.Errorf("destination is missing: must be a URL or the name of a URL group")
@@ -310,12 +310,12 @@ func publish(v *visit, f form) error {
 	if err := v.do(&receipts, r); err != nil {
 		return err
 	}
-	f.Set("then", landing(v, receipts))
+	f.Set("then", landingView(v, receipts))
 	return nil
 }
 
-// landing is the view of what was published: the message, or the list of all.
-func landing(v *visit, receipts []byte) string {
+// landingView is the view of what was published: the message, or the list of all.
+func landingView(v *visit, receipts []byte) string {
 	var one struct{ MessageID, WorkflowRunID string }
 	at := &frame{Account: v.account, query: v.query}
 	switch {

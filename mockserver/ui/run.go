@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-func runs(v *visit) (any, error) {
+func runsView(v *visit) (any, error) {
 	d, err := v.list("runs")
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (f *flow) Asleep(s *span) bool {
 	return f.Runs && s.To > f.Now && (s.Type == "SleepFor" || s.Type == "SleepUntil")
 }
 
-func run(v *visit, id string) (any, error) {
+func runView(v *visit, id string) (any, error) {
 	var f flow
 	if err := v.get(&f, "runs/"+url.PathEscape(id), nil); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (f *flow) Waterfall() template.HTML {
 	if len(f.Spans) == 0 {
 		return ""
 	}
-	started, _ := number(f.Row["workflowRunCreatedAt"])
+	started, _ := readNumber(f.Row["workflowRunCreatedAt"])
 	first := min(int64(started), f.Spans[0].From) // spans are in the order in which they begin
 	last := first
 	for _, s := range f.Spans {
@@ -153,14 +153,14 @@ func (f *flow) Waterfall() template.HTML {
 	}
 	d := drawing{first: first, length: max(1, last-first)}
 	height := axisHeight + rowHeight*len(f.Spans)
-	d.open("waterfall", "group", labelWidth+axisWidth+10, height, fmt.Sprintf("Waterfall of %d steps over %s", len(f.Spans), duration(d.length)))
+	d.open("waterfall", "group", labelWidth+axisWidth+10, height, fmt.Sprintf("Waterfall of %d steps over %s", len(f.Spans), durationText(d.length)))
 	for i := range 5 {
 		if d.length < 5 && i > 0 { // the clock stood still
 			break
 		}
 		x := labelWidth + axisWidth*i/4
 		d.printf(`<line class="grid" x1="%d" x2="%d" y1="%d" y2="%d"/><text class="axis%s" x="%d" y="14">%s</text>`, x, x, axisHeight, height,
-			[]string{"", " middle", " middle", " middle", " end"}[i], x, escaped("+"+duration(d.length*int64(i)/4)))
+			[]string{"", " middle", " middle", " middle", " end"}[i], x, escapeHTML("+"+durationText(d.length*int64(i)/4)))
 	}
 	for i := range f.Spans {
 		d.row(i, &f.Spans[i], f.Now)
@@ -178,7 +178,7 @@ func (d *drawing) printf(format string, args ...any) { _, _ = fmt.Fprintf(d, for
 
 // open begins a picture; one with links in it is a group to those who cannot see it.
 func (d *drawing) open(class, role string, width, height int, title string) {
-	d.printf(`<svg class="%s" viewBox="0 0 %d %d" role="%s" aria-label="%s">`, class, width, height, role, escaped(title))
+	d.printf(`<svg class="%s" viewBox="0 0 %d %d" role="%s" aria-label="%s">`, class, width, height, role, escapeHTML(title))
 }
 
 func (d *drawing) close() template.HTML {
@@ -194,7 +194,7 @@ func (d *drawing) row(i int, s *span, now int64) {
 	y := axisHeight + rowHeight*i
 	name := s.Name()
 	d.printf(`<a href="#step-%d"><rect class="row" x="0" y="%d" width="%d" height="%d"/><text class="label" x="6" y="%d">%s</text>`,
-		i, y, labelWidth+axisWidth+10, rowHeight, y+17, escaped(cut(name, 26)))
+		i, y, labelWidth+axisWidth+10, rowHeight, y+17, escapeHTML(cutText(name, 26)))
 	for _, p := range s.Parts {
 		to := p.To
 		if to == 0 {
@@ -205,7 +205,7 @@ func (d *drawing) row(i int, s *span, now int64) {
 		}
 		x := d.x(p.From)
 		d.printf(`<rect class="part %s" x="%d" y="%d" width="%d" height="14" rx="2"><title>%s</title></rect>`,
-			escaped(p.Kind), x, y+6, max(3, d.x(to)-x), escaped(fmt.Sprintf("%s: %s for %s", name, p.Kind, duration(to-p.From))))
+			escapeHTML(p.Kind), x, y+6, max(3, d.x(to)-x), escapeHTML(fmt.Sprintf("%s: %s for %s", name, p.Kind, durationText(to-p.From))))
 	}
 	if len(s.Parts) == 0 {
 		d.printf(`<rect class="part point" x="%d" y="%d" width="4" height="14" rx="2"/>`, d.x(s.From), y+6)
@@ -213,10 +213,10 @@ func (d *drawing) row(i int, s *span, now int64) {
 	d.WriteString("</a>")
 }
 
-func escaped(text string) string { return template.HTMLEscapeString(text) }
+func escapeHTML(text string) string { return template.HTMLEscapeString(text) }
 
-// cut shortens a text to so many characters; what is not there is empty.
-func cut(v any, most int) string {
+// cutText shortens a text to so many characters; what is not there is empty.
+func cutText(v any, most int) string {
 	text, _ := v.(string)
 	runes := []rune(text)
 	if len(runes) <= most {

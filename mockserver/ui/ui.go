@@ -13,7 +13,7 @@ import (
 )
 
 //go:embed static templates
-var files embed.FS
+var embeddedFiles embed.FS
 
 // Page is the web page. It is an http.Handler for /_understudy/ and what is
 // below /_understudy/ui/.
@@ -25,37 +25,37 @@ type Page struct {
 
 // New makes the page of a control API.
 func New(api http.Handler) (*Page, error) {
-	templates, err := template.New("").Funcs(functions).ParseFS(files, "templates/*.html")
+	templates, err := template.New("").Funcs(templateFunctions).ParseFS(embeddedFiles, "templates/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
-	static, err := fs.Sub(files, "static")
+	static, err := fs.Sub(embeddedFiles, "static")
 	if err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
-	for _, v := range views {
+	for _, v := range allViews {
 		if templates.Lookup(v.name) == nil || v.one != nil && templates.Lookup(v.name+".one") == nil {
 			return nil, fmt.Errorf("page: view %s has no template", v.name)
 		}
 	}
-	return &Page{api: api, templates: templates, static: http.StripPrefix(root+"ui/static", http.FileServerFS(static))}, nil
+	return &Page{api: api, templates: templates, static: http.StripPrefix(controlRoot+"ui/static", http.FileServerFS(static))}, nil
 }
 
-// policy forbids everything that does not come from this server, and whatever
+// contentPolicy forbids everything that does not come from this server, and whatever
 // stands inside the page itself.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // ServeHTTP shows a view, does what a button says, or gives a file.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", contentPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	name, id, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.EscapedPath(), root), "ui/"), "/")
+	name, id, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.EscapedPath(), controlRoot), "ui/"), "/")
 	switch {
-	case r.URL.Path == "/" || r.URL.Path+"/" == root || strings.TrimSuffix(r.URL.Path, "/") == root+"ui":
-		http.Redirect(w, r, root, http.StatusSeeOther)
+	case r.URL.Path == "/" || r.URL.Path+"/" == controlRoot || strings.TrimSuffix(r.URL.Path, "/") == controlRoot+"ui":
+		http.Redirect(w, r, controlRoot, http.StatusSeeOther)
 	case name == "static":
 		h.Set("Cache-Control", "no-cache") // it changes with the server
 		p.static.ServeHTTP(w, r)
@@ -87,7 +87,7 @@ func (p *Page) view(w http.ResponseWriter, r *http.Request, name, id string) {
 			status = said.status
 		}
 	}
-	f.Said = said(w, r)
+	f.Said = takeSaying(w, r)
 	var body, page bytes.Buffer
 	if err := p.templates.ExecuteTemplate(&body, f.template, f); err != nil {
 		f.Fault, status = "page: "+err.Error(), http.StatusInternalServerError

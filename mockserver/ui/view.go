@@ -19,39 +19,39 @@ type view struct {
 	one         func(*visit, string) (any, error)
 }
 
-// views in the order of the navigation; empty lines there are between groups.
-var views []view
+// allViews in the order of the navigation; empty lines there are between groups.
+var allViews []view
 
 // The functions of the table look at the table, so it is made at the start.
 func init() {
-	views = []view{
-		{"now", "Now", "n", now, nil},
-		{"messages", "Messages", "m", messages, message},
-		{"runs", "Runs", "r", runs, run},
-		{"dlq", "DLQ", "d", dlq, dlqEntry},
+	allViews = []view{
+		{"now", "Now", "n", nowView, nil},
+		{"messages", "Messages", "m", messagesView, messageView},
+		{"runs", "Runs", "r", runsView, runView},
+		{"dlq", "DLQ", "d", dlqView, dlqEntry},
 		{"flow", "Flow control", "f", flowKeys, nil},
-		{"groups", "URL groups", "g", groups, nil},
-		{"queues", "Queues", "q", queues, nil},
-		{"schedules", "Schedules", "s", schedules, nil},
-		{"statistics", "Statistics", "t", statistics, nil},
-		{"indexes", "Search & vector", "i", indexes, nil},
-		{"limits", "Rate limits", "l", limits, nil},
-		{"requests", "Requests", "a", requests, nil},
-		{"stubs", "Stubs & faults", "b", stubs, nil},
+		{"groups", "URL groups", "g", groupsView, nil},
+		{"queues", "Queues", "q", queuesView, nil},
+		{"schedules", "Schedules", "s", schedulesView, nil},
+		{"statistics", "Statistics", "t", statisticsView, nil},
+		{"indexes", "Search & vector", "i", indexesView, nil},
+		{"limits", "Rate limits", "l", limitsView, nil},
+		{"requests", "Requests", "a", requestsView, nil},
+		{"stubs", "Stubs & faults", "b", stubsView, nil},
 	}
 }
 
 // askView asks before a button does what cannot be undone. The navigation does
 // not lead there.
-var askView = view{name: "ask", title: "Confirm", one: asked}
+var askView = view{name: "ask", title: "Confirm", one: confirmText}
 
 func viewNamed(name string) *view {
 	if name == askView.name {
 		return &askView
 	}
-	for i := range views {
-		if views[i].name == name {
-			return &views[i]
+	for i := range allViews {
+		if allViews[i].name == name {
+			return &allViews[i]
 		}
 	}
 	return nil
@@ -123,8 +123,8 @@ func (f *frame) Views() []navigation {
 	for _, state := range []string{"CREATED", "ACTIVE", "RETRY", "ERROR"} {
 		counts["messages"] += f.Now.Messages[state]
 	}
-	list := make([]navigation, len(views))
-	for i, v := range views {
+	list := make([]navigation, len(allViews))
+	for i, v := range allViews {
 		list[i] = navigation{v.title, f.Link(v.name), v.key, counts[v.name], v.name == f.Name}
 	}
 	return list
@@ -140,9 +140,9 @@ type navigation struct {
 // Link is the address of a view, or of one of its things, in the same account;
 // pairs are its query.
 func (f *frame) Link(view string, pairs ...string) string {
-	path := root + "ui/" + view
+	path := controlRoot + "ui/" + view
 	if view == "now" {
-		path = root
+		path = controlRoot
 	}
 	return path + f.search(pairs)
 }
@@ -187,9 +187,9 @@ func (f *frame) Bare() string { return f.path }
 // things are those of this one.
 func (f *frame) Switch() string {
 	if f.Name == "now" {
-		return root
+		return controlRoot
 	}
-	return root + "ui/" + f.Name
+	return controlRoot + "ui/" + f.Name
 }
 
 // SomeAccounts are enough of them to choose from.
@@ -197,7 +197,7 @@ func (f *frame) SomeAccounts() []string { return f.Accounts[:min(len(f.Accounts)
 
 // Raw is the address of what the view shows in the control API.
 func (f *frame) Raw(list string) string {
-	return root + list + "/" + url.PathEscape(f.ID) + f.search(nil)
+	return controlRoot + list + "/" + url.PathEscape(f.ID) + f.search(nil)
 }
 
 // Blank is a message that nobody has written yet.
@@ -230,11 +230,11 @@ func (f *frame) Manual() bool { return f.Now.Clock.Mode == "manual" }
 
 // Time shows an instant of the account's clock in Unix ms, and how far it is from now.
 func (f *frame) Time(ms any) template.HTML {
-	return stamped(ms, f.Now.Clock.Now, "clock")
+	return stampedTime(ms, f.Now.Clock.Now, "clock")
 }
 
 // Real shows an instant of the wall clock in Unix ms.
-func (f *frame) Real(ms any) template.HTML { return stamped(ms, f.Now.Real, "real") }
+func (f *frame) Real(ms any) template.HTML { return stampedTime(ms, f.Now.Real, "real") }
 
 // Clock shows an instant in Unix ms with its date, for the header. The page lets
 // one of a clock that runs go on.
@@ -254,26 +254,26 @@ type saying struct {
 	Bad  bool
 }
 
-const cookie = "understudy-said"
+const cookieName = "understudy-said"
 
-// say keeps a text for the next view; a bad one begins with an exclamation mark.
-func say(w http.ResponseWriter, text string, bad bool) {
+// keepSaying keeps a text for the next view; a bad one begins with an exclamation mark.
+func keepSaying(w http.ResponseWriter, text string, bad bool) {
 	const most = 1000 // a cookie holds 4 KB, and escaping trebles
-	text = clipped(text, most)
+	text = clipText(text, most)
 	if bad {
 		text = "!" + text
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookie, Value: url.QueryEscape(text), Path: root, HttpOnly: true, SameSite: http.SameSiteStrictMode}) //nolint:gosec // not Secure: it is served over http
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: url.QueryEscape(text), Path: controlRoot, HttpOnly: true, SameSite: http.SameSiteStrictMode}) //nolint:gosec // not Secure: it is served over http
 }
 
-// said takes the text that was kept. A view that only follows the account leaves
+// takeSaying takes the text that was kept. A view that only follows the account leaves
 // it: the text stands outside of what is followed.
-func said(w http.ResponseWriter, r *http.Request) *saying {
-	kept, err := r.Cookie(cookie)
+func takeSaying(w http.ResponseWriter, r *http.Request) *saying {
+	kept, err := r.Cookie(cookieName)
 	if err != nil || r.Header.Get("Follow") != "" {
 		return nil
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookie, Path: root, MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode}) //nolint:gosec // not Secure: it is served over http
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: controlRoot, MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode}) //nolint:gosec // not Secure: it is served over http
 	text, err := url.QueryUnescape(kept.Value)
 	if err != nil || text == "" {
 		return nil

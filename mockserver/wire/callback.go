@@ -41,7 +41,7 @@ func (Format) CallbackBody(r *engine.Report) []byte {
 	m := &r.Source
 	body := callback{
 		Status:          r.Outcome.Status,
-		Header:          present(r.Outcome.Header),
+		Header:          presentHeader(r.Outcome.Header),
 		Body:            append([]byte{}, r.Outcome.Body...), // "" in place of null
 		BodyNote:        r.Outcome.Note,
 		Retried:         m.Retried,
@@ -52,7 +52,7 @@ func (Format) CallbackBody(r *engine.Report) []byte {
 		EndpointName:    m.EndpointName,
 		URL:             m.URL,
 		Method:          m.Method,
-		SourceHeader:    present(m.Forward),
+		SourceHeader:    presentHeader(m.Forward),
 		SourceBody:      append([]byte{}, m.Body...),
 		NotBefore:       m.NotBefore.UnixMilli(),
 		CreatedAt:       m.CreatedAt.UnixMilli(),
@@ -62,19 +62,19 @@ func (Format) CallbackBody(r *engine.Report) []byte {
 	if r.Run != nil {
 		body.RunID, body.RunCreatedAt = r.Run.ID, r.Run.CreatedAt.UnixMilli()
 	}
-	return marshal(body)
+	return mustMarshal(body)
 }
 
-// present is a header that is an object in JSON even if there is none.
-func present(h engine.Header) map[string][]string {
+// presentHeader is a header that is an object in JSON even if there is none.
+func presentHeader(h engine.Header) map[string][]string {
 	if h == nil {
 		return map[string][]string{}
 	}
 	return h
 }
 
-// marshal writes what holds only strings, numbers, booleans and bytes.
-func marshal(v any) []byte {
+// mustMarshal writes what holds only strings, numbers, booleans and bytes.
+func mustMarshal(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic("wire: " + err.Error()) // such values always marshal
@@ -92,17 +92,17 @@ const errorStepHeader = header.Prefix + "Error-Step-Name"
 
 // ReadAnswer finds what a destination's answer says beside its status.
 func (Format) ReadAnswer(o *engine.Outcome) engine.Answer {
-	library := first(o.Header, libraryHeader)
+	library := firstValue(o.Header, libraryHeader)
 	return engine.Answer{
-		Final:    o.Status == statusNonRetryable && strings.EqualFold(first(o.Header, header.NonRetryableError), "true"),
-		Step:     first(o.Header, errorStepHeader),
-		Workflow: library != "" || first(o.Header, header.WorkflowSDKVersion) != "",
+		Final:    o.Status == statusNonRetryable && strings.EqualFold(firstValue(o.Header, header.NonRetryableError), "true"),
+		Step:     firstValue(o.Header, errorStepHeader),
+		Workflow: library != "" || firstValue(o.Header, header.WorkflowSDKVersion) != "",
 		Library:  strings.HasPrefix(library, "v"),
 	}
 }
 
-// first is the first value of a header, whose name is in canonical form.
-func first(h engine.Header, name string) string {
+// firstValue is the first value of a header, whose name is in canonical form.
+func firstValue(h engine.Header, name string) string {
 	if v := h[name]; len(v) > 0 {
 		return v[0]
 	}

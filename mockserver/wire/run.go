@@ -51,7 +51,7 @@ func (f Format) ReportHeader(run *engine.Run, starts, answers bool) engine.Heade
 
 // TakeStart is a header without the request to start a run that it may carry.
 func (Format) TakeStart(h engine.Header) (rest engine.Header, starts bool) {
-	if first(h, header.WorkflowUnknownSDK) == "" {
+	if firstValue(h, header.WorkflowUnknownSDK) == "" {
 		return h, false
 	}
 	rest = maps.Clone(h)
@@ -68,9 +68,9 @@ func FailureHeader() engine.Header {
 // ReadStep reads the step that a callback is for from the headers it forwards.
 func (Format) ReadStep(h engine.Header) engine.Step {
 	number := func(name string) int {
-		n, _ := strconv.Atoi(first(h, name)) // 0 for what is not a number
+		n, _ := strconv.Atoi(firstValue(h, name)) // 0 for what is not a number
 		return n
 	}
-	return engine.Step{ID: number(header.WorkflowStepID), Name: first(h, header.WorkflowStepName), Type: first(h, header.WorkflowStepType),
+	return engine.Step{ID: number(header.WorkflowStepID), Name: firstValue(h, header.WorkflowStepName), Type: firstValue(h, header.WorkflowStepType),
 		Concurrent: max(1, number(header.WorkflowConcurrent))}
 }

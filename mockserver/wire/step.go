@@ -76,7 +76,7 @@ func (Format) StepBody(s *engine.Step) []byte {
 	if s.Out != "" {
 		fields["out"] = s.Out
 	}
-	return marshal(fields)
+	return mustMarshal(fields)
 }
 
 // FinishStep is a submitted step with its result. A result never keeps the
@@ -88,12 +88,12 @@ func (Format) FinishStep(body []byte, s *engine.Step) []byte {
 	}
 	delete(fields, "targetStep")
 	if s.Out != textOf(fields["out"]) {
-		fields["out"] = marshal(s.Out)
+		fields["out"] = mustMarshal(s.Out)
 	}
 	if s.Type == "Wait" {
-		fields["waitEventId"], fields["waitTimeout"] = marshal(s.WaitEventID), marshal(s.WaitTimedOut)
+		fields["waitEventId"], fields["waitTimeout"] = mustMarshal(s.WaitEventID), mustMarshal(s.WaitTimedOut)
 	}
-	return marshal(fields)
+	return mustMarshal(fields)
 }
 
 // StepList is the JSON array that an endpoint gets (wire.md, "Steps in a call").
@@ -143,7 +143,7 @@ func (f Format) ParseInvocation(body []byte) (engine.Invocation, error) {
 // InvocationResult is what the endpoint learns when the run that it has started
 // has ended.
 func (Format) InvocationResult(run *engine.Run) string {
-	return string(marshal(struct {
+	return string(mustMarshal(struct {
 		Body       string `json:"body,omitempty"`
 		IsFailed   bool   `json:"isFailed"`
 		IsCanceled bool   `json:"isCanceled"`
