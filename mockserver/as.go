@@ -53,7 +53,7 @@ func (s *Server) as(c *call.Call) (response.Response, error) {
 	}
 	r.Header.Set("Authorization", w.Authorization(found.op.Area, probe.Asked))
 	inner := &call.Call{Request: r, AsTester: true}
-	out, err := s.answer(nil, inner, &Exchange{})
+	out, err := s.respond(nil, inner, &Exchange{})
 	c.Dialect, c.Warnings = inner.Dialect, inner.Warnings
 	if inner.Op != nil && out.Status == 0 {
 		out.Status = inner.Op.Success

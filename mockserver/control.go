@@ -27,7 +27,7 @@ func (s *Server) faulty(c *call.Call) (response.Response, bool) {
 	if c.Op.Area == "control_url" || c.Tenant == nil {
 		return response.Response{}, false
 	}
-	return c.Tenant.Faults.Answer(c.Request.Context(), c.Op.ID, c.Request.URL.Path, c.Header)
+	return c.Tenant.Faults.Respond(c.Request.Context(), c.Op.ID, c.Request.URL.Path, c.Header)
 }
 
 // Fault adds a rule to those of the default account.

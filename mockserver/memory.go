@@ -77,13 +77,13 @@ func (s *Server) largest() (found forgetful) {
 // once, and how many those of answers.
 func inTransit(bound int64) int64 { return max(bound/8, 4*request.SmallBody) }
 
-// largeAnswers is how many answers of lists may be made or sent at once while
+// largeResponses is how many answers of lists may be made or sent at once while
 // they are large, and listPatience how long one more waits for its turn. Without
 // a bound, clients that ask for the whole log and never read would hold a copy of
 // it each.
 const (
-	largeAnswers = 8
-	listPatience = 5 * time.Second
+	largeResponses = 8
+	listPatience   = 5 * time.Second
 )
 
 // takeTurn waits until the answer of a list may be made.
@@ -94,7 +94,7 @@ func (s *Server) takeTurn(c *call.Call) error {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), listPatience)
 	defer cancel()
 	if s.turns.Acquire(ctx, 1) != nil {
-		return refusal.Of(refusal.Full, c.Op.ID, "", fmt.Sprintf("%d large answers are being read by other clients; try again", largeAnswers))
+		return refusal.Of(refusal.Full, c.Op.ID, "", fmt.Sprintf("%d large answers are being read by other clients; try again", largeResponses))
 	}
 	c.Turn = true
 	return nil

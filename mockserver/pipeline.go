@@ -27,7 +27,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	x := &Exchange{Method: r.Method, Path: mask.URL(r.URL.RequestURI())}
 	c := &call.Call{Request: r}
 	origin.Allow(w.Header(), r)
-	out, err := s.answer(w, c, x)
+	out, err := s.respond(w, c, x)
 	if err != nil {
 		out = s.failed(c, err, x)
 	}
@@ -51,8 +51,8 @@ func (s *Server) touch(c *call.Call) {
 	}
 }
 
-// answer finds the operation and runs its handler.
-func (s *Server) answer(w http.ResponseWriter, c *call.Call, x *Exchange) (out response.Response, err error) {
+// respond finds the operation and runs its handler.
+func (s *Server) respond(w http.ResponseWriter, c *call.Call, x *Exchange) (out response.Response, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			s.cfg.Log.Error("handler panicked", "operation", x.OperationID, "panic", fault, "stack", string(debug.Stack()))

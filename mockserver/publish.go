@@ -34,7 +34,7 @@ func (s *Server) publishMessage(c *call.Call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	return receiptReply(receipts), nil
+	return receiptResponse(receipts), nil
 }
 
 func (s *Server) enqueueMessage(c *call.Call) (response.Response, error) {
@@ -49,7 +49,7 @@ func (s *Server) enqueueMessage(c *call.Call) (response.Response, error) {
 	if err != nil {
 		return response.Response{}, err
 	}
-	return receiptReply(receipts), nil
+	return receiptResponse(receipts), nil
 }
 
 // publishRequest reads a call whose path names a destination.
@@ -87,8 +87,8 @@ func (s *Server) configure(c *call.Call, r *engine.PublishRequest, set request.S
 	return nil
 }
 
-// receiptReply is the answer to a publish: 202 when nothing new was created.
-func receiptReply(rs engine.Receipts) response.Response {
+// receiptResponse is the answer to a publish: 202 when nothing new was created.
+func receiptResponse(rs engine.Receipts) response.Response {
 	out := response.Response{Body: view.Receipts(rs)}
 	if len(rs.List) > 0 && !slices.ContainsFunc(rs.List, func(r engine.Receipt) bool { return !r.Deduplicated }) {
 		out.Status = http.StatusAccepted

@@ -102,7 +102,7 @@ type Server struct {
 	kvCapacity *kv.Capacity        // of the embedded stores of all accounts
 	incoming   *semaphore.Weighted // bytes of request bodies that are being handled
 	turns      *semaphore.Weighted // of lists, see takeTurn
-	answers    *semaphore.Weighted // bytes of answers that are being read
+	responses  *semaphore.Weighted // bytes of answers that are being read
 	started    time.Time
 
 	hostNames []string               // see knownHost
@@ -139,9 +139,9 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, doc: doc, controlDoc: controlDoc, wall: clock.NewReal(), done: make(chan struct{})}
 	s.neutral = spec.BuiltInDialects()[0]
 	s.kvCapacity = kv.NewCapacity(ofKV(cfg.Memory))
-	s.turns = semaphore.NewWeighted(largeAnswers)
+	s.turns = semaphore.NewWeighted(largeResponses)
 	s.memory = &memory.Ledger{MaxWork: cfg.MaxBacklogBytes, MaxMessages: cfg.MaxBacklog}
-	s.incoming, s.answers = semaphore.NewWeighted(max(inTransit(cfg.Memory), 2*cfg.MaxBody)), semaphore.NewWeighted(inTransit(cfg.Memory))
+	s.incoming, s.responses = semaphore.NewWeighted(max(inTransit(cfg.Memory), 2*cfg.MaxBody)), semaphore.NewWeighted(inTransit(cfg.Memory))
 	s.started = s.wall.Now()
 	s.hostNames = hostNames(&cfg)
 	s.delivery = delivery.New(s.deliveries())
@@ -166,16 +166,16 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) deliveries() delivery.Config {
 	cfg := &s.cfg
 	return delivery.Config{
-		Own:       func() []net.Listener { return s.own },
-		Advertise: cfg.Advertise,
-		Outbound:  cfg.Outbound,
-		Transport: cfg.Transport,
-		MaxAnswer: cfg.MaxAnswer,
-		Room:      s.answers,
-		MaxRoom:   inTransit(cfg.Memory),
-		Wall:      s.wall,
-		Log:       cfg.Log,
-		After:     s.relieve,
+		Own:         func() []net.Listener { return s.own },
+		Advertise:   cfg.Advertise,
+		Outbound:    cfg.Outbound,
+		Transport:   cfg.Transport,
+		MaxResponse: cfg.MaxAnswer,
+		Room:        s.responses,
+		MaxRoom:     inTransit(cfg.Memory),
+		Wall:        s.wall,
+		Log:         cfg.Log,
+		After:       s.relieve,
 	}
 }
 
@@ -289,7 +289,7 @@ func (c *Config) complete() error {
 		return fmt.Errorf("memory %d, answer %d, backlog %d messages and %d bytes: must be 0 or more", c.Memory, c.MaxAnswer, c.MaxBacklog, c.MaxBacklogBytes)
 	}
 	c.Memory = cmp.Or(c.Memory, defaultMemory)
-	c.MaxAnswer = cmp.Or(c.MaxAnswer, delivery.DefaultMaxAnswer)
+	c.MaxAnswer = cmp.Or(c.MaxAnswer, delivery.DefaultMaxResponse)
 	c.MaxBacklogBytes = cmp.Or(c.MaxBacklogBytes, defaultBacklog)
 	if c.pace == (listener.Pace{}) {
 		c.pace = listener.DefaultPace

@@ -31,8 +31,8 @@ type dlqRow struct {
 	Callback string   `json:"failureFunctionState,omitempty"`
 }
 
-// answerShown is how much of an answer a list shows, in bytes.
-const answerShown = 200
+// responseShown is how much of an answer a list shows, in bytes.
+const responseShown = 200
 
 func dlqRowOf(e *engine.DLQEntry) dlqRow {
 	m := &e.Message
@@ -40,7 +40,7 @@ func dlqRowOf(e *engine.DLQEntry) dlqRow {
 		ID: e.ID, At: e.At.UnixMilli(), Message: m.ID, RunID: m.RunID, URL: m.URL, Retried: m.Retried, Status: e.Last.Status,
 		Labels: m.Options.Labels, FlowKey: m.FlowKey(), Cause: m.Cause(),
 	}
-	row.Answer = cmp.Or(e.Last.Err, string(e.Last.Body[:min(len(e.Last.Body), answerShown)])) // JSON makes bytes that are no text harmless
+	row.Answer = cmp.Or(e.Last.Err, string(e.Last.Body[:min(len(e.Last.Body), responseShown)])) // JSON makes bytes that are no text harmless
 	if e.Callback != nil {
 		row.Callback = e.Callback.State
 	}
@@ -74,7 +74,7 @@ type logRow struct {
 }
 
 func logRowOf(e *engine.Event) logRow {
-	row := logRow{Seq: e.Seq, At: e.Time.UnixMilli(), State: e.State, Error: strings.ToValidUTF8(e.Error[:min(len(e.Error), answerShown)], "?"), NextAt: response.Millis(e.NextAt)}
+	row := logRow{Seq: e.Seq, At: e.Time.UnixMilli(), State: e.State, Error: strings.ToValidUTF8(e.Error[:min(len(e.Error), responseShown)], "?"), NextAt: response.Millis(e.NextAt)}
 	if e.Message != nil {
 		row.Message, row.URL = e.Message.ID, e.Message.URL
 	}

@@ -37,9 +37,9 @@ type Config struct {
 	Outbound  string                                    // deliveries that no stub answers: allow ("" as well), loopback-only, stub-only
 	Transport func(http.RoundTripper) http.RoundTripper // between the server and its destinations; nil: nothing
 
-	MaxAnswer int64               // bytes of an answer that are kept
-	Room      *semaphore.Weighted // bytes of large answers that are being read
-	MaxRoom   int64               // of Room: what one answer may take
+	MaxResponse int64               // bytes of an answer that are kept
+	Room        *semaphore.Weighted // bytes of large answers that are being read
+	MaxRoom     int64               // of Room: what one answer may take
 
 	Wall  *clock.Real
 	Log   *slog.Logger
@@ -215,7 +215,7 @@ func (d *Deliverer) call(ctx context.Context, m *engine.Message, target string, 
 	if err != nil {
 		return engine.Outcome{Err: "answer broke off: " + whyNot(ctx, err, timeout)}
 	}
-	answer, note := cutAnswer(response, answer, d.cfg.MaxAnswer)
+	answer, note := cutResponse(response, answer, d.cfg.MaxResponse)
 	if note != "" {
 		d.cfg.Log.Warn("answer cut", "message", m.ID, "url", mask.URL(m.URL), "note", note)
 	}
@@ -226,7 +226,7 @@ func (d *Deliverer) call(ctx context.Context, m *engine.Message, target string, 
 // those of all attempts at once are bounded; the second value is the room that it
 // has taken.
 func (d *Deliverer) read(ctx context.Context, response *http.Response) (answer []byte, taken int64, err error) {
-	limit := d.cfg.MaxAnswer
+	limit := d.cfg.MaxResponse
 	body := io.LimitReader(response.Body, limit)
 	length := min(response.ContentLength, limit)
 	if length < 0 {

@@ -1,7 +1,7 @@
 // Package delivery makes attempts over HTTP: it is what the accounts of a server
 // deliver with.
 //
-//	d := delivery.New(delivery.Config{Own: listeners, MaxAnswer: delivery.DefaultMaxAnswer, ...})
+//	d := delivery.New(delivery.Config{Own: listeners, MaxResponse: delivery.DefaultMaxResponse, ...})
 //	outcome := d.To(tenants, t)(ctx, attempt)
 //
 //	Attempt ─► headers, signature ─► faults ─► stubs ─► rewrites ─► network ─► Outcome

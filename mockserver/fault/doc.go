@@ -7,6 +7,6 @@
 //	outcome := faults.Attempt(ctx, url, header, deliver) // the connection ends, twice
 //
 // The first rule that fits and is due decides; the same seed draws the same. Where
-// a rule says nothing, all goes as it would without: Answer has no answer, and
+// a rule says nothing, all goes as it would without: Respond has no response, and
 // Attempt makes the delivery.
 package fault

@@ -214,9 +214,9 @@ func (f *List) Add(one *Compiled) {
 	f.list = append(f.list, one)
 }
 
-// Answer lets a rule answer in place of an operation. A rule that only delays
+// Respond lets a rule answer in place of an operation. A rule that only delays
 // has let its time go by when this returns.
-func (f *List) Answer(ctx context.Context, operation, path string, h http.Header) (out response.Response, scripted bool) {
+func (f *List) Respond(ctx context.Context, operation, path string, h http.Header) (out response.Response, scripted bool) {
 	rule := f.due("api", operation, path, h)
 	if rule == nil {
 		return response.Response{}, false

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// DefaultMaxAnswer is how much of a destination's answer is kept, in bytes.
-	DefaultMaxAnswer = 10 << 20
+	// DefaultMaxResponse is how much of a destination's answer is kept, in bytes.
+	DefaultMaxResponse = 10 << 20
 	// countedTimes is how many times as much of an answer of unknown length is read, to
 	// count it.
 	countedTimes = 10
 )
 
-// cutAnswer looks at the beginning of an answer, as far as it is kept. The note
+// cutResponse looks at the beginning of an answer, as far as it is kept. The note
 // says how long the answer is when that is not all of it. It counts in any case.
-func cutAnswer(r *http.Response, kept []byte, limit int64) (body []byte, note string) {
+func cutResponse(r *http.Response, kept []byte, limit int64) (body []byte, note string) {
 	if int64(len(kept)) < limit {
 		return kept, ""
 	}
