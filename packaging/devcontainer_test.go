@@ -1,6 +1,8 @@
 package packaging
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +12,35 @@ import (
 
 // devcontainerVersion is that of the tool that packs features.
 const devcontainerVersion = "0.89.0"
+
+// feature has the keys of the specification that the feature uses.
+type feature struct {
+	ID, Version, Name, Description, DocumentationURL, LicenseURL string
+
+	Options map[string]struct {
+		Type, Default, Description string
+		Proposals                  []string
+	}
+}
+
+// TestPackagingFeature holds the description of the feature to the
+// specification: the tool that packs it looks at three keys only.
+func TestPackagingFeature(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("devcontainer/understudy/devcontainer-feature.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f feature
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&f); err != nil {
+		t.Fatal(err)
+	}
+	if f.ID != "understudy" || f.Options["version"].Type != "string" || f.Options["version"].Default != "latest" {
+		t.Errorf("feature %+v", f)
+	}
+}
 
 // TestPackagingDevcontainer packs the feature with the tool of the development
 // container specification, and installs from the package as an engine does.

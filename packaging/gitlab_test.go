@@ -50,27 +50,38 @@ func lines(parts ...[]string) string {
 	return strings.Join(all, "\n")
 }
 
+// TestPackagingGitLab runs a job in both shells that GitLab uses: sh, where the
+// image of the job has no bash.
 func TestPackagingGitLab(t *testing.T) {
 	t.Parallel()
-	job, env, project := gitlab(t, ".understudy", map[string]string{
-		"UNDERSTUDY_VERSION": "none", "UNDERSTUDY_SERVE": "--addr 127.0.0.1:0 --clock manual",
-	})
-	script := []string{`understudy ctl --url "$UNDERSTUDY_URL" clock`, `echo "token: $UNDERSTUDY_TOKEN"`}
-	main := step{dir: project, env: env, script: lines(job.BeforeScript, script)}
-	out, err := main.bash(t)
-	after := step{dir: project, env: env, script: lines(job.AfterScript)}
-	log, stopped := after.bash(t)
-	if err != nil || stopped != nil {
-		t.Fatalf("%v, %v\n%s\n%s", err, stopped, out, log)
+	for _, shell := range []string{"bash", "sh"} {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			job, env, project := gitlab(t, ".understudy", map[string]string{
+				"UNDERSTUDY_VERSION": "none", "UNDERSTUDY_SERVE": "--addr 127.0.0.1:0 --clock manual",
+			})
+			script := []string{`understudy ctl --url "$UNDERSTUDY_URL" clock`, `echo "token: $UNDERSTUDY_TOKEN"`}
+			main := step{dir: project, env: env, script: lines(job.BeforeScript, script)}
+			out, err := main.run(t, shell, "-e")
+			after := step{dir: project, env: env, script: lines(job.AfterScript)}
+			log, stopped := after.run(t, shell, "-e")
+			if err != nil || stopped != nil {
+				t.Fatalf("%v, %v\n%s\n%s", err, stopped, out, log)
+			}
+			if !strings.Contains(out, "manual") || !strings.Contains(out, "token: ey") {
+				t.Errorf("the script does not have the environment of the clients:\n%s", out)
+			}
+			if !strings.Contains(log, "is running at http://127.0.0.1:") {
+				t.Errorf("the log is not printed at the end:\n%s", log)
+			}
+		})
 	}
-	t.Run("the script has the environment of the clients", func(t *testing.T) {
-		if !strings.Contains(out, "manual") || !strings.Contains(out, "token: ey") {
-			t.Errorf("printed:\n%s", out)
-		}
-	})
-	t.Run("the log is printed at the end", func(t *testing.T) {
-		if !strings.Contains(log, "is running at http://127.0.0.1:") {
-			t.Errorf("printed:\n%s", log)
+	t.Run("a server that does not start fails the job with its log", func(t *testing.T) {
+		t.Parallel()
+		job, env, project := gitlab(t, ".understudy", map[string]string{"UNDERSTUDY_VERSION": "none", "UNDERSTUDY_SERVE": "--clock sideways"})
+		main := step{dir: project, env: env, script: lines(job.BeforeScript)}
+		if out, err := main.run(t, "sh", "-e"); err == nil || !strings.Contains(out, "--clock must be one of") {
+			t.Errorf("%v\n%s", err, out)
 		}
 	})
 }

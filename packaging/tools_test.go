@@ -116,12 +116,18 @@ type step struct {
 	env         []string // beside PATH
 }
 
-// bash runs it in the shell that CI services use, with the binaries on the PATH.
+// bash runs it in the shell that most CI services use, with the binaries on the PATH.
 func (s *step) bash(t *testing.T) (string, error) {
+	t.Helper()
+	return s.run(t, "bash", "--noprofile", "--norc", "-e", "-o", "pipefail")
+}
+
+// run runs it in any shell.
+func (s *step) run(t *testing.T, shell string, options ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	run := exec.CommandContext(ctx, "bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", s.script)
+	run := exec.CommandContext(ctx, shell, append(options, "-c", s.script)...)
 	run.Dir, run.Env = s.dir, append([]string{"PATH=" + binaries(t) + ":" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, s.env...)
 	var out bytes.Buffer
 	run.Stdout, run.Stderr = &out, &out
