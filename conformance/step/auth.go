@@ -57,6 +57,9 @@ func (s *Scenario) example(op string) (harness.Request, error) {
 	return q, nil
 }
 
+// requestOperation sends an example of the operation with the credentials of the
+// scenario. Whether it was accepted is left to the steps that follow: many scenarios
+// want a refusal.
 func (s *Scenario) requestOperation(op string) error {
 	q, err := s.example(op)
 	if err != nil {
@@ -80,6 +83,8 @@ func (s *Scenario) endpointsLooked() {
 	}
 }
 
+// operationAccepted is inconclusive where the target refuses good credentials: what
+// it does with wrong ones would then prove nothing.
 func (s *Scenario) operationAccepted(op string) error {
 	if err := s.requestOperation(op); err != nil {
 		return err
@@ -105,6 +110,8 @@ func (s *Scenario) again(auth, token string) error {
 
 func (s *Scenario) sameWithout() error { return s.again("none", "") }
 
+// sameWith repeats the request with a credential that is nearly right. A comparison
+// that stops at the end of the shorter text, or ignores case, accepts one of them.
 func (s *Scenario) sameWith(what string) error {
 	user, password := string(s.Auth.Basic.Username), string(s.Auth.Basic.Password)
 	token := string(s.Auth.Bearer)
@@ -149,6 +156,8 @@ func (s *Scenario) publishWrongQuery() error {
 	return s.publishTo(s.Endpoint(theDestination).URL, "query", "wrong"+s.Key)
 }
 
+// accountWithColon needs an account of its own, whose password the suite chooses:
+// HTTP splits the pair at the first colon, so that a password may hold others.
 func (s *Scenario) accountWithColon() error {
 	if _, err := s.Driver("account"); err != nil {
 		return err
@@ -163,6 +172,8 @@ func (s *Scenario) accountWithColon() error {
 	return nil
 }
 
+// requestCut sends the password up to its colon only, which a server accepts that
+// splits at the last one.
 func (s *Scenario) requestCut(op string) error {
 	q, err := s.example(op)
 	if err != nil {

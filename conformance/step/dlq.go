@@ -119,6 +119,8 @@ func (s *Scenario) DeadRunWithCallback() error {
 	return s.deadRun()
 }
 
+// deadRuns triggers all runs before it waits for the first failure, so that their
+// retries pass at the same time.
 func (s *Scenario) deadRuns(n int) error {
 	if most := s.Suite.Target.Limits.MaxDLQEntries; most > 0 && n > most {
 		return harness.Inconclusive(report.BudgetExhausted, "limits.max_dlq_entries: %d (it needs %d)", most, n)
@@ -170,6 +172,8 @@ func (s *Scenario) twoDeadRuns() error {
 	return s.Die()
 }
 
+// readQueue reads the entries of the scenario's run where there is one. Without a
+// run it reads the queue as it is, which belongs to others as well.
 func (s *Scenario) readQueue() error {
 	if s.Runs.Id == "" {
 		return s.readFirstEntries()
@@ -201,6 +205,8 @@ func (s *Scenario) ofScenario() map[string]string {
 	return map[string]string{"url": s.Runs.peer.Endpoint.URL}
 }
 
+// readEntriesRacing adds an entry after the first page: a cursor has to go on behind
+// the entry where it stands, not at a number that a newer entry has moved.
 func (s *Scenario) readEntriesRacing(size int) error {
 	added := false
 	l, err := s.ReadList("listWorkflowDLQ", "dlq", size, s.ofScenario(), func() error {
@@ -228,6 +234,8 @@ func (s *Scenario) callbackAnswered() error {
 	})
 }
 
+// deadAfter counts executions of the step and not deliveries: a target may deliver
+// once more than it has to, at least once is all that is promised.
 func (s *Scenario) deadAfter(n int) error {
 	entry, err := s.buried(s.Runs.Id)
 	if err != nil {
@@ -240,6 +248,8 @@ func (s *Scenario) deadAfter(n int) error {
 	return nil
 }
 
+// entriesOfRun waits for the first entry before it counts, since the queue may
+// follow the failure by a moment.
 func (s *Scenario) entriesOfRun(n int) error {
 	if _, err := s.buried(s.Runs.Id); err != nil {
 		return err
@@ -272,6 +282,9 @@ func (s *Scenario) entryLacks(field string) error {
 
 func (s *Scenario) entryTime(field string) error { return s.between(s.Runs.entry, "/"+field) }
 
+// entryReflects compares a field of the entry with what the run was triggered with.
+// Header names are not compared: the document leaves open how forwarded headers are
+// called there.
 func (s *Scenario) entryReflects(what string) error {
 	want, pointer := "", ""
 	switch what {
@@ -305,6 +318,8 @@ func (s *Scenario) entryReflects(what string) error {
 	return nil
 }
 
+// entryOfLast tells the last answer of the endpoint from the ones before, each of
+// which was another.
 func (s *Scenario) entryOfLast(what string) error {
 	entry, err := s.buried(s.Runs.Id)
 	if err != nil {
@@ -332,6 +347,8 @@ func (s *Scenario) entryOfLast(what string) error {
 	return nil
 }
 
+// entryCarries looks for the field under the name that the target file binds;
+// without a binding it is inconclusive, since the document does not name the field.
 func (s *Scenario) entryCarries(what string) error {
 	name, want := "body", s.Runs.payload
 	switch what {
@@ -352,6 +369,8 @@ func (s *Scenario) entryCarries(what string) error {
 	return nil
 }
 
+// entryBase64 has the endpoint answer with bytes that are no UTF-8, which a text in
+// JSON could not hold.
 func (s *Scenario) entryBase64() error {
 	field, err := s.Binding("fields.dlq", "response_body_base64")
 	if err != nil {
@@ -402,6 +421,8 @@ func (s *Scenario) outcomeHas(field, kind string) error {
 	return s.CheckField(s.Runs.entry, "/failureCallbackInfo/"+field, kind)
 }
 
+// idsDiffer counts an empty id as a repeated one: neither can be used to fetch or
+// delete an entry.
 func (s *Scenario) idsDiffer() error {
 	seen := map[string]bool{}
 	for _, e := range s.Runs.entries {
@@ -426,6 +447,8 @@ func (s *Scenario) endsWithoutCursor() error {
 	return nil
 }
 
+// queueFits knows each entry by its id from the lists of single runs, so that a
+// filter that answers less than fits is found as well as one that answers more.
 func (s *Scenario) queueFits() error {
 	var known []any
 	for _, id := range s.Runs.ids {

@@ -38,6 +38,8 @@ func (s *Scenario) deadOfAnother() error {
 	return err
 }
 
+// deadWithFailingCallback lets the endpoint of the callback fail as well: the state
+// of the callback stands in the entry, which must stay.
 func (s *Scenario) deadWithFailingCallback() error {
 	name, err := s.Binding("headers", "failure_callback")
 	if err != nil {
@@ -97,6 +99,8 @@ func (s *Scenario) readQueueAgain() error {
 	return s.readQueue()
 }
 
+// entryIsSame compares the fields that no event changes; counters and the state of
+// the callback may move between two readings.
 func (s *Scenario) entryIsSame() error {
 	for _, field := range []string{"dlqId", "messageId", "createdAt", "workflowCreatedAt", "notBefore"} {
 		was, _ := check.At(s.Runs.entries[0], "/"+field)

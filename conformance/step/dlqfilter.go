@@ -10,6 +10,9 @@ import (
 	"github.com/understudy-mock/understudy/conformance/report"
 )
 
+// filterQueue takes the value from one of two entries that differ in the field. The
+// start of the scenario bounds the list where the target has such a filter, so that
+// a shared account with a long past can be judged.
 func (s *Scenario) filterQueue(filter string) error {
 	sample, other := s.Runs.entries[0], s.Runs.entries[1]
 	equal := func(pointer string) (string, func(any) bool) {

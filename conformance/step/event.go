@@ -93,6 +93,7 @@ func (s *Scenario) check(judge func(events []any) error) error {
 	return judge(events)
 }
 
+// count gives all states as a text beside the number, for the failure's evidence.
 func (s *Scenario) count(fits func(string) bool) (n int, seen string, err error) {
 	err = s.check(func(events []any) error {
 		for _, e := range events {
@@ -122,6 +123,8 @@ func (s *Scenario) oneEnd() error {
 	return err
 }
 
+// createdBeforeDelivered compares times and not positions in the list: the order of
+// events of one millisecond is open.
 func (s *Scenario) createdBeforeDelivered() error {
 	return s.check(func(events []any) error {
 		created := map[string]int64{}
@@ -141,6 +144,8 @@ func (s *Scenario) createdBeforeDelivered() error {
 	})
 }
 
+// responseOnSuccess asks for the response on the event of success and for its
+// absence on all others, which is what "only" in the sentence means.
 func (s *Scenario) responseOnSuccess() error {
 	field, err := s.Binding("fields.log", "response")
 	if err != nil {
@@ -160,6 +165,8 @@ func (s *Scenario) responseOnSuccess() error {
 	})
 }
 
+// triedBeforeFailed compares with the receiver's clock only in real time: a clock
+// that is moved says nothing about the time of this machine.
 func (s *Scenario) triedBeforeFailed(n int) error {
 	if got := s.Runs.peer.Executions(onlyStep); got != n {
 		return s.Failure("tries of the step", strconv.Itoa(n), strconv.Itoa(got))
@@ -179,6 +186,8 @@ func (s *Scenario) triedBeforeFailed(n int) error {
 // errorNames are the described values of ERROR events.
 var errorNames = []string{"error", "headers", "response_body", "response_headers", "response_status"}
 
+// errorDetails treats the error and its status as one fact: an event ERROR without
+// either does not say what went wrong.
 func (s *Scenario) errorDetails() error {
 	if _, err := s.Binding("fields.log", "error"); err != nil {
 		return err
@@ -203,6 +212,8 @@ func (s *Scenario) errorDetails() error {
 	})
 }
 
+// errorResponse looks at every event ERROR of the run, since each attempt was
+// answered in the same way.
 func (s *Scenario) errorResponse(status int) error {
 	statusField, err := s.Binding("fields.log", "response_status")
 	if err != nil {
@@ -227,6 +238,8 @@ func (s *Scenario) errorResponse(status int) error {
 	})
 }
 
+// neverExecuted waits until nothing more can come; that something has not happened
+// yet would prove nothing.
 func (s *Scenario) neverExecuted(name string) error {
 	if err := s.AwaitQuiet(nil); err != nil {
 		return err
@@ -449,6 +462,8 @@ func (s *Scenario) stepHolds(kind, value string) error {
 	})
 }
 
+// waitSays accepts any event of the wait that says so: a target may record the wait
+// when it begins and again when it ends.
 func (s *Scenario) waitSays(what string) error {
 	field, err := s.Binding("fields.step", "wait_timeout")
 	if err != nil {

@@ -94,6 +94,8 @@ func (s *Scenario) pausedKeyOf(kind string, n int) error {
 	return s.hold(s.flow.key, theDestination, n)
 }
 
+// resumedBefore resumes once before the scenario begins: the second resume of a key
+// meets a state that the first one left.
 func (s *Scenario) resumedBefore() error {
 	s.flow.key = s.Name("key")
 	if err := s.hold(s.flow.key, "the earlier destination", 1); err != nil {
@@ -111,6 +113,8 @@ func (s *Scenario) longerPausedKey(n int) error {
 	return s.hold(s.flow.key+"2", "the other destination", n)
 }
 
+// manyPausedKeys holds one message below each key, so that resuming one key too many
+// is seen at another destination.
 func (s *Scenario) manyPausedKeys(n int) error {
 	for i := range n {
 		if err := s.hold(s.Name(fmt.Sprintf("key%d", i)), fmt.Sprintf("destination %d", i), 1); err != nil {
@@ -121,6 +125,8 @@ func (s *Scenario) manyPausedKeys(n int) error {
 	return nil
 }
 
+// resumeAllAtOnce sends the requests at the same time, since held messages are lost
+// or doubled where two resumes share a list.
 func (s *Scenario) resumeAllAtOnce() error {
 	return atOnce(s.flow.held, func(i int) error {
 		a, err := s.Do(harness.Request{Operation: "resumeFlowControlKey", Vars: map[string]string{"flowControlKey": s.Name(fmt.Sprintf("key%d", i))}})
@@ -160,6 +166,8 @@ func (s *Scenario) noneArrived() error {
 	})
 }
 
+// resume notes the status without judging it: any 2xx is an acceptance in the
+// document.
 func (s *Scenario) resume() error {
 	a, err := s.Do(harness.Request{Operation: "resumeFlowControlKey", Vars: map[string]string{"flowControlKey": s.flow.key}})
 	s.Asked = a
@@ -176,6 +184,8 @@ func (s *Scenario) resumeUnknown() error {
 	return err
 }
 
+// allArrive wants at least the number of held messages, since a delivery may be
+// repeated.
 func (s *Scenario) allArrive() error {
 	e := s.Endpoint(theDestination)
 	return s.Within(func() error {
@@ -186,6 +196,8 @@ func (s *Scenario) allArrive() error {
 	})
 }
 
+// ownBodies compares bodies to find a message that was delivered twice in place of
+// another.
 func (s *Scenario) ownBodies() error {
 	return s.Within(func() error { // a repeat of one may come before another
 		var bodies []string
@@ -210,6 +222,8 @@ func (s *Scenario) otherStays() error {
 	})
 }
 
+// errorShape accepts success for an unknown key, which the document does not forbid;
+// a refusal must have the shape of an error.
 func (s *Scenario) errorShape() error {
 	s.Looked(s.Asked.Exchange)
 	s.Observe("resume.unknown.status", strconv.Itoa(s.Asked.Status))

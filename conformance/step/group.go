@@ -157,6 +157,9 @@ func (s *Scenario) updateTwo(name, value, other, further string) error {
 	return s.update(map[string]any{name: value, other: further, header.HeaderForward: "true"})
 }
 
+// updateConfiguration names the settings by the headers that the document gives
+// them; a short retry delay is added where the target has one, or a failing endpoint
+// would cost minutes.
 func (s *Scenario) updateConfiguration(what string) error {
 	switch what {
 	case "header forwarding":
@@ -194,6 +197,8 @@ func (s *Scenario) publishToGroupWith(where string) error {
 	return s.published(s.Group.Name, map[string]string{"header": "bearer", "query": "query"}[where])
 }
 
+// publishTwice waits for the first message at every endpoint before it publishes the
+// second: deliveries of two messages have no order.
 func (s *Scenario) publishTwice() error {
 	if err := s.publishToGroup(); err != nil {
 		return err
@@ -241,6 +246,8 @@ func (s *Scenario) eachReceivesOnce(endpoints string) error {
 	})
 }
 
+// endpointReceivesNothing waits for as long as a delivery could take before it says
+// so.
 func (s *Scenario) endpointReceivesNothing(name string) error {
 	e := s.Endpoint(name)
 	return s.Absent(func() error {
@@ -251,6 +258,9 @@ func (s *Scenario) endpointReceivesNothing(name string) error {
 	})
 }
 
+// eachReceivesHeader compares all values of the header in their order: a default
+// that is added beside the value of the request is a second value, not another
+// header.
 func (s *Scenario) eachReceivesHeader(endpoints, header, a, b, twice string) error {
 	want, n := []string{a}, 1
 	if b != "" {
@@ -276,6 +286,8 @@ func (s *Scenario) triedTimes(name, times string) error {
 	return err
 }
 
+// eachReceivesBoth tells the messages apart by their bodies, since ids are the
+// target's choice.
 func (s *Scenario) eachReceivesBoth(endpoints string) error {
 	seen := map[string]bool{}
 	err := s.each(endpoints, 2, func(name string, got *receiver.Received) error {

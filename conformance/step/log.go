@@ -41,6 +41,8 @@ var logSteps = []step{
 	{"Then", `the list is empty`, (*Scenario).listEmpty},
 }
 
+// readLogs lets a failed run reach the logs first: the queue and the logs may learn
+// of it one after the other.
 func (s *Scenario) readLogs() error {
 	if s.Runs.Id == "" {
 		return s.readFirstLogs()
@@ -74,6 +76,8 @@ func (s *Scenario) readLogsPaged(size int) error {
 	return err
 }
 
+// readLogsRacing triggers runs between the pages. Events that are newer than the
+// first page may be listed or not; the older ones must come once each.
 func (s *Scenario) readLogsRacing(size int) error {
 	l, err := s.ReadList("listWorkflowMessageLogs", "logs", size, map[string]string{"url": s.Runs.peer.Endpoint.URL}, func() error {
 		if len(s.Runs.ids) > 3 {
@@ -86,6 +90,8 @@ func (s *Scenario) readLogsRacing(size int) error {
 	return err
 }
 
+// answersArray wants an array also where nothing is listed: null or a missing member
+// breaks clients that walk through the list.
 func (s *Scenario) answersArray(name string) error {
 	if err := s.Asked.Accepted(); err != nil {
 		return err
@@ -141,6 +147,8 @@ func (s *Scenario) everyEventHas(field, kind string) error {
 	return s.all(func(e any) error { return s.CheckField(e, "/"+field, kind) })
 }
 
+// everyStepHas judges the events that have step information, and fails where none
+// has, or it would pass on an empty list.
 func (s *Scenario) everyStepHas(field, kind string) error {
 	found := false
 	err := s.all(func(e any) error {
@@ -171,6 +179,8 @@ func (s *Scenario) between(item any, pointer string) error {
 	return nil
 }
 
+// timesLie allows for the difference between the target's clock and this one, which
+// the suite has measured.
 func (s *Scenario) timesLie() error {
 	return s.all(func(e any) error {
 		for _, field := range []string{"/time", "/workflowCreatedAt"} {
@@ -194,6 +204,8 @@ func (s *Scenario) namesAddress() error {
 	})
 }
 
+// eventsAgree takes the first event as the measure: which value is right is judged
+// elsewhere.
 func (s *Scenario) eventsAgree() error {
 	var created, address string
 	return s.all(func(e any) error {
@@ -210,6 +222,8 @@ func (s *Scenario) eventsAgree() error {
 	})
 }
 
+// stepInfoStands knows the states of the document only: a target may have further
+// ones, of either level.
 func (s *Scenario) stepInfoStands() error {
 	return s.all(func(e any) error {
 		_, has := check.At(e, "/stepInfo")
@@ -237,6 +251,8 @@ func (s *Scenario) createdHas(field, kind string) error {
 	})
 }
 
+// nextDelivery allows one and a half seconds to both sides, since whole seconds are
+// legal and the time may be cut or rounded.
 func (s *Scenario) nextDelivery(seconds int) error {
 	found := false
 	err := s.all(func(e any) error {
@@ -257,6 +273,8 @@ func (s *Scenario) nextDelivery(seconds int) error {
 	return err
 }
 
+// documentedStates looks at run-level states only, whose list is closed in the
+// document; the other list is open.
 func (s *Scenario) documentedStates() error {
 	return s.check(func(events []any) error {
 		for _, e := range events {
@@ -316,6 +334,8 @@ func (s *Scenario) known() ([]any, error) {
 	return all, nil
 }
 
+// filterLogs chooses values of one of two runs whose ids and addresses begin alike,
+// so that a filter that compares beginnings lists too much.
 func (s *Scenario) filterLogs(filter string) error {
 	known, err := s.known()
 	if err != nil {
@@ -373,6 +393,8 @@ func (s *Scenario) readFiltered(op, section string, filters map[string]string, f
 	return err
 }
 
+// filterLogsByDate sets the bound to the very time of an event and just beside it:
+// both ends of the range include their instant.
 func (s *Scenario) filterLogsByDate(end, side string) error {
 	known, err := s.known()
 	if err != nil {

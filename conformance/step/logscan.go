@@ -25,6 +25,8 @@ var logScanSteps = []step{
 	{"Then", `no event of the run is listed`, (*Scenario).noEventOfRun},
 }
 
+// filterLogsByNobody asks for a value that nothing has: an unknown filter that is
+// ignored would list everything.
 func (s *Scenario) filterLogsByNobody(filter string) error {
 	nobody := map[string]struct{ binding, value string }{
 		"workflow url": {"url", s.Runs.peer.Endpoint.URL + "/nobody"}, "message id": {"message_id", "msg_" + s.Key + "nobody"},
@@ -65,6 +67,8 @@ func (s *Scenario) filterLogsFarAway(end string) error {
 	return err
 }
 
+// everyCursorIsString looks at every page, the last one too, whose cursor may be
+// missing or empty and must not be null.
 func (s *Scenario) everyCursorIsString() error {
 	for _, a := range s.Runs.listed.Responses {
 		s.Asked = a
@@ -101,6 +105,8 @@ var (
 	}
 )
 
+// everyEventHasAll judges members of the step information only where there is some:
+// run-level events have none.
 func (s *Scenario) everyEventHasAll() error {
 	return s.all(func(e any) error {
 		for _, field := range eventKinds {
@@ -144,6 +150,8 @@ func (s *Scenario) everyMessageDelivered() error {
 	})
 }
 
+// oneMessageOfType follows a message through all its events: its step type is a fact
+// of the message and must not change.
 func (s *Scenario) oneMessageOfType(kind string) error {
 	return s.check(func(events []any) error {
 		types := map[string][]string{} // message -> its types
@@ -169,6 +177,8 @@ func (s *Scenario) oneMessageOfType(kind string) error {
 	})
 }
 
+// responseNowhereElse passes where the response is missing altogether, which another
+// scenario judges.
 func (s *Scenario) responseNowhereElse() error {
 	field, err := s.Binding("fields.log", "response")
 	if err != nil {
