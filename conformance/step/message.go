@@ -68,6 +68,8 @@ func (s *Scenario) byContent() error {
 	return s.carry("", header.ContentBasedDeduplication, "true")
 }
 
+// withCallback prefers the name that the target file binds: the extensions are not
+// in the document, and their headers are the target's own.
 func (s *Scenario) withCallback(failure string) error {
 	binding, name := "callback", header.Callback
 	if failure != "" {
@@ -79,6 +81,8 @@ func (s *Scenario) withCallback(failure string) error {
 	return s.carry("", name, s.Endpoint("callback").URL)
 }
 
+// publishItTwice keeps both answers: that the second one names the first message is
+// what makes the two one message.
 func (s *Scenario) publishItTwice() error {
 	for range 2 {
 		if err := s.publishIt(); err != nil {
@@ -89,6 +93,8 @@ func (s *Scenario) publishItTwice() error {
 	return nil
 }
 
+// publishSame uses one body for all, so that deduplication by content would leave
+// one of them out.
 func (s *Scenario) publishSame() error {
 	s.publish.body = []byte("the same for all of " + s.Key)
 	for _, e := range s.Endpoints {
@@ -99,6 +105,8 @@ func (s *Scenario) publishSame() error {
 	return nil
 }
 
+// publishBatch adds an item with a scheme that nobody can deliver to, where one bad
+// item is wanted, and leaves it to the steps whether the others are accepted.
 func (s *Scenario) publishBatch(bad string) error {
 	var items []map[string]any
 	for _, e := range s.Endpoints {
@@ -118,6 +126,8 @@ func (s *Scenario) publishBatch(bad string) error {
 	return s.Asked.Accepted()
 }
 
+// nothingAtEither watches both endpoints over the same time: looking at one after
+// the other would take twice as long.
 func (s *Scenario) nothingAtEither(a, b string) error {
 	return s.Absent(func() error {
 		for _, name := range []string{a, b} {
@@ -138,6 +148,8 @@ func (s *Scenario) namesFirst() error {
 	return nil
 }
 
+// enqueue publishes one after the other, each when the one before was answered: only
+// so has the queue an order that could be judged.
 func (s *Scenario) enqueue(n int) error {
 	for i := range n {
 		a, err := s.Do(harness.Request{
@@ -156,6 +168,8 @@ func (s *Scenario) enqueue(n int) error {
 	return nil
 }
 
+// inOrder compares all attempts, so that a message that overtakes the repeat of the
+// one before is seen.
 func (s *Scenario) inOrder(twice string) error {
 	var want []string
 	for i := range s.extra.answers {
@@ -192,6 +206,8 @@ func (s *Scenario) callback() (any, error) {
 	return body, err
 }
 
+// callbackCarries compares the answer of the destination as the callback carries it:
+// the status as a number, the body in base64.
 func (s *Scenario) callbackCarries() error {
 	body, err := s.callback()
 	if err != nil {
@@ -206,6 +222,8 @@ func (s *Scenario) callbackCarries() error {
 	return nil
 }
 
+// failureCallbackOnce waits for quiet before it counts, and looks up the entry that
+// the callback names: an id that leads nowhere helps nobody.
 func (s *Scenario) failureCallbackOnce() error {
 	body, err := s.callback()
 	if err != nil {
@@ -235,6 +253,8 @@ func (s *Scenario) noFailureCallback() error {
 	})
 }
 
+// aSchedule needs a clock that is moved: the shortest schedule is a minute, and
+// several times are wanted.
 func (s *Scenario) aSchedule(paused string) error {
 	if !s.Clock.Virtual() {
 		return harness.Inconclusive(report.DriverMissing, "a schedule takes minutes; a clock driver moves them")
@@ -273,6 +293,8 @@ func (s *Scenario) message() string {
 	return id
 }
 
+// messageReadable compares address and body only; what else a message shows is the
+// target's choice.
 func (s *Scenario) messageReadable() error {
 	a, err := s.Do(harness.Request{Operation: "getMessage", Vars: map[string]string{"messageId": s.message()}})
 	if err != nil {
@@ -289,6 +311,8 @@ func (s *Scenario) messageReadable() error {
 	return nil
 }
 
+// publishAndCancel moves the clock beyond the delay, where it can, so that a message
+// that was not cancelled would arrive now.
 func (s *Scenario) publishAndCancel() error {
 	if err := s.publishIt(); err != nil {
 		return err
@@ -326,6 +350,8 @@ func (s *Scenario) deadMessage() (entry any, err error) {
 	return entry, err
 }
 
+// messageDead looks at the destination before and after, so that the attempts are in
+// the evidence of a failure.
 func (s *Scenario) messageDead(status int) error {
 	s.Endpoint(theDestination).Look()
 	entry, err := s.deadMessage()
@@ -339,6 +365,8 @@ func (s *Scenario) messageDead(status int) error {
 	return nil
 }
 
+// publishAndRetry takes the id from the queue: the answer of the publish names the
+// message, not its entry.
 func (s *Scenario) publishAndRetry() error {
 	if err := s.publishIt(); err != nil {
 		return err
@@ -354,6 +382,8 @@ func (s *Scenario) publishAndRetry() error {
 	return a.Accepted()
 }
 
+// messageNotDead asks for the entries of one message, since the queue of a shared
+// account has others.
 func (s *Scenario) messageNotDead() error {
 	a, err := s.Do(harness.Request{Operation: "listDLQ", Query: url.Values{"messageId": {s.message()}}})
 	if err != nil {
@@ -365,6 +395,8 @@ func (s *Scenario) messageNotDead() error {
 	return nil
 }
 
+// messageStates repeats the question until the states are those wanted: the log may
+// follow the delivery.
 func (s *Scenario) messageStates(want string) error {
 	id := s.message()
 	return s.AfterRetries(func() error {
@@ -382,6 +414,8 @@ func (s *Scenario) messageStates(want string) error {
 	})
 }
 
+// signed asks the target for its key unless the target file has it, verifies as a
+// receiver would, and hides both keys in the report.
 func (s *Scenario) signed() error {
 	got, err := s.FirstDelivery(theDestination)
 	if err != nil {

@@ -99,6 +99,9 @@ func (s *Scenario) twoDestinations(a, b string) error {
 	return nil
 }
 
+// theBodyIs has bodies that a target changes which parses and writes them again:
+// spaces and repeated names in JSON, the end of a line, bytes that are no text, the
+// order of a form.
 func (s *Scenario) theBodyIs(kind string) error {
 	switch kind {
 	case "JSON with odd spacing":
@@ -190,6 +193,7 @@ func (s *Scenario) callbackCalled() error {
 	})
 }
 
+// carry adds a value; a header that is given twice has two.
 func (s *Scenario) carry(forward, name, value string) error {
 	if s.publish.header == nil {
 		s.publish.header = http.Header{}
@@ -241,6 +245,8 @@ func (s *Scenario) publishToPath(path string) error {
 	return s.published(s.Endpoint(theDestination).URL+path, "")
 }
 
+// publishToEach gives each message a body of its own, so that mixed-up messages are
+// seen.
 func (s *Scenario) publishToEach() error {
 	for _, e := range s.Endpoints {
 		s.publish.body = []byte("message for " + e.Name)
@@ -281,6 +287,8 @@ func (s *Scenario) arrivesAt(path string) error {
 	return err
 }
 
+// eachReceivesItsOwn counts tries after the first delivery has come, so that one
+// message to two endpoints is found as well.
 func (s *Scenario) eachReceivesItsOwn() error {
 	for _, e := range s.Endpoints {
 		got, err := s.FirstDelivery(e.Name)
@@ -305,6 +313,8 @@ func (s *Scenario) bodyArrives() error {
 	return err
 }
 
+// senderHeadersArrive compares all headers that the suite has sent but User-Agent,
+// of which the document does not say whose it is.
 func (s *Scenario) senderHeadersArrive() error {
 	got, err := s.FirstDelivery(theDestination)
 	if err != nil {
@@ -374,6 +384,8 @@ func (s *Scenario) valuesReach(a, b, name string) error {
 	return err
 }
 
+// credentialStaysBehind looks for the token in every header of the delivery and not
+// in one: a target could pass it on under another name.
 func (s *Scenario) credentialStaysBehind() error {
 	got, err := s.FirstDelivery(theDestination)
 	if err != nil {
@@ -413,6 +425,7 @@ func (s *Scenario) valueStaysBehind(value string) error {
 	return err
 }
 
+// nothingArrives waits for as long as a delivery could take before it says so.
 func (s *Scenario) nothingArrives() error {
 	e := s.Endpoint(theDestination)
 	return s.Absent(func() error {

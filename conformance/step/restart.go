@@ -85,6 +85,8 @@ func (s *Scenario) deadRepaired() error {
 	return nil
 }
 
+// deadWithFlow is inconclusive where the target refuses the flow-control value and
+// the target file says nothing about its form, which the document leaves open.
 func (s *Scenario) deadWithFlow(value string) error {
 	key, err := s.Binding("headers", "flow_key")
 	if err != nil {
@@ -146,6 +148,8 @@ func (s *Scenario) restartFlow(value string) error {
 	return s.flowRefused(s.restartOK(s.Runs.entry, http.Header{header.FlowControlValue: {s.FlowValue(value)}}))
 }
 
+// restartRetries sends the number of retries as an override of the restart; the
+// header's name is a binding, since the document does not name it.
 func (s *Scenario) restartRetries(n int) error {
 	name, err := s.Binding("headers", "restart_retries")
 	if err != nil {
@@ -162,6 +166,8 @@ func (s *Scenario) restartUnknown() error {
 	return s.restart(map[string]any{"dlqId": entryID(s.Runs.entry) + "9"}, nil)
 }
 
+// namesNewRun checks that the creation time lies within the scenario, so that the
+// time of the old run is not taken for that of the new one.
 func (s *Scenario) namesNewRun() error {
 	if err := s.CheckField(s.Asked.JSON, "/workflowRunId", "string"); err != nil {
 		return err
@@ -204,6 +210,8 @@ func (s *Scenario) newCalls() ([]*receiver.Received, error) {
 	return calls, err
 }
 
+// executesAgain compares with the number of executions before the restart, since the
+// failed run has executed steps as well.
 func (s *Scenario) executesAgain(name string) error {
 	before := s.Runs.restarted.done[name]
 	return s.Within(func() error {
@@ -214,6 +222,8 @@ func (s *Scenario) executesAgain(name string) error {
 	})
 }
 
+// noEarlierResult looks at the first call of the new run, which is where a target
+// would hand over what the failed run had finished.
 func (s *Scenario) noEarlierResult() error {
 	calls, err := s.newCalls()
 	if err != nil {
@@ -225,6 +235,8 @@ func (s *Scenario) noEarlierResult() error {
 	return nil
 }
 
+// calledWith reads the payload from the first call, whose first entry it is; later
+// calls may leave it out.
 func (s *Scenario) calledWith(want string) error {
 	calls, err := s.newCalls()
 	if err != nil {
@@ -248,6 +260,8 @@ func (s *Scenario) originalHeaders() error {
 	return err
 }
 
+// triedExactly waits for the wanted number first and for quiet afterwards: too few
+// would be a matter of patience, too many are one try more.
 func (s *Scenario) triedExactly(n int) error {
 	count := func() (int, error) {
 		calls, err := s.newCalls()
@@ -271,6 +285,8 @@ func (s *Scenario) triedExactly(n int) error {
 	return nil
 }
 
+// newRunLogged looks for the run with the creation time of the answer: the same id
+// with another time would be another run in the logs.
 func (s *Scenario) newRunLogged() error {
 	created, _ := check.Integer(s.Runs.restarted.answer.JSON, "/workflowCreatedAt")
 	return s.Eventually(func() error {
@@ -287,6 +303,8 @@ func (s *Scenario) newRunLogged() error {
 	})
 }
 
+// createdByRestart allows a second less in real time: whole seconds are legal, and
+// the clocks may differ by a little.
 func (s *Scenario) createdByRestart() error {
 	created, _ := check.Integer(s.Runs.restarted.answer.JSON, "/workflowCreatedAt")
 	low := s.Runs.restarted.asked

@@ -120,6 +120,8 @@ func (s *Scenario) sameConfiguration(what string) error {
 	return nil
 }
 
+// originalMethod notes that the method was POST where nothing else can be asked for:
+// the sentence is then true of any target.
 func (s *Scenario) originalMethod() error {
 	calls, err := s.newCalls()
 	if err != nil {

@@ -45,6 +45,8 @@ func (s *Scenario) lastAnswered(status int) error {
 	return nil
 }
 
+// everyAttemptCarries compares each attempt with what was published: a target that
+// reads a body once has nothing left for the second attempt.
 func (s *Scenario) everyAttemptCarries(name, value string) error {
 	for i, got := range s.Endpoint(theDestination).Look() {
 		if !bytes.Equal(got.Body, s.publish.body) {

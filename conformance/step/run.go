@@ -88,6 +88,8 @@ const onlyStep = "work"
 // long enough to be seen in progress.
 const sleepSeconds = 60
 
+// waitSeconds leaves time for the requests that come before the notification, which
+// wait for their turn below limits.rps.
 func (s *Scenario) waitSeconds() int {
 	if s.Clock.Virtual() {
 		return sleepSeconds
@@ -153,6 +155,8 @@ func (s *Scenario) workflowFailsOnce(status int) error {
 	return s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run", Fails: 1, Status: status})
 }
 
+// workflowFailsTwice answers each attempt differently, so that the entry in the dead
+// letter queue shows which answer it has kept.
 func (s *Scenario) workflowFailsTwice(first, second int) error {
 	if err := s.NewWorkflow(workflow.Step{Name: onlyStep, Kind: "Run"}); err != nil {
 		return err
@@ -284,6 +288,8 @@ func (s *Scenario) TriggerRun() error {
 	return err
 }
 
+// inProgress waits for an event of a step after the first one: a run that was
+// triggered only has not begun its steps.
 func (s *Scenario) inProgress() error {
 	if err := s.TriggerRun(); err != nil {
 		return err
@@ -294,6 +300,8 @@ func (s *Scenario) inProgress() error {
 	})
 }
 
+// triggerAndNotify waits until the run is recorded as waiting: a notification that
+// comes before the wait may be lost, which is legal.
 func (s *Scenario) triggerAndNotify() error {
 	if err := s.TriggerRun(); err != nil {
 		return err
@@ -314,6 +322,7 @@ func (s *Scenario) CancelRun() error {
 	return err
 }
 
+// finishedRun waits until the log is still, since later scenarios count its events.
 func (s *Scenario) finishedRun() error {
 	if err := s.Workflow(`"reserve" and "charge"`); err != nil {
 		return err
@@ -360,6 +369,8 @@ func (s *Scenario) WaitingRun() error {
 	return harness.Prerequisite(s.RunRecorded("WAITER_ADDED"))
 }
 
+// longRun has steps for more events than a page of the log holds. It goes on waiting
+// for as long as the run moves, since a slow target is no wrong one.
 func (s *Scenario) longRun() error {
 	var steps []workflow.Step
 	for i := range 345 {

@@ -58,6 +58,8 @@ func (s *Scenario) deleteSearchIndex() error {
 	return a.Accepted()
 }
 
+// answersString accepts any text: the document gives the type of the answer and no
+// words.
 func (s *Scenario) answersString() error {
 	if s.Asked.Status != http.StatusOK {
 		return s.Asked.Fails("", "the status", "200", strconv.Itoa(s.Asked.Status))
@@ -90,6 +92,8 @@ func (s *Scenario) searchGone() error {
 	return err
 }
 
+// searchHidden repeats the question, since a deletion may take effect a little
+// later.
 func (s *Scenario) searchHidden() error {
 	return s.Eventually(func() error {
 		found, err := s.found(s.searched.id)
@@ -100,6 +104,8 @@ func (s *Scenario) searchHidden() error {
 	})
 }
 
+// searchStays looks for the index that was not named: a deletion by a part of the
+// name would take it as well.
 func (s *Scenario) searchStays() error {
 	return s.Eventually(func() error {
 		found, err := s.found(s.searched.other)

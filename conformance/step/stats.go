@@ -149,6 +149,8 @@ func statsTotals(v any) map[string]float64 {
 	return out
 }
 
+// statsHave looks into the items of an array as well: an array of the right length
+// may still hold something else.
 func (s *Scenario) statsHave(field, kind string) error {
 	inner := strings.TrimPrefix(kind, "array of ")
 	if inner != "point" && inner != "series" {
@@ -245,6 +247,8 @@ func (s *Scenario) timesOf(name string, points []any) ([]time.Time, error) {
 	return times, nil
 }
 
+// timesInForm accepts both separators between date and time, and notes which one the
+// target uses.
 func (s *Scenario) timesInForm() error {
 	return s.points(func(where string, p any) error {
 		_, separator, ok := check.StatsTime(p)
@@ -256,6 +260,8 @@ func (s *Scenario) timesInForm() error {
 	})
 }
 
+// pointsInForm wants a text and a number in each point; what the text says is judged
+// by others.
 func (s *Scenario) pointsInForm() error {
 	return s.points(func(where string, p any) error {
 		x, hasX := check.At(p, "/x")
@@ -268,6 +274,7 @@ func (s *Scenario) pointsInForm() error {
 	})
 }
 
+// requestsInForm fails on an empty array: the days so far are at least one, today.
 func (s *Scenario) requestsInForm() error {
 	list, _ := check.At(s.stats.now.JSON, "/daily_requests")
 	days, _ := list.([]any)
@@ -314,6 +321,8 @@ func (s *Scenario) pointCount(n int) error {
 	})
 }
 
+// pointsApart sorts by time, since the document gives the distance of the points and
+// not their order, and allows a second of rounding.
 func (s *Scenario) pointsApart(n int, distance string) error {
 	want, err := time.ParseDuration(distance)
 	if err != nil {
@@ -333,6 +342,8 @@ func (s *Scenario) pointsApart(n int, distance string) error {
 	})
 }
 
+// endsNow allows two minutes, the distance of two points and one more, beside the
+// difference of the clocks.
 func (s *Scenario) endsNow() error {
 	return s.eachSeries(func(name string, points []any) error {
 		times, err := s.timesOf(name, points)
@@ -356,6 +367,8 @@ func (s *Scenario) days() (int, error) {
 	return len(days), nil
 }
 
+// daysOfMonth counts in UTC, by the clock at which the statistics were read: a run
+// over midnight at the end of a month would otherwise see another month.
 func (s *Scenario) daysOfMonth() error {
 	n, err := s.days()
 	if err != nil {
@@ -368,6 +381,8 @@ func (s *Scenario) daysOfMonth() error {
 	return nil
 }
 
+// arraysLineUp accepts arrays that end today as well as such that go on to the end
+// of the month: the document says of the array of days only that it has all of them.
 func (s *Scenario) arraysLineUp() error {
 	n, err := s.days()
 	if err != nil {
@@ -390,6 +405,8 @@ func (s *Scenario) arraysLineUp() error {
 	return nil
 }
 
+// arraysComplete is the stricter reading of the same sentence, and a warning at
+// most.
 func (s *Scenario) arraysComplete() error {
 	n, err := s.days()
 	if err != nil {

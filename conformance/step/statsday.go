@@ -45,6 +45,8 @@ func (s *Scenario) today(v any, field string) (float64, error) {
 	return 0, s.stats.now.Fails("/daily_requests", "the daily requests", "an item of today", harness.Shown(list))
 }
 
+// todayRisen reads again in real time, within the budget for statistics: they may be
+// counted with a delay.
 func (s *Scenario) todayRisen(field string) error {
 	judge := func() error {
 		was, err := s.today(s.stats.before, field)

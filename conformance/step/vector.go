@@ -88,6 +88,8 @@ func (s *Scenario) SomeVectors(names string) error {
 	return err
 }
 
+// readInfoMoved waits until the counts differ from those before, and leaves it to
+// the next steps whether they are right.
 func (s *Scenario) readInfoMoved() error {
 	was := s.total(s.vectors.before)
 	return s.Eventually(func() error {
@@ -125,6 +127,8 @@ func (s *Scenario) indexType() error {
 	return nil
 }
 
+// partsComplete judges the parts that are there: an index that is dense has no
+// sparse part, and the other way round.
 func (s *Scenario) partsComplete() error {
 	if _, has := check.At(s.Asked.JSON, "/result/denseIndex"); has {
 		for field, kind := range map[string]string{"dimension": "number", "similarityFunction": "string", "embeddingModel": "string"} {
@@ -152,6 +156,8 @@ func (s *Scenario) namespaces() (map[string]any, error) {
 	return m, nil
 }
 
+// defaultListed looks for the empty name, by which the document calls the default
+// namespace.
 func (s *Scenario) defaultListed() error {
 	m, err := s.namespaces()
 	if err != nil {
@@ -169,6 +175,8 @@ func (s *Scenario) defaultListed() error {
 	return nil
 }
 
+// namespacesCount judges every namespace that is listed, those of others in a shared
+// index as well: the form is the same for all.
 func (s *Scenario) namespacesCount() error {
 	m, err := s.namespaces()
 	if err != nil {
@@ -213,6 +221,8 @@ func (s *Scenario) totalsAreSums() error {
 	})
 }
 
+// holdsMore wants the exact number under a clock that is moved, where nobody else
+// uses the index; in real time others may add to it.
 func (s *Scenario) holdsMore(n int64) error {
 	was, is := s.total(s.vectors.before), s.total(s.Asked.JSON)
 	if is < was+n || s.Clock.Virtual() && is != was+n {
