@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import gc
 import os
@@ -238,6 +239,22 @@ class TestCalls:
         assert understudy.control("GET", "stubs") == []
         assert understudy.clock()["now"] < before
         assert understudy.log == []
+
+
+def test_a_thread_keeps_the_event_loop_free_for_deliveries(understudy: Understudy) -> None:
+    async def scenario() -> None:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"hello")
+            writer.write(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+            writer.close()
+
+        async with await asyncio.start_server(answer, "127.0.0.1", 0) as app:
+            port = app.sockets[0].getsockname()[1]
+            await asyncio.to_thread(publish, understudy, f"http://127.0.0.1:{port}/", Delay="1h")
+            await asyncio.to_thread(understudy.advance, "1h")
+        assert [d["response"]["status"] for d in understudy.deliveries()] == [204]
+
+    asyncio.run(scenario())
 
 
 class TestTypes:

@@ -128,19 +128,36 @@ def test_options_and_markers_are_flags(pytester: pytest.Pytester) -> None:
     pytester.runpytest("--strict-markers").assert_outcomes(passed=3)
 
 
-def test_a_marker_that_would_be_ignored_is_an_error(pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize(
+    "marker, fixture", [("clock='real'", "understudy"), ("clock='real'", "understudy_module"), ("clock='real'", "tmp_path"), ("'real'", "understudy_function")]
+)
+def test_a_marker_that_would_be_ignored_is_an_error(pytester: pytest.Pytester, marker: str, fixture: str) -> None:
     pytester.makepyfile(
-        """
+        f"""
         import pytest
 
-        @pytest.mark.understudy(clock="real")
-        def test_session(understudy):
+        @pytest.mark.understudy({marker})
+        def test_it({fixture}):
             pass
         """
     )
     result = pytester.runpytest()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*flags of the fixture understudy come from the fixture understudy_options*"])
+    result.stdout.fnmatch_lines(["marker understudy: *"])
+
+
+def test_a_marker_of_a_module_does_not_disturb_its_tests_without_a_server(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        pytestmark = pytest.mark.understudy(clock="real")
+
+        def test_it():
+            pass
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)
 
 
 def test_a_failed_test_shows_the_log_of_its_server_and_of_no_other_test(pytester: pytest.Pytester) -> None:

@@ -37,11 +37,17 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Reset the shared servers that the test uses, before any of its fixtures is set up."""
     names = _used(item)
-    if item.get_closest_marker("understudy") and not {"understudy_function", "understudy_module"} & set(names):
-        raise pytest.UsageError(
-            f"{item.nodeid}: the marker understudy applies to the fixtures understudy_function and understudy_module; "
-            "flags of the fixture understudy come from the fixture understudy_options"
-        )
+    for node, marker in item.iter_markers_with_node("understudy"):
+        whole_module = not isinstance(node, (pytest.Class, pytest.Item))
+        takes = _FIXTURES[:2] if whole_module else _FIXTURES[:1]
+        if marker.args:
+            pytest.fail(f"marker understudy: invalid value {marker.args[0]!r}: must be keyword arguments", pytrace=False)
+        if (names or not whole_module) and not set(takes) & set(names):
+            pytest.fail(
+                f"marker understudy: does not apply to {', '.join(names) or 'a test without a server'}; here it is for "
+                f"{' and '.join(takes)}; flags of the fixture understudy come from the fixture understudy_options",
+                pytrace=False,
+            )
     for name, server in item.config.stash[_SERVERS].items():
         if name in names and name != "understudy_function":
             server.reset()
