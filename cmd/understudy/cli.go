@@ -34,6 +34,7 @@ type cli struct {
 
 	Completion CompletionCmd `cmd:"" help:"Print completions for a shell."`
 	Help       HelpCmd       `cmd:"" help:"Print the help of a command."`
+	Man        ManCmd        `cmd:"" hidden:"" help:"Print the manual page."`
 }
 
 // usageError is an error of the caller.

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"runtime/debug"
+	"strings"
+)
+
+// bill is a bill of materials, with those parts of CycloneDX 1.6 that are used.
+type bill struct {
+	Format     string      `json:"bomFormat"`
+	Spec       string      `json:"specVersion"`
+	Version    int         `json:"version"`
+	Metadata   metadata    `json:"metadata"`
+	Components []component `json:"components"`
+}
+
+type metadata struct {
+	Component component `json:"component"`
+}
+
+type component struct {
+	Ref        string     `json:"bom-ref"`
+	Type       string     `json:"type"`
+	Name       string     `json:"name"`
+	Version    string     `json:"version"`
+	PURL       string     `json:"purl"`
+	Hashes     []hash     `json:"hashes,omitempty"`
+	Properties []property `json:"properties,omitempty"`
+}
+
+type hash struct {
+	Algorithm string `json:"alg"`
+	Content   string `json:"content"`
+}
+
+type property struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// bill lists the modules in a binary as the binary itself says (`go version -m`):
+// the standard library and each module that is linked in, with its checksum in
+// go.sum.
+func (o *options) bill(program string, p platform, binary []byte) ([]byte, error) {
+	info, err := buildinfo.Read(bytes.NewReader(binary))
+	if err != nil {
+		return nil, err
+	}
+	subject := module("application", debug.Module{Path: info.Path, Version: o.version})
+	subject.Name, subject.Hashes = program, []hash{{"SHA-256", fmt.Sprintf("%x", sha256.Sum256(binary))}}
+	subject.Properties = []property{{"platform", p.String()}}
+	b := bill{
+		Format: "CycloneDX", Spec: "1.6", Version: 1, Metadata: metadata{subject},
+		Components: []component{module("library", debug.Module{Path: "std", Version: strings.TrimPrefix(info.GoVersion, "go")})},
+	}
+	for _, m := range info.Deps {
+		if m.Replace != nil {
+			m = m.Replace
+		}
+		b.Components = append(b.Components, module("library", *m))
+	}
+	text, err := json.MarshalIndent(b, "", "  ")
+	return append(text, '\n'), err
+}
+
+// module is a component. Its package URL has the form of
+// https://github.com/package-url/purl-spec.
+func module(kind string, m debug.Module) component {
+	purl := "pkg:golang/" + strings.ToLower(m.Path) + "@" + url.QueryEscape(m.Version)
+	c := component{Ref: purl, Type: kind, Name: m.Path, Version: m.Version, PURL: purl}
+	if m.Sum != "" {
+		c.Properties = []property{{"go:sum", m.Sum}}
+	}
+	return c
+}

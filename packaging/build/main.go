@@ -1,0 +1,194 @@
+// Command build writes the binaries of a release, and all other packages take
+// them from there:
+//
+//	go run ./packaging/build --version v1.0.0
+//
+// It writes
+//
+//	OUT/linux-amd64/understudy      and the other programs, for each platform
+//
+// and with --archives also
+//
+//	OUT/understudy-1.0.0-linux-amd64.tar.gz   programs, manual page, completions; .zip for Windows
+//	OUT/understudy-linux-amd64.cdx.json       the modules in each binary (CycloneDX 1.6)
+//	OUT/SHA256SUMS                            of all these, for `sha256sum -c`
+//
+// The same source and version give the same bytes, in whatever folder. It
+// publishes and signs nothing.
+package main
+
+import (
+	"compress/gzip"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// platforms are those of a release, as GOOS and GOARCH. Sorted.
+var platforms = []platform{
+	{"darwin", "amd64"},
+	{"darwin", "arm64"},
+	{"linux", "amd64"},
+	{"linux", "arm64"},
+	{"windows", "amd64"},
+	{"windows", "arm64"},
+}
+
+// programs are the commands below cmd that every package has. The first one
+// knows the manual page and the completions.
+var programs = []string{"understudy", "understudy-conform"}
+
+// maxBinary is how many bytes a program may have after gzip -9.
+const maxBinary = 12_000_000
+
+// platform is an operating system and an architecture.
+type platform struct{ os, arch string }
+
+// String is the name of the platform in those of folders and files.
+func (p platform) String() string { return p.os + "-" + p.arch }
+
+// file is the name of a program.
+func (p platform) file(program string) string {
+	if p.os == "windows" {
+		return program + ".exe"
+	}
+	return program
+}
+
+// options are the flags.
+type options struct {
+	source    string // the repository
+	out       string
+	version   string
+	platforms []platform
+	archives  bool
+}
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "build:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, out, errs io.Writer) error {
+	o := options{source: "."}
+	var names string
+	flags := flag.NewFlagSet("build", flag.ContinueOnError)
+	flags.SetOutput(errs)
+	flags.StringVar(&o.source, "source", ".", "`folder` with the repository")
+	flags.StringVar(&o.out, "out", "dist", "`folder` to write to")
+	flags.StringVar(&names, "platform", "", "only these, such as linux/amd64,windows/arm64")
+	flags.StringVar(&o.version, "version", "devel", "version that the binaries print")
+	flags.BoolVar(&o.archives, "archives", false, "write archives, checksums and bills of materials as well")
+	err := flags.Parse(args)
+	if err == nil && flags.NArg() > 0 {
+		err = fmt.Errorf("unknown argument %q", flags.Arg(0))
+	}
+	if err == nil {
+		o.platforms, err = parsePlatforms(names)
+	}
+	if err == nil {
+		o.out, err = filepath.Abs(o.out)
+	}
+	if err != nil {
+		return err
+	}
+	for _, p := range o.platforms {
+		if err := o.build(p, out); err != nil {
+			return fmt.Errorf("%s: %w", p, err)
+		}
+	}
+	if o.archives {
+		return o.release(out)
+	}
+	return nil
+}
+
+// parsePlatforms reads a list; an empty one means all.
+func parsePlatforms(names string) ([]platform, error) {
+	if names == "" {
+		return platforms, nil
+	}
+	var list []platform
+	for name := range strings.SplitSeq(names, ",") {
+		system, arch, _ := strings.Cut(name, "/")
+		p := platform{system, arch}
+		if !slices.Contains(platforms, p) {
+			return nil, fmt.Errorf("--platform: invalid value %q: must be one of %v, with / in place of -", name, platforms)
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// build writes the programs for a platform, and prints and bounds their sizes.
+func (o *options) build(p platform, out io.Writer) error {
+	folder := filepath.Join(o.out, p.String())
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	if err := o.goBuild(p, "build", "-o", folder+string(filepath.Separator)); err != nil {
+		return err
+	}
+	for _, program := range programs {
+		path := filepath.Join(folder, p.file(program))
+		raw, packed, err := sizes(path)
+		if err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(out, "%s  %.1f MB, %.1f MB compressed\n", path, float64(raw)/1e6, float64(packed)/1e6) // nobody may be reading
+		if packed > maxBinary {
+			return fmt.Errorf("%s: %d bytes after gzip -9: must be at most %d", program, packed, maxBinary)
+		}
+	}
+	return nil
+}
+
+// goBuild runs `go` on all programs with the flags of a release. GOFLAGS and the
+// levels of the architectures are not those of this machine.
+func (o *options) goBuild(p platform, args ...string) error {
+	args = append(args, "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.version="+o.version)
+	for _, program := range programs {
+		args = append(args, "./cmd/"+program)
+	}
+	c := exec.Command("go", args...)
+	c.Dir = o.source
+	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOWORK=off")
+	if text, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, text)
+	}
+	return nil
+}
+
+// sizes are the bytes of a file, and those after gzip -9.
+func sizes(path string) (raw, packed int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	var count counter
+	z, err := gzip.NewWriterLevel(&count, gzip.BestCompression)
+	if err != nil {
+		return 0, 0, err
+	}
+	raw, err = io.Copy(z, f)
+	err = errors.Join(err, z.Close())
+	return raw, count.n, err
+}
+
+// counter counts what is written to it.
+type counter struct{ n int64 }
+
+// Write counts.
+func (c *counter) Write(p []byte) (int, error) {
+	c.n += int64(len(p))
+	return len(p), nil
+}
