@@ -39,13 +39,29 @@ help: ## List the targets
 build: ## Build bin/understudy and bin/understudy-conform
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
-.PHONY: release
-release: build sbom ## The binary with its bill of materials
+.PHONY: binaries
+binaries: ## The programs for all platforms in dist, from which all packages are made
+	$(GO) run ./packaging/build --out '$(DIST)' --version '$(VERSION)'
 
-.PHONY: sbom
-sbom: build ## bin/understudy.cdx.json: the modules in the binary (CycloneDX), as the binary itself says
-	@$(GO) version -m bin/understudy | awk -v release='$(VERSION)' -f .ci/sbom.awk >bin/understudy.cdx.json
-	@echo "bin/understudy.cdx.json: $$(grep -c '"purl"' bin/understudy.cdx.json) components"
+.PHONY: release
+release: ## The same with archives, checksums and bills of materials
+	$(GO) run ./packaging/build --out '$(DIST)' --version '$(VERSION)' --archives
+
+# Each package has a line here that makes it, and one below that tries it.
+.PHONY: package
+package: ## Everything that a release publishes, in dist
+	@$(MAKE) release
+	@$(MAKE) wheels
+	@$(MAKE) image
+
+.PHONY: packages
+packages: ## Build for all platforms, and try each package as its users do
+	@echo '== packages'
+	@$(MAKE) release
+	DIST='$(DIST)' $(GO) test -count=1 -timeout 15m -run '^TestPackaging' ./packaging/build
+	@DIST='$(DIST)' $(MAKE) npm
+	@DIST='$(DIST)' $(MAKE) pypi
+	@DIST='$(DIST)' $(MAKE) image-test
 
 .PHONY: image
 image: ## Container images for amd64 and arm64 in dist/image, from the binaries in dist
@@ -82,10 +98,8 @@ test: ## Everything that must pass, fast checks first
 	@$(MAKE) conform
 	@$(MAKE) memory TIMES=4
 	@$(MAKE) clients
-	@$(MAKE) npm
-	@$(MAKE) pypi
 	@$(MAKE) contract
-	@$(MAKE) image-test
+	@$(MAKE) packages
 
 # Without network nothing fails: one line says that nothing was checked.
 .PHONY: vuln
@@ -238,5 +252,5 @@ screenshot: ## Make the picture of the README anew (needs chromium)
 
 .PHONY: clean
 clean: ## Remove what was built or downloaded
-	rm -rf bin $(TMP)
+	rm -rf bin dist $(TMP)
 	find . -name node_modules -prune -exec rm -rf {} +

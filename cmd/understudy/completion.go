@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -21,10 +22,10 @@ func (c *CompletionCmd) Run(e *env, k *kong.Kong) error {
 	case "fish":
 		fishCompletion(&b, k.Model.Node, nil)
 	case "zsh":
-		b.WriteString("autoload -U +X bashcompinit && bashcompinit\n")
+		b.WriteString("(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\nautoload -U +X bashcompinit && bashcompinit\n")
 		fallthrough
 	default:
-		b.WriteString("_understudy() {\n  local path=\"${COMP_WORDS[*]:1:COMP_CWORD-1}\" words=''\n  case \"$path \" in\n")
+		b.WriteString("_understudy() {\n  local before=\"${COMP_WORDS[*]:1:$((COMP_CWORD-1))}\" words=''\n  case \"$before \" in\n")
 		bashCompletion(&b, k.Model.Node, nil)
 		b.WriteString("  esac\n  COMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n}\ncomplete -o default -F _understudy understudy\n")
 	}
@@ -35,16 +36,21 @@ func (c *CompletionCmd) Run(e *env, k *kong.Kong) error {
 // bashCompletion writes a case for each command, the longer paths first, since
 // the first that matches counts.
 func bashCompletion(b *strings.Builder, node *kong.Node, path []string) {
-	for _, child := range node.Children {
+	for _, child := range visibleCommands(node) {
 		bashCompletion(b, child, append(path, child.Name))
 	}
 	fmt.Fprintf(b, "    %s*) words='%s' ;;\n", strings.Join(append(path, ""), `\ `), strings.Join(completionWords(node), " "))
 }
 
+// visibleCommands are those that people use.
+func visibleCommands(node *kong.Node) []*kong.Node {
+	return slices.DeleteFunc(slices.Clone(node.Children), func(child *kong.Node) bool { return child.Hidden })
+}
+
 // completionWords are the commands and flags that may follow a command.
 func completionWords(node *kong.Node) []string {
 	var list []string
-	for _, child := range node.Children {
+	for _, child := range visibleCommands(node) {
 		list = append(list, child.Name)
 	}
 	for _, flags := range node.AllFlags(true) {
@@ -60,7 +66,7 @@ func fishCompletion(b *strings.Builder, node *kong.Node, path []string) {
 	if len(path) > 0 {
 		condition = "__fish_seen_subcommand_from " + path[len(path)-1]
 	}
-	for _, child := range node.Children {
+	for _, child := range visibleCommands(node) {
 		fmt.Fprintf(b, "complete -c understudy -f -n '%s' -a %s -d '%s'\n", condition, child.Name, strings.ReplaceAll(child.Help, "'", ""))
 		fishCompletion(b, child, append(path, child.Name))
 	}

@@ -30,10 +30,7 @@ func (*ManCmd) Run(e *env, k *kong.Kong) error {
 
 // manCommands describes the commands that do something, each by its whole path.
 func manCommands(b *strings.Builder, node *kong.Node) {
-	for _, child := range node.Children {
-		if child.Hidden {
-			continue
-		}
+	for _, child := range visibleCommands(node) {
 		if child.Leaf() {
 			fmt.Fprintf(b, ".SS %s\n%s\n", manText(child.Summary()), manText(child.Help))
 			for _, argument := range child.Positional {

@@ -75,6 +75,7 @@ var importRules = []importRule{
 	{"mockserver/view", []string{"mockserver", "conformance", "features", "fixtures"}},
 	{"mockserver/wire", []string{"net/http", "spec", "mockserver", "conformance", "features", "fixtures"}},
 	{"packaging", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"packaging/build", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"packaging/npm", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"packaging/npm/types", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"packaging/pypi", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},

@@ -45,7 +45,7 @@ var platforms = []platform{
 var programs = []string{"understudy", "understudy-conform"}
 
 // maxBinary is how many bytes a program may have after gzip -9.
-const maxBinary = 12_000_000
+const maxBinary = 13_000_000
 
 // platform is an operating system and an architecture.
 type platform struct{ os, arch string }
@@ -90,6 +90,9 @@ func run(args []string, out, errs io.Writer) error {
 	err := flags.Parse(args)
 	if err == nil && flags.NArg() > 0 {
 		err = fmt.Errorf("unknown argument %q", flags.Arg(0))
+	}
+	if err == nil && (o.version == "" || strings.ContainsAny(o.version, " \t\n'\"/")) { // it is part of names of files
+		err = fmt.Errorf("--version: invalid value %q: must be a version such as v1.0.0", o.version)
 	}
 	if err == nil {
 		o.platforms, err = parsePlatforms(names)

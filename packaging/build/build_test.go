@@ -1,0 +1,326 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// limit is the time that one command may take on a busy machine.
+const limit = 10 * time.Minute
+
+// here is the platform of the tests.
+var here = platform{runtime.GOOS, runtime.GOARCH}
+
+// skipLoud skips what a missing tool makes impossible; in continuous
+// integration that is a failure.
+func skipLoud(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(why)
+	}
+	fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
+	t.Skip(why)
+}
+
+// release is a folder with a release: that in DIST, or one for this platform only.
+func release(t *testing.T) string {
+	t.Helper()
+	folder, err := released()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+var released = sync.OnceValues(func() (string, error) {
+	if dist := os.Getenv("DIST"); dist != "" {
+		return dist, nil
+	}
+	folder, err := filepath.Abs("../../.tmp/release")
+	if err != nil {
+		return "", err
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		return "", err
+	}
+	return folder, run([]string{"--source", "../..", "--out", folder, "--platform", here.os + "/" + here.arch, "--version", "v0.0.1", "--archives"}, io.Discard, os.Stderr)
+})
+
+// archive is that for this platform, and the folder inside of it.
+func archive(t *testing.T) (file, folder string) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(release(t), "understudy-*-"+here.String()+".tar.gz"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("archives %q, %v; want one", found, err)
+	}
+	return found[0], strings.TrimSuffix(filepath.Base(found[0]), ".tar.gz")
+}
+
+// command runs a command in a folder with nothing of this shell's environment.
+func command(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	c := exec.CommandContext(ctx, name, args...)
+	c.Dir, c.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Errorf("%s %q: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+// An archive, unpacked into an empty folder, has everything.
+func TestPackagingArchive(t *testing.T) {
+	t.Parallel()
+	file, folder := archive(t)
+	empty := t.TempDir()
+	command(t, empty, "tar", "-xzf", file)
+	root := filepath.Join(empty, folder)
+	t.Run("the programs run, and find each other", func(t *testing.T) {
+		t.Parallel()
+		version := strings.TrimSuffix(strings.TrimPrefix(folder, "understudy-"), "-"+here.String())
+		for _, program := range programs {
+			if out := command(t, root, "./"+program, "--version"); !strings.Contains(out, version) {
+				t.Errorf("%s --version prints %q, want %s", program, out, version)
+			}
+		}
+		if out := command(t, root, "./understudy", "conform", "--list"); !strings.Contains(out, ".feature") {
+			t.Errorf("conform --list prints %.200q", out)
+		}
+	})
+	t.Run("man shows the page", func(t *testing.T) {
+		t.Parallel()
+		for _, tool := range []string{"man", "groff"} {
+			if _, err := exec.LookPath(tool); err != nil {
+				t.Skip(tool + " is not installed")
+			}
+		}
+		if out := command(t, root, "man", "--warnings", "-l", "man/man1/understudy.1"); !strings.Contains(out, "--until-eof") || strings.Contains(out, "warning") {
+			t.Errorf("man prints %.300q", out)
+		}
+	})
+	t.Run("bash completes", func(t *testing.T) {
+		t.Parallel()
+		const script = `source completions/understudy.bash; COMP_WORDS=(understudy ctl ad); COMP_CWORD=2; _understudy; echo "${COMPREPLY[@]}"`
+		if out := command(t, root, "bash", "-c", script); strings.TrimSpace(out) != "advance" {
+			t.Errorf("completed: %q", out)
+		}
+	})
+	t.Run("the licence and the README are in it", func(t *testing.T) {
+		t.Parallel()
+		for _, name := range []string{"LICENSE", "README.md"} {
+			if info, err := os.Stat(filepath.Join(root, name)); err != nil || info.Size() == 0 {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+	t.Run("nothing of the machine is in it", func(t *testing.T) {
+		t.Parallel()
+		packed, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, err := gzip.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r := tar.NewReader(plain); ; {
+			h, err := r.Next()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h.Uid != 0 || h.Gid != 0 || h.Uname != "" || !h.ModTime.Equal(stamp) {
+				t.Errorf("%s: owner %d:%d %q, time %s", h.Name, h.Uid, h.Gid, h.Uname, h.ModTime)
+			}
+		}
+	})
+}
+
+// The checksums are those of the files, and every file of the release has one.
+func TestPackagingChecksums(t *testing.T) {
+	t.Parallel()
+	folder := release(t)
+	list, err := os.ReadFile(filepath.Join(folder, "SHA256SUMS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]string{}
+	for line := range strings.Lines(string(list)) {
+		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		listed[name] = sum
+	}
+	for _, pattern := range []string{"*.tar.gz", "*.zip", "*.cdx.json"} {
+		files, err := fs.Glob(os.DirFS(folder), pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			text, err := os.ReadFile(filepath.Join(folder, name))
+			if got := fmt.Sprintf("%x", sha256.Sum256(text)); err != nil || listed[name] != got {
+				t.Errorf("%s: %v, sum %s, listed %q", name, err, got, listed[name])
+			}
+			delete(listed, name)
+		}
+	}
+	if len(listed) > 0 {
+		t.Errorf("listed and not there: %v", listed)
+	}
+}
+
+// A bill of materials has every module that `go version -m` prints, and
+// satisfies the schema of CycloneDX.
+func TestPackagingBill(t *testing.T) {
+	t.Parallel()
+	folder := release(t)
+	for _, program := range programs {
+		t.Run(program, func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(filepath.Join(folder, program+"-"+here.String()+".cdx.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b bill
+			if err := json.Unmarshal(text, &b); err != nil {
+				t.Fatal(err)
+			}
+			have := map[string]bool{}
+			for _, c := range b.Components {
+				have[c.Name+" "+c.Version] = true
+			}
+			for line := range strings.Lines(command(t, ".", "go", "version", "-m", filepath.Join(folder, here.String(), here.file(program)))) {
+				if parts := strings.Fields(line); parts[0] == "dep" && !have[parts[1]+" "+parts[2]] {
+					t.Errorf("%s is not in the bill", parts[1])
+				}
+			}
+		})
+	}
+	t.Run("schema", func(t *testing.T) {
+		t.Parallel()
+		python, err := cyclonedx()
+		if err != nil {
+			skipLoud(t, err.Error()+": the bills of materials are NOT held to their schema")
+		}
+		bills, err := filepath.Glob(filepath.Join(folder, "*.cdx.json"))
+		if err != nil || len(bills) < len(programs) {
+			t.Fatalf("%d bills, %v", len(bills), err)
+		}
+		const script = `
+import sys
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+for name in sys.argv[1:]:
+    error = JsonStrictValidator(SchemaVersion.V1_6).validate_str(open(name).read())
+    if error: sys.exit(f"{name}: {error}")
+broken = open(name).read().replace('"library"', '"librarry"')
+if not JsonStrictValidator(SchemaVersion.V1_6).validate_str(broken): sys.exit("a mistake is not found")
+`
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		c := exec.CommandContext(ctx, "python3", append([]string{"-c", script}, bills...)...)
+		c.Env = append(os.Environ(), "PYTHONPATH="+python, "PYTHONDONTWRITEBYTECODE=1")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+}
+
+// cyclonedx installs the validator.
+var cyclonedx = sync.OnceValues(func() (string, error) {
+	const wanted = "cyclonedx-python-lib[json-validation]==11.4.0"
+	folder, err := filepath.Abs("../../.tmp/cyclonedx")
+	if err != nil {
+		return "", err
+	}
+	stamp := filepath.Join(folder, ".installed")
+	if have, err := os.ReadFile(stamp); err == nil && string(have) == wanted {
+		return folder, nil
+	}
+	if out, err := exec.Command("python3", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "--target", folder, wanted).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("pip install: %w: %s", err, out)
+	}
+	return folder, os.WriteFile(stamp, []byte(wanted), 0o600)
+})
+
+// The same source in another folder gives the same bytes.
+func TestPackagingSameBytes(t *testing.T) {
+	t.Parallel()
+	files := command(t, "../..", "git", "ls-files", "--", "*.go", "go.mod", "go.sum", "LICENSE", "README.md", "cmd", "conformance", "engine", "features", "fixtures", "internal", "mockserver", "spec")
+	if t.Failed() {
+		t.Skip("not a checkout")
+	}
+	copied, out := t.TempDir(), t.TempDir()
+	for name := range strings.Lines(files) {
+		name = strings.TrimSuffix(name, "\n")
+		text, err := os.ReadFile(filepath.Join("../..", name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed and not committed
+		}
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(filepath.Join(copied, name)), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(copied, name), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := release(t)
+	printed := strings.Fields(command(t, first, filepath.Join(first, here.String(), "understudy"), "version")) // understudy VERSION ...
+	version := printed[1]
+	if err := run([]string{"--source", copied, "--out", out, "--platform", here.os + "/" + here.arch, "--version", version, "--archives"}, io.Discard, os.Stderr); err != nil {
+		t.Fatal(err)
+	}
+	packed, _ := archive(t)
+	names := []string{filepath.Base(packed)}
+	for _, program := range programs {
+		names = append(names, filepath.Join(here.String(), program), program+"-"+here.String()+".cdx.json")
+	}
+	for _, name := range names {
+		a, errA := os.ReadFile(filepath.Join(first, name))
+		b, errB := os.ReadFile(filepath.Join(out, name))
+		if errA != nil || errB != nil || !bytes.Equal(a, b) {
+			t.Errorf("%s differs: %v, %v", name, errA, errB)
+		}
+	}
+}
+
+// What cannot be built is refused before anything is.
+func TestPackagingArguments(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"platform": {[]string{"--platform", "linux/riscv64"}, `--platform: invalid value "linux/riscv64"`},
+		"version":  {[]string{"--version", "1 0"}, `--version: invalid value "1 0"`},
+		"argument": {[]string{"linux"}, `unknown argument "linux"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := run(append(test.args, "--out", t.TempDir()), io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
