@@ -58,6 +58,10 @@ func released(t *testing.T, sum string) string {
 
 func TestPackagingInstall(t *testing.T) {
 	t.Parallel()
+	script, err := filepath.Abs("install.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
 	right, wrong := released(t, ""), released(t, strings.Repeat("f", 64))
 	for _, c := range []struct{ name, releases, version, want string }{
 		{"the latest release", right, "latest", ""},
@@ -69,10 +73,6 @@ func TestPackagingInstall(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			folder := filepath.Join(t.TempDir(), "bin")
-			script, err := filepath.Abs("install.sh")
-			if err != nil {
-				t.Fatal(err)
-			}
 			install := step{dir: t.TempDir(), script: "sh '" + script + "'", env: []string{"VERSION=" + c.version, "INSTALL_DIR=" + folder, "UNDERSTUDY_RELEASES=" + c.releases}}
 			out, err := install.bash(t)
 			if c.want == "" {
@@ -86,6 +86,20 @@ func TestPackagingInstall(t *testing.T) {
 			}
 		})
 	}
+	t.Run("the archives of a release", func(t *testing.T) {
+		t.Parallel()
+		dist := os.Getenv("DIST")
+		if _, err := os.Stat(filepath.Join(dist, "SHA256SUMS")); err != nil {
+			t.Skip("DIST has none: make packages")
+		}
+		server := httptest.NewServer(http.StripPrefix("/latest/download/", http.FileServer(http.Dir(dist))))
+		defer server.Close()
+		folder := filepath.Join(t.TempDir(), "bin")
+		install := step{dir: t.TempDir(), script: "sh '" + script + "'\n'" + folder + "/understudy-conform' --version", env: []string{"INSTALL_DIR=" + folder, "UNDERSTUDY_RELEASES=" + server.URL}}
+		if out, err := install.bash(t); err != nil || !strings.Contains(out, "understudy-conform ") {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
 	t.Run("the action installs with it and puts the folder on the PATH", func(t *testing.T) {
 		t.Parallel()
 		r := newRunner(t)
