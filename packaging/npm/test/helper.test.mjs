@@ -88,3 +88,13 @@ test("without stop(), the process ends nevertheless, and the server with it", as
   for (let i = 0; i < 500 && !gone(ended.stdout.trim()); i++) await new Promise((later) => setTimeout(later, 20));
   assert.ok(gone(ended.stdout.trim()));
 });
+
+test("a test may replace fetch and the timers", async (t) => {
+  const understudy = await startUnderstudy();
+  t.mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
+  t.mock.method(globalThis, "fetch", () => Promise.reject(new Error("replaced")));
+  assert.equal((await understudy.advance("1h")).attempts, 0);
+  const late = await startUnderstudy();
+  await late.stop();
+  await understudy.stop();
+});

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// made writes packages from binaries that are no programs.
+func made(t *testing.T, only string) []string {
+	t.Helper()
+	dist := t.TempDir()
+	for _, p := range platforms {
+		folder := filepath.Join(dist, p.folder())
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range binaries {
+			if err := os.WriteFile(filepath.Join(folder, b+p.exe()), []byte(b+" for "+p.folder()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	files, err := build(&order{root, dist, t.TempDir(), "1.2.3", only})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestTarballs(t *testing.T) {
+	t.Parallel()
+	files := made(t, "")
+	launcher := manifestOf(t, files[0])
+	t.Run("there is one for the launcher and one for each platform", func(t *testing.T) {
+		if len(files) != 1+len(platforms) {
+			t.Errorf("%v", files)
+		}
+	})
+	t.Run("the launcher depends on all of them in its own version", func(t *testing.T) {
+		want := map[string]any{}
+		for _, p := range platforms {
+			want[p.name()] = "1.2.3"
+		}
+		if diff := cmp.Diff(want, launcher["optionalDependencies"]); diff != "" || launcher["version"] != "1.2.3" {
+			t.Errorf("version %v: %s", launcher["version"], diff)
+		}
+	})
+	t.Run("no package has scripts or dependencies", func(t *testing.T) {
+		for _, file := range files {
+			if m := manifestOf(t, file); m["scripts"] != nil || m["dependencies"] != nil {
+				t.Errorf("%s: %v", file, m)
+			}
+		}
+	})
+	t.Run("each is for one system and processor", func(t *testing.T) {
+		for i, p := range platforms {
+			m := manifestOf(t, files[i+1])
+			if diff := cmp.Diff([]any{m["name"], m["os"], m["cpu"]}, []any{p.name(), []any{p.os}, []any{p.cpu}}); diff != "" {
+				t.Error(diff)
+			}
+		}
+	})
+	t.Run("the same input gives the same bytes", func(t *testing.T) {
+		for i, other := range made(t, "") {
+			a, err1 := os.ReadFile(files[i])
+			b, err2 := os.ReadFile(other)
+			if err1 != nil || err2 != nil || !bytes.Equal(a, b) {
+				t.Errorf("%s differs: %v %v", filepath.Base(other), err1, err2)
+			}
+		}
+	})
+	t.Run("one platform alone", func(t *testing.T) {
+		if files := made(t, "windows/arm64"); len(files) != 2 || filepath.Base(files[1]) != "understudy-mock-win32-arm64-1.2.3.tgz" {
+			t.Errorf("%v", files)
+		}
+	})
+	t.Run("an unknown platform is refused", func(t *testing.T) {
+		if _, err := build(&order{root, t.TempDir(), t.TempDir(), "1.2.3", "plan9/amd64"}); err == nil {
+			t.Error("no error")
+		}
+	})
+	t.Run("a missing binary is refused", func(t *testing.T) {
+		if _, err := build(&order{root, t.TempDir(), t.TempDir(), "1.2.3", ""}); err == nil {
+			t.Error("no error")
+		}
+	})
+}
+
+// What `git describe` says is a version of npm.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	valid := regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
+	for given, want := range map[string]string{
+		"1.2.3":               "1.2.3",
+		"v1.2.3":              "1.2.3",
+		"v1.2.3-4-gabcdef0":   "1.2.3-4-gabcdef0",
+		"v1.2.3-rc.1":         "1.2.3-rc.1",
+		"0123456":             "0.0.0-dev.g0123456",
+		"8e7ed18-dirty":       "0.0.0-dev.g8e7ed18-dirty",
+		"devel":               "0.0.0-dev.gdevel",
+		"":                    "0.0.0-dev.g",
+		"feature/x":           "0.0.0-dev.gfeature-x",
+		"v1.2.3-4-gabc-dirty": "1.2.3-4-gabc-dirty",
+		"1.2":                 "0.0.0-dev.g1-2",
+	} {
+		if got := semver(given); got != want || !valid.MatchString(got) {
+			t.Errorf("%q: got %q, want %q", given, got, want)
+		}
+	}
+}
