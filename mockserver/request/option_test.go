@@ -158,8 +158,19 @@ func FuzzOptions(f *testing.F) {
 				t.Errorf("problem on several lines: %q", p.String())
 			}
 		}
-		if o.Delay < 0 || o.Timeout < 0 || o.Retries != nil && *o.Retries < 0 || o.Flow != nil && (o.Flow.Rate < 0 || o.Flow.Period < 0) {
-			t.Errorf("negative: %+v", o)
+		retries, flow := 0, engine.FlowControl{}
+		if o.Retries != nil {
+			retries = *o.Retries
+		}
+		if o.Flow != nil {
+			flow = *o.Flow
+		}
+		for field, got := range map[string]int64{
+			"delay": int64(o.Delay), "timeout": int64(o.Timeout), "retries": int64(retries), "rate": int64(flow.Rate), "period": int64(flow.Period),
+		} {
+			if got < 0 {
+				t.Errorf("%s is %d, want 0 or more", field, got)
+			}
 		}
 	})
 }

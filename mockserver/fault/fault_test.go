@@ -1,0 +1,97 @@
+package fault_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/mockserver/fault"
+)
+
+func list(t *testing.T, rules ...fault.Rule) *fault.List {
+	t.Helper()
+	compiled, err := fault.CompileAll(rules, func(id string) bool { return id == "publishMessage" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var l fault.List
+	l.Set(compiled, 1)
+	return &l
+}
+
+func TestRespond(t *testing.T) {
+	t.Parallel()
+	l := list(t, fault.Rule{On: "api", Operation: "publishMessage", Status: 503, Times: 1}, fault.Rule{On: "api", Status: 418})
+	for i, want := range []int{503, 418, 418} {
+		response, scripted := l.Respond(t.Context(), "publishMessage", "/v2/publish/x", http.Header{})
+		if !scripted {
+			t.Fatalf("request %d: no response", i)
+		}
+		if got := response.Status; got != want {
+			t.Errorf("request %d: status %d, want %d", i, got, want)
+		}
+	}
+	t.Run("a rule that is used up is not listed", func(t *testing.T) {
+		t.Parallel()
+		if got, want := len(l.Get()), 1; got != want {
+			t.Errorf("%d rules, want %d", got, want)
+		}
+	})
+	t.Run("without a rule there is no response", func(t *testing.T) {
+		t.Parallel()
+		if _, scripted := list(t).Respond(t.Context(), "publishMessage", "/", http.Header{}); scripted {
+			t.Error("a response without a rule")
+		}
+	})
+}
+
+func TestAttempt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		rule  fault.Rule
+		made  int
+		after time.Duration
+	}{
+		"no rule fits":                {fault.Rule{On: "delivery", URL: "https://other.test/*", Drop: true}, 1, 0},
+		"dropped":                     {fault.Rule{On: "delivery", Drop: true}, 0, 0},
+		"duplicated":                  {fault.Rule{On: "delivery", Duplicate: true}, 2, 0},
+		"late on the account's clock": {fault.Rule{On: "delivery", Delay: "1h"}, 1, time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			made := 0
+			outcome := list(t, c.rule).Attempt(context.Background(), "https://app.test/hook", http.Header{}, func() engine.Outcome {
+				made++
+				return engine.Outcome{Status: 200}
+			})
+			if got, want := made, c.made; got != want {
+				t.Errorf("%d deliveries, want %d", got, want)
+			}
+			if got, want := outcome.After, c.after; got != want {
+				t.Errorf("outcome after %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+func TestRulesThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for name, rule := range map[string]fault.Rule{
+		"no place":               {Drop: true},
+		"unknown operation":      {On: "api", Operation: "nothing", Status: 500},
+		"a status for delivery":  {On: "delivery", Status: 500},
+		"a URL for the api":      {On: "api", URL: "*", Status: 500},
+		"nothing goes wrong":     {On: "api"},
+		"probability above 1":    {On: "api", Status: 500, Probability: 2},
+		"a delay without a unit": {On: "api", Delay: "soon"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := rule.Compile(func(string) bool { return false }); err == nil {
+				t.Error("it is accepted")
+			}
+		})
+	}
+}

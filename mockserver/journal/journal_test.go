@@ -1,0 +1,136 @@
+package journal_test
+
+import (
+	"net/http"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/understudy-mock/understudy/engine/memory"
+	"github.com/understudy-mock/understudy/mockserver/journal"
+)
+
+func deliveries(n int) *journal.Deliveries {
+	var j journal.Deliveries
+	j.CountIn(&memory.Ledger{})
+	for i := range n {
+		j.Add(journal.Delivery{MessageID: strconv.Itoa(i), Request: journal.Message{Body: []byte("body")}})
+	}
+	return &j
+}
+
+func every(*journal.Delivery) bool { return true }
+
+func ids(list []journal.Delivery) (out []string) {
+	for i := range list {
+		out = append(out, list[i].MessageID)
+	}
+	return out
+}
+
+func TestEntries(t *testing.T) {
+	t.Parallel()
+	t.Run("the latest are listed, oldest first", func(t *testing.T) {
+		t.Parallel()
+		list, _ := deliveries(5).List(2, every)
+		if diff := cmp.Diff([]string{"3", "4"}, ids(list)); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("the limit costs the oldest", func(t *testing.T) {
+		t.Parallel()
+		list, dropped := deliveries(journal.Limit+3).List(0, every)
+		if got, want := len(list), journal.Limit; got != want {
+			t.Errorf("%d entries, want %d", got, want)
+		}
+		if got, want := dropped, 3; got != want {
+			t.Errorf("%d dropped, want %d", got, want)
+		}
+	})
+	t.Run("a follower gets what came after its position, a part at a time", func(t *testing.T) {
+		t.Parallel()
+		j := deliveries(journal.MaxBatch + 5)
+		first, position, _ := j.Since(2)
+		if got, want := len(first), journal.MaxBatch; got != want {
+			t.Errorf("%d entries at first, want %d", got, want)
+		}
+		rest, _, _ := j.Since(position)
+		if got, want := len(rest), 3; got != want {
+			t.Errorf("%d entries then, want %d", got, want)
+		}
+	})
+	t.Run("the next entry wakes who waits", func(t *testing.T) {
+		t.Parallel()
+		j := deliveries(1)
+		more := j.Next()
+		j.Add(journal.Delivery{})
+		<-more
+	})
+}
+
+func TestForget(t *testing.T) {
+	t.Parallel()
+	t.Run("the oldest bodies go first, and their entries stay", func(t *testing.T) {
+		t.Parallel()
+		j := deliveries(3)
+		j.Forget(1)
+		list, _ := j.List(0, every)
+		if diff := cmp.Diff([]string{"0", "1", "2"}, ids(list)); diff != "" {
+			t.Error(diff)
+		}
+		if got := len(list[0].Request.Body); got != 0 {
+			t.Errorf("the oldest body has %d bytes, want none", got)
+		}
+		if got, want := string(list[1].Request.Body), "body"; got != want {
+			t.Errorf("the next body is %q, want %q", got, want)
+		}
+	})
+	t.Run("once no bodies are left, the older half of the entries goes", func(t *testing.T) {
+		t.Parallel()
+		j := deliveries(4)
+		j.Forget(16) // the bodies
+		j.Forget(1)
+		list, _ := j.List(0, every)
+		if diff := cmp.Diff([]string{"2", "3"}, ids(list)); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("all that is counted is given back", func(t *testing.T) {
+		t.Parallel()
+		j := deliveries(4)
+		j.Clear()
+		if got := j.Observed(); got != 0 {
+			t.Errorf("%d bytes are counted, want 0", got)
+		}
+	})
+}
+
+func TestCredentials(t *testing.T) {
+	t.Parallel()
+	var j journal.Exchanges
+	j.CountIn(&memory.Ledger{})
+	x := journal.Exchange{Request: journal.Message{Header: http.Header{"Authorization": {"Bearer secret"}}, Body: []byte(`{"password":"secret"}`)}}
+	j.Add(x)
+	x.MarkDocuments(true, false)
+	j.Add(x)
+	list, _ := j.List(0, func(*journal.Exchange) bool { return true })
+	t.Run("headers are shown without", func(t *testing.T) {
+		t.Parallel()
+		if got := list[0].Request.Header.Get("Authorization"); got == "Bearer secret" {
+			t.Errorf("Authorization is %q", got)
+		}
+	})
+	t.Run("what a message carries is shown whole", func(t *testing.T) {
+		t.Parallel()
+		if got, want := string(list[0].Request.Body), `{"password":"secret"}`; got != want {
+			t.Errorf("body %s, want %s", got, want)
+		}
+	})
+	t.Run("a document of the interface is shown without", func(t *testing.T) {
+		t.Parallel()
+		if got := string(list[1].Request.Body); got == `{"password":"secret"}` {
+			t.Errorf("body %s", got)
+		}
+	})
+}
