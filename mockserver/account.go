@@ -111,6 +111,8 @@ func (s *Server) byBasic(kind, value string) *tenant.Tenant {
 	return s.tenants.Find(func(w *tenant.Tenant) bool { return w.Username() == user && tenant.SameSecret(w.Password, password) })
 }
 
+// unauthorizedFor names the operation, except on the vector host, whose clients
+// compare the text with that of the service.
 func unauthorizedFor(op *spec.Operation, text string) error {
 	challenge := "Bearer"
 	if slices.Contains(op.Security, "basic") {

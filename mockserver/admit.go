@@ -39,6 +39,8 @@ func (s *Server) admitControl(c *call.Call) error {
 	return nil
 }
 
+// mayControl reports whether a call comes from this machine, by its address and by
+// the name that it used, or carries the control token.
 func (s *Server) mayControl(c *call.Call) bool {
 	kind, token, _ := strings.Cut(c.Header.Get("Authorization"), " ")
 	if _, password, ok := c.Request.BasicAuth(); ok { // what a browser asks its user for

@@ -30,6 +30,8 @@ type checksummed struct {
 	last []byte // the byte that is held back
 }
 
+// newChecksummed keeps no more of the document than its last byte, whatever its
+// size.
 func newChecksummed(to io.Writer) *checksummed { return &checksummed{to: to, sum: sha256.New()} }
 
 // Write holds the last byte back: at the end, it is the brace.
@@ -61,6 +63,8 @@ type verified struct {
 	compact, behind []byte
 }
 
+// newVerified holds back as many bytes as a checksum takes, since nothing announces
+// the end of the document.
 func newVerified(from io.Reader) *verified { return &verified{from: from, sum: sha256.New()} }
 
 // Read passes on what it sums up.

@@ -28,6 +28,8 @@ type listBody[T any] struct {
 	Messages []T    `json:"messages"`
 }
 
+// listDLQ lists entries of both kinds, in the form of a message: what only a run has
+// is left out.
 func (s *Server) listDLQ(c *call.Call) (response.Response, error) {
 	p, err := c.Account.DLQ(c.Filter())
 	out := listBody[api.DLQMessage]{Cursor: p.Cursor, Messages: []api.DLQMessage{}}
@@ -39,6 +41,8 @@ func (s *Server) listDLQ(c *call.Call) (response.Response, error) {
 	return response.Response{Body: out}, err
 }
 
+// listWorkflowDLQ lists runs only; clients of workflows do not expect other entries
+// there.
 func (s *Server) listWorkflowDLQ(c *call.Call) (response.Response, error) {
 	f := c.Filter()
 	f.WorkflowOnly = true
@@ -50,6 +54,7 @@ func (s *Server) listWorkflowDLQ(c *call.Call) (response.Response, error) {
 	return response.Response{Body: out}, err
 }
 
+// getDLQMessage shows an entry of either kind, so that an id from any list works.
 func (s *Server) getDLQMessage(c *call.Call) (response.Response, error) {
 	e, err := c.Account.DLQEntry(c.Vars["dlqId"])
 	if err != nil {
@@ -60,6 +65,7 @@ func (s *Server) getDLQMessage(c *call.Call) (response.Response, error) {
 	return response.Response{Body: out}, nil
 }
 
+// getWorkflowDLQ refuses the entry of a plain message, and says where it is shown.
 func (s *Server) getWorkflowDLQ(c *call.Call) (response.Response, error) {
 	e, err := c.Account.DLQEntry(c.Vars["dlqId"])
 	if err != nil {
@@ -71,18 +77,25 @@ func (s *Server) getWorkflowDLQ(c *call.Call) (response.Response, error) {
 	return response.Response{Body: view.DLQEntry(&e)}, nil
 }
 
+// deleteDLQEntry deletes an entry of either kind: both paths lead here.
 func (s *Server) deleteDLQEntry(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.DeleteDLQ(c.Vars["dlqId"])
 }
 
+// deleteDLQMessages deletes what matches, of either kind.
 func (s *Server) deleteDLQMessages(c *call.Call) (response.Response, error) {
 	return deleteEntries(c, func(*engine.Filter) {})
 }
 
+// deleteWorkflowDLQs leaves entries of plain messages alone, whatever the filter
+// says.
 func (s *Server) deleteWorkflowDLQs(c *call.Call) (response.Response, error) {
 	return deleteEntries(c, func(f *engine.Filter) { f.WorkflowOnly = true })
 }
 
+// deleteEntries takes filters from the query and from the body, since clients
+// differ. An answer with a cursor means that more may match: clients ask until there
+// is none.
 func deleteEntries(c *call.Call, narrow func(*engine.Filter)) (response.Response, error) {
 	if err := c.MergeBody(); err != nil {
 		return response.Response{}, err
@@ -96,6 +109,8 @@ func deleteEntries(c *call.Call, narrow func(*engine.Filter)) (response.Response
 	}{n, cursor}}, err
 }
 
+// retryDLQMessage publishes the message again, with what the headers of this call
+// override.
 func (s *Server) retryDLQMessage(c *call.Call) (response.Response, error) {
 	over, err := s.overrides(c)
 	if err != nil {
@@ -105,6 +120,8 @@ func (s *Server) retryDLQMessage(c *call.Call) (response.Response, error) {
 	return response.Response{Body: api.PublishReceipt{MessageId: receipt.MessageID}}, err
 }
 
+// retryDLQMessages retries all that match or none; overrides are read before
+// anything is looked up, so that a refused one changes nothing.
 func (s *Server) retryDLQMessages(c *call.Call) (response.Response, error) {
 	if err := c.MergeBody(); err != nil {
 		return response.Response{}, err

@@ -26,6 +26,8 @@ const (
 // requests, one that catches them, and the example hosts, which fail slowly.
 var EchoHosts = echoHosts()
 
+// echoHosts is in the order in which stubs are asked: the first that matches
+// answers, so a path comes before its host as a whole.
 func echoHosts() []stub.Stub {
 	list := []stub.Stub{
 		echoHost("", statusHosts+`/(\d{3})[^?]*\?(?:.*&)?sleep=(\d+)`, stub.Answer{Status: "$1", Body: "$1 $reason", Delay: "${2}ms"}),
@@ -56,6 +58,7 @@ func echoHost(method, pattern string, a stub.Answer) stub.Stub {
 	return stub.Stub{Method: method, URL: "/" + pattern + "/", Answers: []stub.Answer{a}}
 }
 
+// binEcho answers with the request, in the form of httpbin.
 func binEcho(delay string) stub.Answer {
 	return stub.Answer{Status: "200", Headers: map[string]string{"Content-Type": "application/json"}, Body: binAnswer, Delay: delay}
 }

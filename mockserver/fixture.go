@@ -41,6 +41,8 @@ func (s *Server) Load(f Fixture) error {
 	return err
 }
 
+// controlFixtures loads a fixture into the account of the call. The name is for
+// errors only.
 func (s *Server) controlFixtures(c *call.Call) (response.Response, error) {
 	name := c.Query.Get("name")
 	if name == "" {
@@ -194,6 +196,7 @@ type fixtureReader struct {
 	err     error
 }
 
+// fail keeps the first error: later ones often follow from it.
 func (r *fixtureReader) fail(key string, err error) {
 	if r.err == nil && err != nil {
 		r.err = r.file.At(r.pointer+key, err)
@@ -252,6 +255,8 @@ func (r *fixtureReader) request(fields fixture.Headers, body []byte) engine.Publ
 	return out
 }
 
+// message is a publish as a client would send it, read by the same code, so that a
+// fixture cannot hold what the interface refuses.
 func (r *fixtureReader) message(m *fixture.Message) engine.PublishRequest {
 	out := r.request(m.Headers, m.Bytes())
 	r.fail("/destination", request.SetDestination(&out, "body", m.Destination))
@@ -263,6 +268,7 @@ func (r *fixtureReader) message(m *fixture.Message) engine.PublishRequest {
 	return out
 }
 
+// group reads default headers like an update of the group.
 func (r *fixtureReader) group(g fixture.Group) engine.Group {
 	c := r.headers(g.Headers)
 	h := c.Header
@@ -279,6 +285,8 @@ func (r *fixtureReader) group(g fixture.Group) engine.Group {
 // usualFailure is what a destination answered unless the fixture says.
 const usualFailure = 500
 
+// outcome is what a destination answered, and must be a failure: the engine keeps no
+// entry of a message that arrived.
 func (r *fixtureReader) outcome(o *fixture.Outcome) engine.Outcome {
 	out := engine.Outcome{Status: usualFailure, Header: engine.Header(r.headers(o.Headers).Header), Body: o.Bytes(), Err: o.Error}
 	if o.Status != nil {
@@ -295,6 +303,7 @@ func (r *fixtureReader) outcome(o *fixture.Outcome) engine.Outcome {
 	return out
 }
 
+// callback is what became of a failure callback; nil for none.
 func (r *fixtureReader) callback(cb *fixture.Callback) *engine.CallbackInfo {
 	if cb == nil {
 		return nil
@@ -313,6 +322,7 @@ func retriesOf(given *int, o engine.Options) int {
 	return engine.DefaultRetries
 }
 
+// failure is a DLQ entry. Without a time it failed just now.
 func (r *fixtureReader) failure(e *fixture.Entry) engine.Failure {
 	out := engine.Failure{ID: e.ID, At: r.time("at", e.At), Request: r.message(&e.Message), Last: r.outcome(&e.Response), Callback: r.callback(e.Callback)}
 	if out.At.IsZero() {
@@ -323,6 +333,7 @@ func (r *fixtureReader) failure(e *fixture.Entry) engine.Failure {
 	return out
 }
 
+// run is a run of the past. Its end is that of its creation unless the fixture says.
 func (r *fixtureReader) run(x *fixture.Run) engine.PastRun {
 	out := engine.PastRun{ID: x.ID, State: engine.RunState(x.State), CreatedAt: r.time("createdAt", x.CreatedAt), EndedAt: r.time("endedAt", x.EndedAt),
 		NextAt: r.time("nextAt", x.NextAt), Request: r.request(x.Headers, x.Bytes()), Result: response.BodyBytes(x.Result)}
@@ -349,6 +360,7 @@ func (r *fixtureReader) run(x *fixture.Run) engine.PastRun {
 // maxPoints bounds what one entry of the statistics may spread over.
 const maxPoints = 100_000
 
+// usage is one point of the statistics, or one for each step of a span.
 func (r *fixtureReader) usage(u *fixture.Usage) []usage.Point {
 	counts := usage.Counts{Requests: u.Requests, Bytes: u.Bytes, Created: u.Created, Delivered: u.Delivered, Retried: u.Retried, Failed: u.Failed, Canceled: u.Canceled,
 		Steps: u.Steps, Started: u.Started, Succeeded: u.Succeeded, RunsFailed: u.RunsFailed, RunsEnded: u.RunsEnded}
@@ -367,6 +379,8 @@ func (r *fixtureReader) usage(u *fixture.Usage) []usage.Point {
 	return list
 }
 
+// vectorsOf are the vectors of a namespace. A null as metadata means none, as it
+// does in an upsert.
 func vectorsOf(x *fixture.Vectors) engine.FixtureVectors {
 	out := engine.FixtureVectors{Namespace: x.Namespace, Config: vector.Config{Name: cmp.Or(x.Index, tenant.DefaultIndex.Name), Type: x.Type, Dimension: x.Dimension,
 		Similarity: cmp.Or(x.Similarity, vector.Cosine), EmbeddingModel: x.EmbeddingModel}}

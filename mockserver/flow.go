@@ -20,10 +20,13 @@ var _ = registerHandlers(map[string]handler{
 	"unpinFlowControlKey":  (*Server).unpinFlowControlKey,
 })
 
+// resumeFlowControlKey is one of the few operations of the document.
 func (s *Server) resumeFlowControlKey(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.SetFlowPaused(c.Vars["flowControlKey"], false)
 }
 
+// pauseFlowControlKey takes keys that no message has named yet, so it checks them
+// like a publish does.
 func (s *Server) pauseFlowControlKey(c *call.Call) (response.Response, error) {
 	key, err := flowKeyIn(c)
 	if err != nil {
@@ -32,6 +35,8 @@ func (s *Server) pauseFlowControlKey(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.SetFlowPaused(key, true)
 }
 
+// pinFlowControlKey fixes limits whatever later messages say. Zero means that the
+// limit is not pinned, so a call without any limit is refused.
 func (s *Server) pinFlowControlKey(c *call.Call) (response.Response, error) {
 	f := engine.FlowControl{Parallelism: c.Number("parallelism"), Rate: c.Number("rate")}
 	if period := c.Query.Get("period"); period != "" {
@@ -57,6 +62,8 @@ func flowKeyIn(c *call.Call) (key string, err error) {
 	return key, nil
 }
 
+// unpinFlowControlKey names the limits to give back; a call that names none would do
+// nothing, so it is refused.
 func (s *Server) unpinFlowControlKey(c *call.Call) (response.Response, error) {
 	parallelism, rate := c.Flag("parallelism", false), c.Flag("rate", false)
 	if !parallelism && !rate {
@@ -65,6 +72,8 @@ func (s *Server) unpinFlowControlKey(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.UnpinFlow(c.Vars["flowControlKey"], parallelism, rate)
 }
 
+// resetFlowControlRate forgets what was started in the current period, and nothing
+// else.
 func (s *Server) resetFlowControlRate(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.ResetFlow(c.Vars["flowControlKey"])
 }
@@ -74,6 +83,7 @@ func (s *Server) getFlowControlKey(c *call.Call) (response.Response, error) {
 	return response.Response{Body: view.FlowKey(k)}, err
 }
 
+// listFlowControlKeys lists all keys: the operation has no pages.
 func (s *Server) listFlowControlKeys(c *call.Call) (response.Response, error) {
 	keys := c.Account.FlowKeys()
 	list := make([]api.FlowControlKey, len(keys))
@@ -83,6 +93,7 @@ func (s *Server) listFlowControlKeys(c *call.Call) (response.Response, error) {
 	return response.Response{Body: list}, nil
 }
 
+// getGlobalParallelism is that of the account, which is all that a client can see.
 func (s *Server) getGlobalParallelism(c *call.Call) (response.Response, error) {
 	o, _ := c.Account.Overview()
 	return response.Response{Body: api.GlobalParallelism{ParallelismMax: o.Parallel, ParallelismCount: o.InFlight}}, nil

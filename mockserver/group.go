@@ -43,6 +43,8 @@ func (s *Server) updateURLGroup(c *call.Call) (response.Response, error) {
 	return response.Response{Body: view.Group(g)}, err
 }
 
+// addURLGroupEndpoints creates the group when it is new. An endpoint with a known
+// name or URL is replaced.
 func (s *Server) addURLGroupEndpoints(c *call.Call) (response.Response, error) {
 	endpoints, err := readEndpoints(c, true)
 	if err != nil {
@@ -52,6 +54,8 @@ func (s *Server) addURLGroupEndpoints(c *call.Call) (response.Response, error) {
 	return response.Response{Body: view.Group(g)}, err
 }
 
+// removeURLGroupEndpoints knows an endpoint by its name or its URL; the last one
+// takes the group with it.
 func (s *Server) removeURLGroupEndpoints(c *call.Call) (response.Response, error) {
 	endpoints, err := readEndpoints(c, false)
 	if err != nil {
@@ -94,6 +98,7 @@ func (s *Server) getURLGroup(c *call.Call) (response.Response, error) {
 	return response.Response{Body: view.Group(g)}, err
 }
 
+// deleteURLGroup succeeds for a group that does not exist: clients clean up so.
 func (s *Server) deleteURLGroup(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.DeleteGroup(c.Vars["urlGroupName"])
 }

@@ -151,6 +151,8 @@ type EnvVar struct{ Name, Value string }
 // token and keys of that dialect.
 func (s *Server) Env() []EnvVar { return s.env(s.tenants.First()) }
 
+// env is the environment for clients of an account: names of ours first, then those
+// that the published clients of each dialect read.
 func (s *Server) env(w *tenant.Tenant) []EnvVar {
 	current, next := w.Account.Keys()
 	neutral := []EnvVar{

@@ -16,6 +16,8 @@ var _ = registerHandlers(map[string]handler{
 	"listWorkflowMessageLogs": (*Server).listWorkflowMessageLogs,
 })
 
+// listLogs and listEvents differ in the name of the list only: older clients know it
+// as events.
 func (s *Server) listLogs(c *call.Call) (response.Response, error) {
 	cursor, events, err := messageLog(c)
 	return response.Response{Body: struct {
@@ -24,6 +26,7 @@ func (s *Server) listLogs(c *call.Call) (response.Response, error) {
 	}{cursor, events}}, err
 }
 
+// listEvents is listLogs for older clients.
 func (s *Server) listEvents(c *call.Call) (response.Response, error) {
 	cursor, events, err := messageLog(c)
 	return response.Response{Body: struct {
@@ -32,6 +35,8 @@ func (s *Server) listEvents(c *call.Call) (response.Response, error) {
 	}{cursor, events}}, err
 }
 
+// messageLog is the log of plain messages. Bodies are base64 here even where they
+// are text: clients decode them without asking.
 func messageLog(c *call.Call) (cursor string, events []api.LogEvent, err error) {
 	f, err := c.LogFilter(call.MessageStates)
 	if err != nil {
@@ -47,6 +52,8 @@ func messageLog(c *call.Call) (cursor string, events []api.LogEvent, err error) 
 	return p.Cursor, events, err
 }
 
+// listWorkflowMessageLogs has the events of runs as a whole and those of their
+// messages in one order.
 func (s *Server) listWorkflowMessageLogs(c *call.Call) (response.Response, error) {
 	f, err := c.LogFilter(append(slices.Clone(call.MessageStates), call.RunStates...))
 	if err != nil {

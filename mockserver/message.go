@@ -15,6 +15,7 @@ var _ = registerHandlers(map[string]handler{
 	"rotateSigningKeys": (*Server).rotateSigningKeys,
 })
 
+// getMessage shows a message that has not ended; the log knows it after that.
 func (s *Server) getMessage(c *call.Call) (response.Response, error) {
 	m, err := c.Account.Message(c.Vars["messageId"])
 	if err != nil {
@@ -26,10 +27,13 @@ func (s *Server) getMessage(c *call.Call) (response.Response, error) {
 	return response.Response{Body: out}, nil
 }
 
+// cancelMessage answers with a count, as the bulk form does: clients read either.
 func (s *Server) cancelMessage(c *call.Call) (response.Response, error) {
 	return response.Response{Body: map[string]int{"cancelled": 1}}, c.Account.Cancel(c.Vars["messageId"])
 }
 
+// cancelMessages cancels what matches when it runs: a message that is published
+// meanwhile may be left.
 func (s *Server) cancelMessages(c *call.Call) (response.Response, error) {
 	if err := c.MergeBody(); err != nil {
 		return response.Response{}, err
@@ -43,11 +47,15 @@ func (s *Server) getSigningKeys(c *call.Call) (response.Response, error) {
 	return signingKeys(c, current, next), nil
 }
 
+// rotateSigningKeys makes the next key current. Receivers that check both keys
+// notice nothing.
 func (s *Server) rotateSigningKeys(c *call.Call) (response.Response, error) {
 	current, next, err := c.Account.RotateKeys()
 	return signingKeys(c, current, next), err
 }
 
+// signingKeys shows the keys as the dialect of the call has them: those of the
+// development account differ by dialect.
 func signingKeys(c *call.Call, current, next string) response.Response {
 	return response.Response{Body: api.SigningKeys{Current: c.Dialect.SigningKey(current), Next: c.Dialect.SigningKey(next)}}
 }

@@ -25,6 +25,8 @@ var _ = registerHandlers(map[string]handler{
 	"publishMessagePut":    (*Server).publishMessage,
 })
 
+// publishMessage answers once the messages are created. What becomes of their
+// deliveries is in the log.
 func (s *Server) publishMessage(c *call.Call) (response.Response, error) {
 	r, err := s.publishRequest(c, "destination")
 	if err != nil {
@@ -37,6 +39,8 @@ func (s *Server) publishMessage(c *call.Call) (response.Response, error) {
 	return receiptResponse(receipts), nil
 }
 
+// enqueueMessage is a publish whose queue is in the path; that one wins over a queue
+// among the options.
 func (s *Server) enqueueMessage(c *call.Call) (response.Response, error) {
 	r, err := s.publishRequest(c, "destination")
 	if err != nil {
@@ -107,6 +111,8 @@ type batchItem struct {
 	Queue       string                     `json:"queue"`
 }
 
+// publishBatch publishes all items or none, and every item is read before the first
+// is published.
 func (s *Server) publishBatch(c *call.Call) (response.Response, error) {
 	requests, err := s.batch(c)
 	if err != nil {
@@ -146,6 +152,8 @@ func (s *Server) batch(c *call.Call) ([]engine.PublishRequest, error) {
 	return requests, nil
 }
 
+// item reads one message of a batch. Its configuration is in its own headers: those
+// of the request belong to the batch.
 func (s *Server) item(c *call.Call, item batchItem) (engine.PublishRequest, error) {
 	h, err := request.ReadHeaders(item.Headers)
 	if err != nil {

@@ -18,6 +18,8 @@ var _ = registerHandlers(map[string]handler{
 	"upsertQueue": (*Server).upsertQueue,
 })
 
+// upsertQueue changes only what the body has: absent members are pointers that are
+// nil, so that false and 1 can be told from nothing.
 func (s *Server) upsertQueue(c *call.Call) (response.Response, error) {
 	var body api.QueueUpsert
 	if err := json.Unmarshal(c.Body, &body); err != nil {
@@ -41,6 +43,7 @@ func (s *Server) getQueue(c *call.Call) (response.Response, error) {
 	return response.Response{Body: view.Queue(q)}, err
 }
 
+// deleteQueue cancels what still waits in the queue.
 func (s *Server) deleteQueue(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.DeleteQueue(c.Vars["queueName"])
 }

@@ -18,14 +18,18 @@ var _ = registerHandlers(map[string]handler{
 	"resumeWorkflowRuns":      (*Server).resumeWorkflowRuns,
 })
 
+// restartWorkflowRun starts the run anew, from its first step.
 func (s *Server) restartWorkflowRun(c *call.Call) (response.Response, error) {
 	return s.restart(c, false)
 }
 
+// resumeWorkflowRun keeps the results of the steps that had finished.
 func (s *Server) resumeWorkflowRun(c *call.Call) (response.Response, error) {
 	return s.restart(c, true)
 }
 
+// restart reads overrides before it looks for the entry, so that a wrong header is
+// refused whatever the id.
 func (s *Server) restart(c *call.Call, resume bool) (response.Response, error) {
 	over, err := s.overrides(c)
 	if err != nil {
@@ -43,6 +47,8 @@ func (s *Server) resumeWorkflowRuns(c *call.Call) (response.Response, error) {
 	return s.restartAll(c, true)
 }
 
+// restartAll restarts all that match or none; an answer with a cursor means that
+// more may match.
 func (s *Server) restartAll(c *call.Call, resume bool) (response.Response, error) {
 	if err := c.MergeBody(); err != nil {
 		return response.Response{}, err
@@ -59,6 +65,7 @@ func (s *Server) restartAll(c *call.Call, resume bool) (response.Response, error
 	return response.Response{Body: out}, err
 }
 
+// repeatFailureCallback answers like a restart, since clients read the same fields.
 func (s *Server) repeatFailureCallback(c *call.Call) (response.Response, error) {
 	run, err := c.Account.RepeatCallback(c.Vars["dlqId"])
 	return response.Response{Body: view.RunCreated(run)}, err

@@ -31,6 +31,8 @@ var _ = registerHandlers(map[string]handler{
 	"triggerWorkflows":    (*Server).triggerWorkflows,
 })
 
+// triggerWorkflow is a publish that starts a run, so that every option of a publish
+// works.
 func (s *Server) triggerWorkflow(c *call.Call) (response.Response, error) {
 	r, err := s.publishRequest(c, "workflowUrl")
 	if err != nil {
@@ -60,6 +62,7 @@ func asTrigger(r *engine.PublishRequest) {
 	}
 }
 
+// triggerWorkflows starts all runs or none, like a batch.
 func (s *Server) triggerWorkflows(c *call.Call) (response.Response, error) {
 	requests, err := s.batch(c)
 	if err != nil {
@@ -103,6 +106,8 @@ func (s *Server) endWorkflowRun(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.FinishRun(id, c.Body, createdAt)
 }
 
+// cancelWorkflowRuns takes the URL as a prefix unless the call says otherwise: one
+// endpoint serves many paths.
 func (s *Server) cancelWorkflowRuns(c *call.Call) (response.Response, error) {
 	if err := c.MergeBody(); err != nil {
 		return response.Response{}, err
@@ -124,6 +129,8 @@ func (s *Server) listWorkflowEvents(c *call.Call) (response.Response, error) {
 	return s.listWorkflowRuns(c)
 }
 
+// listWorkflowRuns is the log grouped by run; two paths lead here, since older
+// clients know another one.
 func (s *Server) listWorkflowRuns(c *call.Call) (response.Response, error) {
 	f, err := c.LogFilter(call.RunStates)
 	if err != nil {
@@ -183,6 +190,8 @@ func (s *Server) waitForEvent(c *call.Call) (response.Response, error) {
 	})
 }
 
+// canonicalHeader gives names in a body the form of those in a header, so that
+// lookups find them.
 func canonicalHeader(m map[string][]string) engine.Header {
 	h := engine.Header{}
 	for name, values := range m {
@@ -191,11 +200,13 @@ func canonicalHeader(m map[string][]string) engine.Header {
 	return h
 }
 
+// notifyEvent wakes every run that waits for the event; it is lost when none does.
 func (s *Server) notifyEvent(c *call.Call) (response.Response, error) {
 	woken, err := c.Account.Notify("", c.Vars["eventId"], c.Body)
 	return notifiedRuns(c, woken, err)
 }
 
+// notifyRun wakes one run, or keeps the event for its later wait.
 func (s *Server) notifyRun(c *call.Call) (response.Response, error) {
 	woken, err := c.Account.Notify(c.Vars["workflowRunId"], c.Vars["eventId"], c.Body)
 	return notifiedRuns(c, woken, err)
@@ -217,6 +228,7 @@ func notifiedRuns(c *call.Call, n engine.Notification, err error) (response.Resp
 	return response.Response{Body: out}, nil
 }
 
+// unawaitedText is ASCII: it is sent in a header.
 func unawaitedText(runID, eventID string, n engine.Notification) string {
 	text := "event " + strconv.QuoteToASCII(response.Shorten(eventID)) + ": no run waits for it"
 	switch {

@@ -20,6 +20,8 @@ var _ = registerHandlers(map[string]handler{
 	"resumeSchedulePatch": (*Server).resumeSchedule,
 })
 
+// createSchedule replaces a schedule with the same id. All that is wrong is reported
+// at once, what a publish would refuse as well.
 func (s *Server) createSchedule(c *call.Call) (response.Response, error) {
 	r, err := s.publishRequest(c, "destinationOrId")
 	if err != nil {
@@ -61,6 +63,7 @@ func (s *Server) deleteSchedule(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.DeleteSchedule(c.Vars["destinationOrId"])
 }
 
+// pauseSchedule skips the times that pass meanwhile; they are not made up for.
 func (s *Server) pauseSchedule(c *call.Call) (response.Response, error) {
 	return response.Empty, c.Account.SetSchedulePaused(c.Vars["scheduleId"], true)
 }

@@ -60,6 +60,7 @@ func (s *Server) resetSearchIndexTokens(c *call.Call) (response.Response, error)
 	return okText, err
 }
 
+// deleteSearchIndex is the one operation on search indexes that the document has.
 func (s *Server) deleteSearchIndex(c *call.Call) (response.Response, error) {
 	_, err := engine.ChangeSearch(c.Account, search.DeleteCommand{ID: c.Vars["id"]})
 	return okText, err

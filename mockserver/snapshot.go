@@ -82,6 +82,8 @@ type savedAccount struct {
 	state               *engine.Snapshot // that was read
 }
 
+// members names what is kept of an account, for both directions: reading and writing
+// cannot differ.
 func (a *savedAccount) members(c *codec.Codec) {
 	codec.Text(c, "id", &a.id)
 	codec.Text(c, "token", &a.token)

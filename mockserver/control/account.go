@@ -36,6 +36,8 @@ func (s *Service) putAccount(c *call.Call) (response.Response, error) {
 	return response.Response{Body: s.credentials(s.Tenants.Put(tenant.Credentials{ID: id, Token: tenant.DerivedSecret(id, "token"), Password: body.Password}))}, nil
 }
 
+// credentials are shown on purpose: the control API hands them to tests. Its answers
+// are not masked, see unmaskedOperations of the server.
 func (s *Service) credentials(w *tenant.Tenant) map[string]any {
 	current, next := w.Account.Keys()
 	return map[string]any{

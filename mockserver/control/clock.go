@@ -113,6 +113,7 @@ func countGiven(there ...bool) (n int) {
 	return n
 }
 
+// advanceTarget is a time of the account, whose clock may be far from the wall.
 func advanceTarget(w *tenant.Tenant, by string, to *int64) (time.Time, error) {
 	if to != nil {
 		return time.UnixMilli(*to), nil
@@ -124,6 +125,8 @@ func advanceTarget(w *tenant.Tenant, by string, to *int64) (time.Time, error) {
 	return w.Account.Now().Add(d), nil
 }
 
+// withTimeLimit bounds a wait in real time, however far the clock of the account
+// moves.
 func withTimeLimit(ctx context.Context, text string, usual time.Duration) (context.Context, context.CancelFunc, error) {
 	limit := usual
 	if text != "" {
@@ -137,6 +140,8 @@ func withTimeLimit(ctx context.Context, text string, usual time.Duration) (conte
 	return ctx, cancel, nil
 }
 
+// settle waits until nothing is ready or in flight. What waits for a time to come is
+// settled.
 func (s *Service) settle(c *call.Call) (response.Response, error) {
 	var body struct{ Timeout string }
 	if len(c.Body) > 0 {

@@ -40,6 +40,8 @@ func (s *Service) streamed(w *tenant.Tenant, e *engine.Event) any {
 	return json.RawMessage(mask.JSON(text))
 }
 
+// eventOf has the names of the dialect in which its message was published: the page
+// shows what clients would see.
 func (s *Service) eventOf(w *tenant.Tenant, e *engine.Event) any {
 	if e.Message == nil { // of a run, and without headers
 		return view.WorkflowEvent(e)

@@ -18,6 +18,8 @@ func (s *Service) faults(c *call.Call) (response.Response, error) {
 	return response.Response{Body: c.Tenant.Faults.Get()}, nil
 }
 
+// setFaults checks every rule before one is replaced. Each account gets compiled
+// rules of its own, which count for themselves.
 func (s *Service) setFaults(c *call.Call) (response.Response, error) {
 	var rules []fault.Rule
 	if err := json.Unmarshal(c.Body, &rules); err != nil {
@@ -33,6 +35,7 @@ func (s *Service) setFaults(c *call.Call) (response.Response, error) {
 	return response.Response{Body: c.Tenant.Faults.Get()}, nil
 }
 
+// clearFaults also begins the draws of the seed anew, so that a test repeats.
 func (s *Service) clearFaults(c *call.Call) (response.Response, error) {
 	for _, w := range c.Chosen(s.Tenants) {
 		w.Faults.Set(nil, s.Tenants.Seed(w.ID))

@@ -23,10 +23,13 @@ func (s *Service) health(c *call.Call) (response.Response, error) {
 	}}, nil
 }
 
+// livez asks nothing: a server that is busy is alive.
 func (s *Service) livez(*call.Call) (response.Response, error) {
 	return response.Response{Body: map[string]string{"status": "ok"}}, nil
 }
 
+// readyz is for whoever sends traffic: a server that cannot save its state is alive
+// and not ready.
 func (s *Service) readyz(*call.Call) (response.Response, error) {
 	if reason := s.Trouble(); reason != "" {
 		return response.Response{}, response.NotReady(reason)
@@ -34,6 +37,8 @@ func (s *Service) readyz(*call.Call) (response.Response, error) {
 	return response.Response{Body: map[string]string{"status": "ok"}}, nil
 }
 
+// reset resets all that it can. A key-value store on another server may fail: the
+// rest is reset all the same, and the error says so.
 func (s *Service) reset(c *call.Call) (response.Response, error) {
 	var faults []error
 	for _, w := range c.Chosen(s.Tenants) {

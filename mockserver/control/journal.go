@@ -21,6 +21,8 @@ type journalBody[T any] struct {
 	Entries []T `json:"entries"`
 }
 
+// requests shows the latest that match, oldest first. Bodies are cut on copies,
+// after the journal has been read: the lock of the journal is not held for it.
 func (s *Service) requests(c *call.Call) (response.Response, error) {
 	id, path, status, most := c.Query.Get("operationId"), c.Query.Get("path"), c.Number("status"), c.Number("maxBody")
 	refused, asked := c.Flag("refused", false), c.Query.Has("refused")
@@ -43,6 +45,7 @@ func (s *Service) requests(c *call.Call) (response.Response, error) {
 	return response.Response{Body: journalBody[journal.Exchange]{journal.Limit, dropped, entries}}, nil
 }
 
+// deliveries is requests for what was delivered.
 func (s *Service) deliveries(c *call.Call) (response.Response, error) {
 	id, url, status, most := c.Query.Get("messageId"), c.Query.Get("url"), c.Number("status"), c.Number("maxBody")
 	fits := func(d *journal.Delivery) bool {
@@ -64,6 +67,7 @@ func (s *Service) deliveries(c *call.Call) (response.Response, error) {
 	return response.Response{Body: journalBody[journal.Delivery]{journal.Limit, dropped, entries}}, nil
 }
 
+// clearRequests leaves followers where they are: they go on with the next entry.
 func (s *Service) clearRequests(c *call.Call) (response.Response, error) {
 	for _, w := range c.Chosen(s.Tenants) {
 		w.Requests.Clear()

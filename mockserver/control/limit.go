@@ -45,6 +45,8 @@ func (s *Service) limits(c *call.Call) (response.Response, error) {
 // maxLimits is how many keys are listed.
 const maxLimits = 500
 
+// countedLimits looks at each key once, in the order in which scripts ran, the
+// latest first.
 func (s *Service) countedLimits(ctx context.Context, w *tenant.Tenant) ([]limitBody, error) {
 	list, seen := []limitBody{}, map[string]bool{}
 	now := s.Wall.Now()
@@ -106,8 +108,11 @@ func askedLimits(run kv.ScriptRun) []askedLimit {
 // longAgo tells an instant in Unix ms from the length of a window.
 const longAgo = 1_200_000_000_000
 
+// boundedMillis keeps a number that somebody wrote from overflowing a duration.
 func boundedMillis(n int64) time.Duration { return time.Duration(min(n, 1<<40)) * time.Millisecond }
 
+// pluginLimits reads six arguments for each limit behind the time. A sliding window
+// has two keys, and a limit that counts under two identifiers as many more.
 func pluginLimits(run kv.ScriptRun, numbers []int64) (list []askedLimit) {
 	used := 0
 	for a := 1; a < len(run.Args) && used < len(run.Keys); a += 6 {

@@ -34,6 +34,8 @@ type dlqRow struct {
 // responseShown is how much of an answer a list shows, in bytes.
 const responseShown = 200
 
+// dlqRowOf has the beginning of what the destination answered: enough to tell
+// failures apart in a list.
 func dlqRowOf(e *engine.DLQEntry) dlqRow {
 	m := &e.Message
 	row := dlqRow{
@@ -73,6 +75,8 @@ type logRow struct {
 	NextAt  *int64 `json:"nextDeliveryTime,omitempty"` // Unix ms
 }
 
+// logRowOf names the step that was tried where an attempt failed, since the message
+// still carries the result of the one before.
 func logRowOf(e *engine.Event) logRow {
 	row := logRow{Seq: e.Seq, At: e.Time.UnixMilli(), State: e.State, Error: strings.ToValidUTF8(e.Error[:min(len(e.Error), responseShown)], "?"), NextAt: response.Millis(e.NextAt)}
 	if e.Message != nil {

@@ -41,6 +41,7 @@ type messageRow struct {
 	Cause      string              `json:"cause,omitempty"`           // why its latest attempt failed
 }
 
+// rowOf shows the time of the next attempt only while there is one.
 func rowOf(m *engine.Message) messageRow {
 	row := messageRow{
 		ID: m.ID, Role: m.Role, State: m.State, Method: m.Method, URL: m.URL, CreatedAt: m.CreatedAt.UnixMilli(), Attempts: m.Attempts(),

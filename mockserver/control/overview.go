@@ -32,6 +32,8 @@ type overviewBody struct {
 	Faults    int                         `json:"faults"`
 }
 
+// overviewOf reads the account first: what changes after that wakes the follower
+// once more.
 func (s *Service) overviewOf(w *tenant.Tenant) (overviewBody, <-chan struct{}) {
 	o, more := w.Account.Overview()
 	clock := s.clockBody(w)

@@ -40,6 +40,7 @@ type relationBody struct {
 	Resumed bool   `json:"resumed"` // with the steps that had finished
 }
 
+// relationOf is nil for a run that has none, so that its member is absent.
 func relationOf(r *engine.Relation) *relationBody {
 	if r == nil {
 		return nil
@@ -93,6 +94,7 @@ type partBody struct {
 	To   *int64 `json:"to,omitempty"` // Unix ms
 }
 
+// spanOf leaves open ends open: a step that runs has no end yet.
 func spanOf(s *engine.Span) spanBody {
 	out := spanBody{Step: view.Step(&s.Step), Type: s.Step.Type, Message: s.Message, From: s.From.UnixMilli(), To: response.Millis(s.To), Kept: s.Kept, Parts: []partBody{}}
 	if s.Step.Invoked != nil {

@@ -33,6 +33,8 @@ type Sinks struct {
 // maxSeen bounds what the flaky sink remembers; then it starts afresh.
 const maxSeen = 100_000
 
+// count counts by the id of the message, so that attempts of other messages between
+// them do not matter.
 func (s *Sinks) count(id string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

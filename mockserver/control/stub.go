@@ -23,6 +23,7 @@ func (s *Service) stubs(c *call.Call) (response.Response, error) {
 	return response.Response{Body: c.Tenant.Stubs.Get()}, nil
 }
 
+// setStubs checks every stub before one is replaced: a refused list changes nothing.
 func (s *Service) setStubs(c *call.Call) (response.Response, error) {
 	var list []stub.Stub
 	if err := json.Unmarshal(c.Body, &list); err != nil {
@@ -65,6 +66,7 @@ func (s *Service) rewrites(c *call.Call) (response.Response, error) {
 	return response.Response{Body: c.Tenant.Rewrites.Get()}, nil
 }
 
+// setRewrites checks both sides of each rewrite before one is replaced.
 func (s *Service) setRewrites(c *call.Call) (response.Response, error) {
 	var m map[string]string
 	if err := json.Unmarshal(c.Body, &m); err != nil {

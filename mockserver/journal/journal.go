@@ -176,7 +176,8 @@ type Journal[T any, E Entry[T]] struct {
 	entries []T // entries[first:] are kept
 	first   int
 	bare    int           // entries[first:bare] are without headers and bodies
-	dropped int           // how many the bounds have cost
+	dropped int           // how many the bounds have cost since the journal was last emptied
+	emptied int           // how many entries there were before that; positions go on behind them
 	added   chan struct{} // closed by the next entry; nil while nobody waits
 }
 
@@ -289,6 +290,7 @@ func (j *Journal[T, E]) Clear() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.count(-j.bytes.Load())
+	j.emptied += j.dropped + len(j.entries) - j.first
 	j.entries, j.first, j.bare, j.dropped = nil, 0, 0, 0
 }
 
@@ -297,7 +299,7 @@ func (j *Journal[T, E]) Clear() {
 func (j *Journal[T, E]) End() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.dropped + len(j.entries) - j.first
+	return j.emptied + j.dropped + len(j.entries) - j.first
 }
 
 // Since is what came after a position, a part of it at most, and the position
@@ -306,7 +308,7 @@ func (j *Journal[T, E]) Since(position int) (entries []T, end int, more <-chan s
 	more = j.Next()
 	j.mu.Lock()
 	kept := j.entries[j.first:]
-	end = j.dropped + len(kept)
+	end = j.emptied + j.dropped + len(kept)
 	kept = kept[len(kept)-min(max(end-position, 0), len(kept)):]
 	if rest := len(kept) - MaxBatch; rest > 0 {
 		kept, end, more = kept[:MaxBatch], end-rest, closedChannel

@@ -60,6 +60,17 @@ func TestEntries(t *testing.T) {
 			t.Errorf("%d entries then, want %d", got, want)
 		}
 	})
+	t.Run("a follower goes on with the next entry after the journal was emptied", func(t *testing.T) {
+		t.Parallel()
+		j := deliveries(3)
+		_, position, _ := j.Since(0)
+		j.Clear()
+		j.Add(journal.Delivery{MessageID: "next"})
+		list, _, _ := j.Since(position)
+		if diff := cmp.Diff([]string{"next"}, ids(list)); diff != "" {
+			t.Error(diff)
+		}
+	})
 	t.Run("the next entry wakes who waits", func(t *testing.T) {
 		t.Parallel()
 		j := deliveries(1)

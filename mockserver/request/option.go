@@ -93,6 +93,8 @@ var workflowOptions = []struct {
 	{"Workflow-Url", func(w *engine.Workflow, v string) error { w.URL = v; return urlFault(v) }},
 }
 
+// parseBool takes an empty value as true: a header that is only named switches its
+// option on.
 func parseBool(to *bool, v string) error {
 	switch strings.ToLower(v) {
 	case "true", "1", "":
@@ -141,6 +143,8 @@ func callbackOf(c *engine.Callback) *string {
 	return response.Optional(c.URL)
 }
 
+// callbackURL keeps the URL even where it is refused, so that the problem can show
+// it.
 func callbackURL(to **engine.Callback, v string) error {
 	*to = &engine.Callback{URL: v}
 	return urlFault(v)
@@ -158,6 +162,7 @@ func wholeNumber(v string, least, most int) (int, error) {
 // maxNumber is the largest number of retries, parallelism or rate.
 const maxNumber = 1_000_000_000
 
+// parseRetries leaves nil for "not given", which a group or the default may fill.
 func parseRetries(o *engine.Options, v string) error {
 	n, err := wholeNumber(v, 0, maxNumber)
 	o.Retries = &n
@@ -187,6 +192,7 @@ func showRetryDelay(o *engine.Options) any {
 
 var unixSeconds = regexp.MustCompile(`^\d{1,11}(\.\d+)?$`)
 
+// notBefore takes fractions of a second, which some clients send.
 func notBefore(o *engine.Options, v string) error {
 	n, err := strconv.ParseFloat(v, 64)
 	if err != nil || !unixSeconds.MatchString(v) {
@@ -208,6 +214,7 @@ func ReadUnixMilli(to *time.Time, v string) error {
 
 var deliveryMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
+// parseMethod takes any case, as clients send it.
 func parseMethod(o *engine.Options, v string) error {
 	o.Method = strings.ToUpper(v)
 	if !slices.Contains(deliveryMethods, o.Method) {
@@ -230,6 +237,7 @@ func ReadName(to *string, v string) error {
 // maxLabels bounds the labels of one message.
 const maxLabels = 100
 
+// parseLabels appends: a label may be given several times, and several in one value.
 func parseLabels(o *engine.Options, v string) error {
 	for label := range strings.SplitSeq(v, ",") {
 		o.Labels = append(o.Labels, "")
@@ -316,6 +324,8 @@ func showFlowValue(o *engine.Options) any {
 	return struct{ Rate, RatePerSecond, Parallelism, Period *int }{rate, rate, response.Optional(o.Flow.Parallelism), &period}
 }
 
+// redactFields replaces what an earlier value said; names of headers are compared in
+// canonical form.
 func redactFields(o *engine.Options, v string) error {
 	o.Redact = &engine.Redaction{}
 	for field := range strings.SplitSeq(v, ",") {

@@ -99,6 +99,8 @@ func (s Setting) Read(problems []spec.Problem, parse func(string) error) []spec.
 	return problems
 }
 
+// parseWorkflow reads the protocol of workflow clients, which is present in calls of
+// theirs only.
 func (set Settings) parseWorkflow(o *engine.Options, problems []spec.Problem) []spec.Problem {
 	for _, row := range workflowOptions {
 		s, ok := set[row.name]
@@ -151,6 +153,7 @@ func (set Settings) parseFamilies(o *engine.Options, problems []spec.Problem) ([
 	return unknown, problems
 }
 
+// knownName knows names of families by their beginning: clients add to them.
 func knownName(name string) bool {
 	return slices.ContainsFunc(optionTable, func(o option) bool { return o.name == name }) ||
 		slices.Contains(elsewhereNames, name) || name == "Feature-Set" ||

@@ -17,6 +17,8 @@ const (
 	longestMaxIdle = 86400 * 365
 )
 
+// startResumableQuery keeps the query in the account, which drops it when it is not
+// used for longer than maxIdle.
 func (a *API) startResumableQuery(c *call.Call) (response.Response, error) {
 	var q selection
 	if err := request.Unmarshal(c.Body, &q); err != nil {
@@ -49,6 +51,8 @@ type resumption struct {
 	AdditionalK *int   `json:"additionalK"`
 }
 
+// nextResumableQuery shows of each vector what the query asked for when it was
+// started.
 func (a *API) nextResumableQuery(c *call.Call) (response.Response, error) {
 	var body resumption
 	if err := request.Unmarshal(c.Body, &body); err != nil {

@@ -95,6 +95,7 @@ func infoBody(v *vector.Info) map[string]any {
 	return out
 }
 
+// upsertVectors reads all vectors before the first is stored.
 func (a *API) upsertVectors(c *call.Call) (response.Response, error) {
 	list, err := request.OneOrMany[vectorBody](c.Body)
 	if err == nil {
@@ -133,6 +134,8 @@ func (a *API) upsertVectorData(c *call.Call) (response.Response, error) {
 	return vectorResult("Success"), err
 }
 
+// updateVector answers how many were updated, 0 or 1, since an unknown id is no
+// error.
 func (a *API) updateVector(c *call.Call) (response.Response, error) {
 	var body vectorBody
 	err := request.Unmarshal(c.Body, &body)
@@ -257,6 +260,8 @@ func (a *API) deleteVectors(c *call.Call) (response.Response, error) {
 // maxPrefix is how many vectors a prefix fetches at most.
 const maxPrefix = 1000
 
+// fetchVectors has a null in the place of each id that is not there, so that answers
+// keep the order of the question.
 func (a *API) fetchVectors(c *call.Call) (response.Response, error) {
 	var q selection
 	if err := request.Unmarshal(c.Body, &q); err != nil {
@@ -300,6 +305,8 @@ func (q *selection) askable() error {
 	return nil
 }
 
+// queryVectors answers one query with its results, and several with a list of them.
+// A list of one query is answered like the query.
 func (a *API) queryVectors(c *call.Call) (response.Response, error) {
 	queries, err := request.OneOrMany[selection](c.Body)
 	if err != nil {
@@ -356,6 +363,7 @@ func (q *selection) scored(found []vector.Scored) []any {
 	return list
 }
 
+// rangeVectors keeps nothing between calls: the cursor is a position.
 func (a *API) rangeVectors(c *call.Call) (response.Response, error) {
 	var q selection
 	if len(bytes.TrimSpace(c.Body)) > 0 {
@@ -389,6 +397,8 @@ func (a *API) rangeVectors(c *call.Call) (response.Response, error) {
 	return vectorResult(map[string]any{"nextCursor": cursor, "vectors": list}), err
 }
 
+// randomVector is the first vector: any would do, and a test gets the same one
+// again.
 func (a *API) randomVector(c *call.Call) (response.Response, error) {
 	page, err := engine.ReadVectors(c.Account, c.Index, vector.RangeRead{Namespace: namespaceOf(c), Limit: 1})
 	if err != nil || len(page.Vectors) == 0 {
@@ -413,6 +423,8 @@ func (a *API) deleteVectorNamespace(c *call.Call) (response.Response, error) {
 	return vectorResult("Success"), err
 }
 
+// renameVectorNamespace refuses a name that is taken unless the call says that it
+// may be replaced.
 func (a *API) renameVectorNamespace(c *call.Call) (response.Response, error) {
 	var body struct {
 		Namespace      string `json:"namespace"`

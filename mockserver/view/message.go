@@ -40,6 +40,7 @@ func DLQEntry(e *engine.DLQEntry) api.WorkflowDLQEntry {
 	return out
 }
 
+// notNil is for members that the document requires, even when they are empty.
 func notNil(h engine.Header) engine.Header {
 	if h == nil {
 		return engine.Header{}
@@ -101,6 +102,7 @@ func Receipts(rs engine.Receipts) any {
 	return list
 }
 
+// oneReceipt has deduplicated only when it is true.
 func oneReceipt(r *engine.Receipt) api.PublishReceipt {
 	out := api.PublishReceipt{MessageId: r.MessageID, Deduplicated: response.Optional(r.Deduplicated)}
 	if r.RunID != "" {

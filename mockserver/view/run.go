@@ -142,6 +142,8 @@ func Run(v *engine.RunView) api.WorkflowRun {
 	return out
 }
 
+// runStepBody is a step with what its attempts came to; the fields that it shares
+// with stepInfo are copied by name.
 func runStepBody(v *engine.StepView) api.RunStep {
 	var out api.RunStep
 	response.CopyFields(&out, Step(&v.Step))
