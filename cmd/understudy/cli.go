@@ -13,13 +13,11 @@ import (
 // cli is the whole command line. Every flag is also an environment variable
 // UNDERSTUDY_<FLAG> and a key of the file given with --config.
 type cli struct {
-	Config string `placeholder:"FILE" help:"YAML file whose keys are the flags of the command; the command line and the environment win over it."` // taken out before parsing, see configFile
+	globalFlags
 
-	ShowVersion kong.VersionFlag `name:"version" env:"-" help:"Print the version."`
-
-	Serve     ServeCmd     `cmd:"" set:"addr=127.0.0.1:8080" set:"loglevel=info" help:"Run the stand-in server."`
-	Ctl       CtlCmd       `cmd:"" help:"Talk to a running stand-in: time, journals, stubs."`
-	Run       RunCmd       `cmd:"" set:"addr=127.0.0.1:0" set:"loglevel=warn" help:"Start a stand-in on a free port, run a command with its environment, stop. It takes the flags of serve."`
+	serveCommand
+	Ctl CtlCmd `cmd:"" help:"Talk to a running stand-in: time, journals, stubs."`
+	runCommand
 	Env       EnvCmd       `cmd:"" help:"Print the environment of a running stand-in, for its clients."`
 	Spec      SpecCmd      `cmd:"" help:"Print the OpenAPI document."`
 	Fixtures  FixturesCmd  `cmd:"" help:"Make fixture files from a seed."`
@@ -35,6 +33,41 @@ type cli struct {
 	Completion CompletionCmd `cmd:"" help:"Print completions for a shell."`
 	Help       HelpCmd       `cmd:"" help:"Print the help of a command."`
 	Man        ManCmd        `cmd:"" hidden:"" help:"Print the manual page."`
+}
+
+// globalFlags are those of every command.
+type globalFlags struct {
+	Config string `placeholder:"FILE" help:"YAML file whose keys are the flags of the command; the command line and the environment win over it."` // taken out before parsing, see configFile
+
+	ShowVersion kong.VersionFlag `name:"version" env:"-" help:"Print the version."`
+}
+
+// The commands that start a server have a model of their own: that of all commands
+// takes longer to build than the server.
+type (
+	serveCommand struct {
+		Serve ServeCmd `cmd:"" set:"addr=127.0.0.1:8080" set:"loglevel=info" help:"Run the stand-in server."`
+	}
+	runCommand struct {
+		Run RunCmd `cmd:"" set:"addr=127.0.0.1:0" set:"loglevel=warn" help:"Start a stand-in on a free port, run a command with its environment, stop. It takes the flags of serve."`
+	}
+)
+
+// cliOf is the model for the arguments: the smallest that has the command.
+func cliOf(args []string) any {
+	switch {
+	case len(args) > 0 && args[0] == "serve":
+		return &struct {
+			globalFlags
+			serveCommand
+		}{}
+	case len(args) > 0 && args[0] == "run":
+		return &struct {
+			globalFlags
+			runCommand
+		}{}
+	}
+	return &cli{}
 }
 
 // usageError is an error of the caller.
@@ -57,7 +90,7 @@ func runProgram(ctx context.Context, args []string, out, errs io.Writer) int {
 		Name:        "understudy",
 		Description: "A stand-in server for an HTTP messaging and workflow service, and its contract test suite.",
 		Version:     mockserver.Version,
-		CLI:         &cli{},
+		CLI:         cliOf(args),
 		Env:         e,
 		Suite:       suite{args},
 		End: func() {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 )
 
 //go:embed static templates
@@ -18,28 +19,24 @@ var embeddedFiles embed.FS
 // Page is the web page. It is an http.Handler for /_understudy/ and what is
 // below /_understudy/ui/.
 type Page struct {
-	api       http.Handler
-	static    http.Handler
-	templates *template.Template
+	api    http.Handler
+	static http.Handler
 }
 
 // New makes the page of a control API.
 func New(api http.Handler) (*Page, error) {
-	templates, err := template.New("").Funcs(templateFunctions).ParseFS(embeddedFiles, "templates/*.html")
-	if err != nil {
-		return nil, fmt.Errorf("page: %w", err)
-	}
 	static, err := fs.Sub(embeddedFiles, "static")
 	if err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
-	for _, v := range allViews {
-		if templates.Lookup(v.name) == nil || v.one != nil && templates.Lookup(v.name+".one") == nil {
-			return nil, fmt.Errorf("page: view %s has no template", v.name)
-		}
-	}
-	return &Page{api: api, templates: templates, static: http.StripPrefix(controlRoot+"ui/static", http.FileServerFS(static))}, nil
+	return &Page{api: api, static: http.StripPrefix(controlRoot+"ui/static", http.FileServerFS(static))}, nil
 }
+
+// pageTemplates are parsed for the first view of a process: a server that nobody
+// watches starts without them. A test parses them.
+var pageTemplates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(templateFunctions).ParseFS(embeddedFiles, "templates/*.html"))
+})
 
 // contentPolicy forbids everything that does not come from this server, and whatever
 // stands inside the page itself.
@@ -89,13 +86,13 @@ func (p *Page) view(w http.ResponseWriter, r *http.Request, name, id string) {
 	}
 	f.Said = takeSaying(w, r)
 	var body, page bytes.Buffer
-	if err := p.templates.ExecuteTemplate(&body, f.template, f); err != nil {
+	if err := pageTemplates().ExecuteTemplate(&body, f.template, f); err != nil {
 		f.Fault, status = "page: "+err.Error(), http.StatusInternalServerError
 		body.Reset()
-		_ = p.templates.ExecuteTemplate(&body, "fault", f) // has nothing that can fail
+		_ = pageTemplates().ExecuteTemplate(&body, "fault", f) // has nothing that can fail
 	}
 	f.Body = template.HTML(body.String()) //nolint:gosec // html/template has made it
-	if err := p.templates.ExecuteTemplate(&page, "layout", f); err != nil {
+	if err := pageTemplates().ExecuteTemplate(&page, "layout", f); err != nil {
 		http.Error(w, "page: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
