@@ -24,6 +24,7 @@ VULN_DB ?= https://vuln.go.dev
 HELM_VERSION := v3.18.4
 HELM := $(BIN)/helm-$(HELM_VERSION)
 BENCH ?= .
+BEFORE ?=
 CONTRACT ?=
 SOAK ?= 10m
 LIVES ?= 10000
@@ -226,6 +227,10 @@ $(GOLANGCI_LINT):
 .PHONY: bench
 bench: ## Benchmarks; BENCH=Publish picks some
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 20m ./...
+
+.PHONY: bench-start
+bench-start: ## From the start of a server to its first answer; BEFORE=FILE compares with another build
+	BEFORE='$(BEFORE)' $(GO) test -run '^$$' -bench '^BenchmarkStart$$' -benchtime 15x ./cmd/understudy
 
 .PHONY: cover
 cover: ## Coverage of every package by all tests
