@@ -245,6 +245,7 @@ tools: ## Install what some tests need beside Go and node (Debian, as root)
 	@missing=''; \
 	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
 	if command -v python3 >/dev/null && ! python3 -c 'import ensurepip' 2>/dev/null; then missing="$$missing python3-venv"; fi; \
+	for tool in strace man; do if [ "$$(uname)" = Linux ] && ! command -v $$tool >/dev/null; then missing="$$missing $${tool/%man/man-db}"; fi; done; \
 	if grep -rqw --include='*_test.go' chromium . && ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null; then missing="$$missing chromium"; fi; \
 	if [ -z "$$missing" ]; then echo 'nothing is missing'; exit 0; fi; \
 	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then echo "missing:$$missing (what needs them is skipped, or fails with CI=true)"; exit 0; fi; \
