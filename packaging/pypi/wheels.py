@@ -55,12 +55,17 @@ def build(tag: str, files: list[Path], out: Path, version: str) -> None:
     subprocess.run([hatchling(), "build", "--target", "wheel", "--directory", out], cwd=HERE, env=environment, check=True)
 
 
+DESCRIBED = re.compile(r"v?(\d+(?:\.\d+)*)(?:-(alpha|beta|rc)\.?(\d+))?(?:-(\d+)-(g[0-9a-f]+))?(-dirty)?")
+
+
 def normalized(version: str) -> str:
     """Write a version as PEP 440 wants it: v1.2.3-4-gabcdef is 1.2.3.post4+gabcdef."""
-    described = re.fullmatch(r"v?(\d+(?:\.\d+)*)(?:-(\d+)-(g[0-9a-f]+))?(-dirty)?", version)
+    described = DESCRIBED.fullmatch(version)
     if described is None:  # no tag: a commit, or a word
         return "0.0.0.dev0+" + re.sub(r"[^a-zA-Z0-9]+", ".", version).strip(".").lower()
-    release, commits, commit, dirty = described.groups()
+    release, stage, number, commits, commit, dirty = described.groups()
+    if stage:
+        release += {"alpha": "a", "beta": "b", "rc": "rc"}[stage] + number
     local = ".".join(part for part in (commit, "dirty" if dirty else None) if part)
     return release + (f".post{commits}" if commits else "") + (f"+{local}" if local else "")
 

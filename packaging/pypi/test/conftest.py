@@ -1,1 +1,6 @@
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # wheels.py
+
 pytest_plugins = ["pytester"]
