@@ -34,10 +34,15 @@ func TestPackagingPyPI(t *testing.T) {
 			t.Errorf("%s: built twice: two different files", filepath.Base(again))
 		}
 	})
-	t.Run("a wheel is what PyPI takes", func(t *testing.T) {
+	t.Run("each platform has a wheel that PyPI takes", func(t *testing.T) {
 		t.Parallel()
-		p.run(t, p.dir, "check-wheel-contents", p.file)
-		p.run(t, p.dir, "twine", "check", "--strict", p.file)
+		files := p.wheels(t)
+		platforms, err := filepath.Glob(p.binaries + "/*-*/understudy*")
+		if err != nil || len(platforms) != 2*len(files) {
+			t.Errorf("wheels: got %q, want one for each platform of %q: %v", files, platforms, err)
+		}
+		p.run(t, ".", "check-wheel-contents", files...)
+		p.run(t, ".", "twine", append([]string{"check", "--strict"}, files...)...)
 	})
 	t.Run("the types are strict, and Python 3.9 is enough", func(t *testing.T) {
 		t.Parallel()
@@ -78,7 +83,11 @@ func build(t *testing.T) *pythonPackage {
 	p.tools, p.fetched = installTools(t)
 	if p.binaries == "" {
 		p.binaries = t.TempDir()
-		buildCommands(t, filepath.Join(p.binaries, runtime.GOOS+"-"+runtime.GOARCH))
+		commands := exec.CommandContext(t.Context(), "go", "run", "./packaging/build", "--out", p.binaries, "--platform", runtime.GOOS+"/"+runtime.GOARCH, "--version", "v0.1.0")
+		commands.Dir = root
+		if out, err := commands.CombinedOutput(); err != nil {
+			t.Fatalf("packaging/build: %v\n%s", err, out)
+		}
 	}
 	p.file = p.wheel(t)
 	p.dir = filepath.Dir(p.file)
@@ -86,29 +95,26 @@ func build(t *testing.T) *pythonPackage {
 	return p
 }
 
-// buildCommands builds the binaries of this platform as packaging/build does.
-func buildCommands(t *testing.T, folder string) {
-	t.Helper()
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	goBuild := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w -buildid= -X main.version=v0.1.0", "-o", folder+"/", root+"/cmd/...")
-	goBuild.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := goBuild.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-}
-
-// wheel builds the wheel into a folder of its own.
+// wheel builds the wheel of this platform into a folder of its own.
 func (p *pythonPackage) wheel(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
-	p.run(t, ".", "python", "wheels.py", "--binaries", p.binaries, "--out", dir, "--version", "v0.1.0")
-	files, err := filepath.Glob(dir + "/*.whl")
-	if err != nil || len(files) != 1 {
-		t.Fatalf("wheels: got %q, want one: %v", files, err)
+	files := p.wheels(t, "--platform", runtime.GOOS+"-"+runtime.GOARCH)
+	if len(files) != 1 {
+		t.Fatalf("wheels: got %q, want one", files)
 	}
 	return files[0]
+}
+
+// wheels builds wheels into a folder of their own.
+func (p *pythonPackage) wheels(t *testing.T, args ...string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	p.run(t, ".", "python", append([]string{"wheels.py", "--binaries", p.binaries, "--out", dir, "--version", "v0.1.0"}, args...)...)
+	files, err := filepath.Glob(dir + "/*.whl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 // run runs a command of the tools in a folder, which finds the wheel and nothing else of its name.

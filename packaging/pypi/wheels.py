@@ -33,10 +33,11 @@ TAGS = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--binaries", type=Path, required=True, help="folder with GOOS-GOARCH/understudy[.exe]")
+    parser.add_argument("--platform", choices=TAGS, help="only this one; default: all that have binaries")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--version", required=True, help="of the binaries: a tag or what git describe says")
     options = parser.parse_args()
-    found = {p: sorted((options.binaries / p).glob("understudy*")) for p in TAGS}
+    found = {p: sorted((options.binaries / p).glob("understudy*")) for p in TAGS if options.platform in (None, p)}
     if not any(found.values()):
         sys.exit(f"{options.binaries}: no binaries found: run `make package`")
     options.out.mkdir(parents=True, exist_ok=True)
