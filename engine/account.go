@@ -192,6 +192,8 @@ func (a *Account) RotateKeys() (current, next string, err error) {
 
 type rotateKeys struct{}
 
+// apply draws the new key from the ids of the account, so that a replay rotates to the
+// same one.
 func (rotateKeys) apply(a *Account) (pair[string, string], error) {
 	a.state.CurrentKey, a.state.NextKey = a.state.NextKey, a.state.IDs.NewKey()
 	return pair[string, string]{a.state.CurrentKey, a.state.NextKey}, nil
@@ -204,6 +206,7 @@ func (a *Account) Reset(c clock.Clock, auto bool) error {
 	return errorOnly(runEither(a, c == nil, reset{a.freshSeed()}, resetTo(a.freshSeed(), c, auto)))
 }
 
+// reset keeps the clock. Its seed is part of the record: a drawn one must be drawn once.
 type reset struct{ Seed uint64 }
 
 func (c reset) apply(a *Account) (nothing, error) {
@@ -211,6 +214,8 @@ func (c reset) apply(a *Account) (nothing, error) {
 	return nothing{}, nil
 }
 
+// resetClock begins with another clock. The record has where that one stood; replay has
+// no clock, and takes the time from there.
 type resetClock struct {
 	Seed  uint64
 	Mode  string
@@ -218,6 +223,8 @@ type resetClock struct {
 	clock clock.Clock
 }
 
+// resetTo is a value even where there is no clock: runEither evaluates both commands and
+// runs one.
 func resetTo(seed uint64, c clock.Clock, auto bool) resetClock {
 	if c == nil {
 		return resetClock{}

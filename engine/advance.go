@@ -33,6 +33,8 @@ func (a *Account) AdvanceUntil(ctx context.Context, idle bool) (Progress, error)
 	return runDurably(a, func() (Progress, error) { return a.advanceUntil(ctx, idle) })
 }
 
+// advanceUntil moves on step by step, since each timer may book others that come before
+// those that were there.
 func (a *Account) advanceUntil(ctx context.Context, idle bool) (Progress, error) {
 	sum, err := a.advance(ctx, a.state.Now)
 	for err == nil {
@@ -50,6 +52,9 @@ func (a *Account) advanceUntil(ctx context.Context, idle bool) (Progress, error)
 	return sum, err
 }
 
+// advance gives up the lock while it waits for attempts. So it looks again whether the
+// state is still the one that it began with, and only one advance is under way at a time:
+// another caller waits for its end.
 func (a *Account) advance(ctx context.Context, to time.Time) (Progress, error) {
 	manual, ok := a.cfg.Clock.(*clock.Manual)
 	if !ok {
@@ -175,12 +180,16 @@ func (a *Account) SetClock(c clock.Clock, auto bool) error {
 	return errorOnly(runCommand(a, setClock{modeOf(c, auto), c.Now().Truncate(time.Millisecond), c}))
 }
 
+// setClock has the name and the time of a clock for the record, and the clock itself for
+// the account that is live.
 type setClock struct {
 	Mode  string    // real, manual or auto
 	Now   time.Time // where the clock is
 	clock clock.Clock
 }
 
+// apply takes the time of the new clock only if it is ahead: time never runs backwards,
+// and timers are booked against it.
 func (c setClock) apply(a *Account) (nothing, error) {
 	if c.Now.After(a.state.Now) {
 		a.state.Now = c.Now

@@ -21,6 +21,8 @@ func (a *Account) reportFailure(e *DLQEntry, m *Message, o *Outcome) {
 	a.state.Reports[sent.ID] = e.ID
 }
 
+// newReport takes what the source is now. A failure of a run reports the payload of the
+// trigger and not the step list that the last call carried.
 func (a *Account) newReport(m *Message, o *Outcome, dlqID string) *Report {
 	r := &Report{Source: *m, Outcome: o, DLQID: dlqID}
 	if run := a.state.Runs[m.RunID]; run != nil {

@@ -120,6 +120,8 @@ type outcome struct {
 	Outcome Outcome
 }
 
+// apply refuses an outcome for which no attempt is in flight. An account that is live gives
+// none; the records of a journal may be put together wrongly.
 func (c outcome) apply(a *Account) (nothing, error) {
 	m := a.state.Messages[c.Message]
 	if m == nil || m.Cancel == nil {

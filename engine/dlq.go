@@ -49,6 +49,8 @@ func (a *Account) DLQEntry(id string) (DLQEntry, error) {
 	return a.view().Entry(e), nil
 }
 
+// entry names what may have become of it: clients retry entries that others have dealt
+// with.
 func (a *Account) entry(id string) (*DLQEntry, error) {
 	if e := a.state.DLQ.Get(id); e != nil {
 		return e, nil
@@ -78,6 +80,8 @@ func (a *Account) DeleteDLQs(f Filter) (int, string, error) {
 
 type deleteDLQs struct{ Filter Filter }
 
+// apply takes one page. The cursor goes by position, from the newest down: entries that
+// come meanwhile are above it and stay.
 func (c deleteDLQs) apply(a *Account) (pair[int, string], error) {
 	entries, cursor, err := a.entries(c.Filter)
 	for _, e := range entries {
@@ -99,6 +103,7 @@ func (a *Account) RetryDLQ(id string, over Options) (Receipt, error) {
 	return runCommand(a, retryDLQ{id, over})
 }
 
+// retryDLQ has what the request sets itself; what the message had follows from the entry.
 type retryDLQ struct {
 	ID   string
 	Over Options
@@ -129,6 +134,7 @@ type retryDLQs struct {
 	Over   Options
 }
 
+// apply checks the options of all entries before it publishes the first: all or none.
 func (c retryDLQs) apply(a *Account) (p pair[[]Receipt, string], err error) {
 	c.Filter.MessagesOnly = true
 	var entries []*DLQEntry

@@ -65,6 +65,7 @@ type FixtureVectors struct {
 // AddFixture puts all of a fixture into the account, or nothing.
 func (a *Account) AddFixture(s Fixture) error { return errorOnly(runCommand(a, s)) }
 
+// apply checks again what the caller may have checked: the account may have changed since.
 func (s Fixture) apply(a *Account) (nothing, error) {
 	c, err := a.checkFixture(&s)
 	if err != nil {
@@ -93,6 +94,7 @@ type checkedFixture struct {
 // once refuses names that stand twice or exist already.
 type once map[string]bool
 
+// take leaves out entries without an id, which get one of their own.
 func (o once) take(kind string, i int, id string, exists bool) error {
 	switch {
 	case o[kind+"\x00"+id]:
@@ -150,6 +152,8 @@ func (a *Account) checkFixture(s *Fixture) (*checkedFixture, error) {
 	return c, a.checkHistory(c)
 }
 
+// checkHistory looks at what is to have happened: its ids must be free in the account and
+// in the fixture, since later requests find it by them.
 func (a *Account) checkHistory(s *checkedFixture) (err error) {
 	ids := once{}
 	for i := range s.DLQ {
@@ -189,6 +193,8 @@ func (a *Account) checkHistory(s *checkedFixture) (err error) {
 	return nil
 }
 
+// checkFailure wants a time that is not ahead: the DLQ is a list by time, and what fails
+// later goes to its end.
 func (a *Account) checkFailure(f *Failure, r PublishRequest) error {
 	if r.URL == "" {
 		return refusal.OfValue("destination", "", "", "a URL")
@@ -246,6 +252,7 @@ func (a *Account) indexFor(s *FixtureVectors) (*vector.Index, error) {
 	return nil, refusal.Of(ErrNotFound, "vector index", s.Name, "not found; a type creates it")
 }
 
+// checkVectors looks at an index that may not exist yet; addVectors keeps it.
 func (a *Account) checkVectors(s *FixtureVectors) error {
 	x, err := a.indexFor(s)
 	if err != nil {
@@ -298,6 +305,7 @@ func (a *Account) addChecked(s *checkedFixture) {
 	}
 }
 
+// addFlow sets limits without a message, which pins nothing unless the fixture says so.
 func (a *Account) addFlow(f *FlowKey) {
 	k := a.key(f.Key)
 	k.Parallelism, k.Rate, k.PinnedParallelism, k.PinnedRate = f.Parallelism, f.Rate, f.PinnedParallelism, f.PinnedRate
@@ -322,6 +330,8 @@ func (a *Account) addVectors(s *FixtureVectors) {
 	a.addWork(x.Bytes() - was)
 }
 
+// addHistory moves the time of the account back for each event, and sorts the lists
+// afterwards: they are kept in the order of arrival otherwise.
 func (a *Account) addHistory(s *checkedFixture) {
 	type past struct {
 		at  time.Time
@@ -378,6 +388,8 @@ func (a *Account) reported(e *DLQEntry, info *CallbackInfo) {
 	e.Callback = &told
 }
 
+// addFailure goes through the same states as a real failure, so that the log and the
+// statistics tell of it in the same way.
 func (a *Account) addFailure(f *Failure) {
 	opts := a.state.Options.Share(f.Request.Options)
 	m := &Message{Role: RoleMessage, URL: f.Request.URL, Header: f.Request.Header, Forward: f.Request.Forwarded(opts), Body: f.Request.Body,
@@ -432,6 +444,8 @@ func (a *Account) called(run *Run, it *state.StepItem, o *Outcome, retried int) 
 	return m
 }
 
+// endPast ends a run at its own time, and leaves alone what a real end would start:
+// failure callbacks have been sent, as the fixture says.
 func (a *Account) endPast(run *Run, it *state.StepItem, r *PastRun) {
 	o := &Outcome{Status: 200}
 	if r.State == RunFailed {

@@ -142,6 +142,7 @@ func (a *Account) FlowKey(key string) (FlowKey, error) {
 	return k.View(a.state.Now), nil
 }
 
+// knownKey marks the key for a snapshot that is being written: most callers change it.
 func (a *Account) knownKey(key string) (*state.FlowGate, error) {
 	if k := a.state.Flows[key]; k != nil {
 		a.touch(k)
@@ -159,6 +160,7 @@ func (a *Account) SetFlowPaused(key string, paused bool) error {
 
 type pauseFlow struct{ Key string }
 
+// apply keeps the time of the first pause when a key is paused twice: explain shows it.
 func (c pauseFlow) apply(a *Account) (nothing, error) {
 	k := a.key(c.Key)
 	if !k.Paused {
@@ -170,6 +172,7 @@ func (c pauseFlow) apply(a *Account) (nothing, error) {
 
 type resumeFlow struct{ Key string }
 
+// apply wants a key that exists. A pause creates one, since it may come first (decided: 6).
 func (c resumeFlow) apply(a *Account) (nothing, error) {
 	k, err := a.knownKey(c.Key)
 	if err != nil {
@@ -190,6 +193,7 @@ type pinFlow struct {
 	Flow FlowControl
 }
 
+// apply looks at what waits under the new limits at once: a higher one lets it start.
 func (c pinFlow) apply(a *Account) (nothing, error) {
 	k := a.key(c.Key)
 	if c.Flow.Parallelism > 0 {
@@ -216,6 +220,7 @@ type unpinFlow struct {
 	Rate        bool
 }
 
+// apply leaves the limits as they are until the next message with others.
 func (c unpinFlow) apply(a *Account) (nothing, error) {
 	k, err := a.knownKey(c.Key)
 	if err != nil {
@@ -231,6 +236,7 @@ func (a *Account) ResetFlow(key string) error { return errorOnly(runCommand(a, r
 
 type resetFlow struct{ Key string }
 
+// apply takes the booked start back as well, since it was booked for the old count.
 func (c resetFlow) apply(a *Account) (nothing, error) {
 	k, err := a.knownKey(c.Key)
 	if err != nil {

@@ -35,11 +35,13 @@ func (a *Account) putGroup(g Group) (Group, error) {
 	return g, nil
 }
 
+// setGroup counts the difference, so that a changed group is not counted twice.
 func (a *Account) setGroup(g *Group) {
 	a.addWork(g.Weight() - a.state.Groups[g.Name].Weight())
 	a.state.Groups[g.Name] = g
 }
 
+// dropGroup takes a group that does not exist: its weight is 0.
 func (a *Account) dropGroup(name string) {
 	a.addWork(-a.state.Groups[name].Weight())
 	delete(a.state.Groups, name)
@@ -78,6 +80,7 @@ type addEndpoints struct {
 	Endpoints []Endpoint
 }
 
+// apply clones the endpoints: readers and snapshots hold the old list.
 func (c addEndpoints) apply(a *Account) (Group, error) {
 	g, err := a.group(c.Name)
 	if err != nil {
@@ -109,6 +112,7 @@ type removeEndpoints struct {
 	Endpoints []Endpoint
 }
 
+// apply clones the endpoints: readers and snapshots hold the old list.
 func (c removeEndpoints) apply(a *Account) (nothing, error) {
 	g, err := a.knownGroup(c.Name)
 	if err != nil {

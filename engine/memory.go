@@ -11,17 +11,21 @@ import (
 // ledger is an account's share of the memory.Ledger of its process.
 type ledger struct{ work, messages, observed int64 }
 
+// addWork counts what must be kept: refusing publishes is the only way to bound it.
 func (a *Account) addWork(bytes int64) {
 	a.ledger.work += bytes
 	a.cfg.Memory.AddWork(bytes)
 }
 
+// addObserved counts what may be dropped. Observed reads the sum without the lock, to find
+// the largest of many accounts.
 func (a *Account) addObserved(bytes int64) {
 	a.ledger.observed += bytes
 	a.observed.Store(a.ledger.observed)
 	a.cfg.Memory.AddObserved(bytes)
 }
 
+// addMessage counts messages beside their bytes, since a bound may be set for either.
 func (a *Account) addMessage(n int64) {
 	a.ledger.messages += n
 	a.cfg.Memory.AddMessages(n)
@@ -174,6 +178,8 @@ func (a *Account) Forget(bytes int64) int64 {
 // record says how far it went.
 type forget struct{ Gone *forgotten }
 
+// forgotten is filled in by apply of the live account and read by that of a replay: only
+// the process knows how many bytes its accounts had to give up.
 type forgotten struct {
 	bytes int64  // to drop; 0 in replay, which drops what follows
 	Bare  uint64 // events below this sequence are without bodies

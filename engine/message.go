@@ -15,6 +15,8 @@ func (a *Account) DeliverNow(id string) error { return errorOnly(runCommand(a, d
 
 type deliverNow struct{ ID string }
 
+// apply lets a message pass that waits for its time and nothing else: one that is held
+// would overtake those before it.
 func (c deliverNow) apply(a *Account) (nothing, error) {
 	m := a.state.Messages[c.ID]
 	if m == nil {
@@ -42,6 +44,8 @@ func (a *Account) Message(id string) (Message, error) {
 	return *m, nil
 }
 
+// unknownMessage says what may have happened: an account forgets a message that has
+// ended, and clients ask for it by the id that they were given.
 func unknownMessage(id string) error {
 	return refusal.Of(ErrNotFound, "message", id, "not found; it may have been delivered, cancelled or moved to the DLQ")
 }
@@ -65,6 +69,7 @@ func (a *Account) CancelMessages(f Filter) (int, error) { return runCommand(a, c
 
 type cancelMessages struct{ Filter Filter }
 
+// apply goes in order of creation, so that a limit cuts off the same messages in replay.
 func (c cancelMessages) apply(a *Account) (int, error) {
 	if err := c.Filter.Check(); err != nil {
 		return 0, err

@@ -50,6 +50,8 @@ type begin struct {
 	VectorIndexes   []vector.Config
 }
 
+// apply is also the record of a later start of the process: the configuration that it had
+// holds for the commands that follow, and attempts that were cut off are ready again.
 func (c begin) apply(a *Account) (nothing, error) {
 	if err := c.readable(); err != nil {
 		return nothing{}, err
@@ -197,6 +199,8 @@ func replayOnly(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, er
 	return a, err
 }
 
+// replayedAccount refuses schedules with time zones where the zones may differ from those
+// of the writer: their next times would, and with them every later state.
 func replayedAccount(cfg Config, from *Snapshot, records iter.Seq2[journal.Record, error]) (*Account, error) {
 	a := newAccount(cfg)
 	a.replaying = true

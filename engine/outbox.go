@@ -95,6 +95,7 @@ func (a *Account) ring(was, now alarm) {
 	}
 }
 
+// tell runs without the lock, one caller at a time.
 func (a *Account) tell(notes []func(), dropped int) {
 	for _, do := range notes {
 		do()

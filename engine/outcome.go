@@ -15,6 +15,7 @@ type FailedAttempt struct {
 	Run     *RunRef       // that has failed with the message
 }
 
+// failed copies the message now: it is reported after the lock, when it may have changed.
 func (a *Account) failed(f FailedAttempt) {
 	if a.cfg.Failed != nil {
 		m := *f.Message

@@ -26,6 +26,8 @@ func (a *Account) changes() <-chan struct{} {
 	return a.more
 }
 
+// changed closes the channel and makes no new one: that is for the next follower, so that
+// commands pay nothing while nobody follows.
 func (a *Account) changed() {
 	if a.more != nil {
 		close(a.more)

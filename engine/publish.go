@@ -48,8 +48,11 @@ func (a *Account) PublishBatch(rs []PublishRequest) ([]Receipts, error) {
 	return runCommand(a, publishBatch{rs})
 }
 
+// publishBatch is one command and not several: a record has all of its messages or none.
 type publishBatch struct{ Requests []PublishRequest }
 
+// apply checks all of the requests before it publishes the first. Room is asked for in one
+// go: each request alone might fit.
 func (c publishBatch) apply(a *Account) ([]Receipts, error) {
 	rs := c.Requests
 	created, all := 0, make([]accepted, len(rs))
@@ -120,6 +123,8 @@ func (a *Account) acceptable(r PublishRequest) (accepted, error) {
 	return c, a.acceptableStep(&c)
 }
 
+// acceptableGroup lays the options of the request over those of the group before they are
+// checked, since only together they are complete.
 func (a *Account) acceptableGroup(c *accepted) error {
 	c.group = a.state.Groups[c.Group]
 	switch {

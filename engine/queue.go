@@ -9,6 +9,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/refusal"
 )
 
+// queue finds or makes a queue: publishing to one that nobody has configured creates it.
 func (a *Account) queue(name string) *state.QueueBacklog {
 	q := a.state.Queues[name]
 	if q == nil {
@@ -70,11 +71,13 @@ type upsertQueue struct {
 	Set  queueSettings
 }
 
+// queueSettings are nil where the request does not say.
 type queueSettings struct {
 	Parallelism *int
 	Paused      *bool
 }
 
+// apply pumps afterwards: a higher parallelism or the end of a pause gives turns at once.
 func (c upsertQueue) apply(a *Account) (Queue, error) {
 	if c.Set.Parallelism != nil && *c.Set.Parallelism < 1 {
 		return Queue{}, refusal.OfValue("parallelism", strconv.Itoa(*c.Set.Parallelism), "", "an integer from 1 up")
@@ -132,6 +135,7 @@ func (a *Account) DeleteQueue(name string) error { return errorOnly(runCommand(a
 
 type deleteQueue struct{ Name string }
 
+// apply lets messages that have their turn finish: they hold the queue by their slots.
 func (c deleteQueue) apply(a *Account) (nothing, error) {
 	q, err := a.knownQueue(c.Name)
 	if err != nil {

@@ -51,6 +51,8 @@ type restartAll struct {
 	Resume bool
 }
 
+// apply refuses entries that were named and are no runs; those that a filter finds beside
+// are left out instead.
 func (c restartAll) apply(a *Account) (p pair[[]RunRef, string], err error) {
 	for _, id := range c.Filter.DLQIDs {
 		if e, err := a.entry(id); err != nil {
@@ -81,6 +83,7 @@ func (c restartAll) apply(a *Account) (p pair[[]RunRef, string], err error) {
 	return p, nil
 }
 
+// noRun is the refusal of run operations on a plain message, with the one that fits.
 func noRun(id string) error {
 	return refusal.Of(ErrInvalid, "DLQ entry", id, "is a failed message, not a workflow run; retry it instead")
 }
@@ -111,6 +114,8 @@ func (a *Account) restartable(e *DLQEntry, over Options) (restart, error) {
 	return r, err
 }
 
+// restart drops the entry last: while it is there, the old run is needed and keeps what the
+// new one takes over.
 func (a *Account) restart(r *restart, resume bool) RunRef {
 	old := r.entry.FailedRun
 	run := &Run{
@@ -170,6 +175,7 @@ func (a *Account) RepeatCallback(dlqID string) (RunRef, error) {
 
 type repeatCallback struct{ ID string }
 
+// apply repeats only what has failed: a callback under way would reach its endpoint twice.
 func (c repeatCallback) apply(a *Account) (RunRef, error) {
 	e, err := a.entry(c.ID)
 	if err != nil {

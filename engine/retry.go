@@ -75,6 +75,8 @@ func retryAfter(h Header, now time.Time) (name string, wait time.Duration, ok bo
 	return "", 0, false
 }
 
+// parseWait does not count what is negative; a date in the past is a wait that is over. The
+// comparison is negated so that NaN, which ParseFloat reads, fails it.
 func parseWait(s string, now time.Time) (time.Duration, bool) {
 	if seconds, err := strconv.ParseFloat(s, 64); err == nil {
 		if !(seconds >= 0 && seconds <= 10*formula.MaxWait.Seconds()) {

@@ -113,6 +113,8 @@ type finishRun struct {
 	CreatedAt time.Time
 }
 
+// apply ignores a run that has ended or began again under its id (createdAt): the endpoint
+// reports each end at least once, and must not see an error for it.
 func (c finishRun) apply(a *Account) (nothing, error) {
 	run := a.state.Runs[c.ID]
 	if run == nil {
@@ -127,6 +129,7 @@ func (c finishRun) apply(a *Account) (nothing, error) {
 	return nothing{}, nil
 }
 
+// unknownRun is one text for all operations on runs.
 func unknownRun(id string) error {
 	return refusal.Of(ErrNotFound, "workflow run", id, "not found")
 }
@@ -136,6 +139,8 @@ func (a *Account) CancelRun(id string) error { return errorOnly(runCommand(a, ca
 
 type cancelRun struct{ ID string }
 
+// apply takes a run that has ended for one that is not there, as the service does
+// (decided: 12).
 func (c cancelRun) apply(a *Account) (nothing, error) {
 	run := a.state.Runs[c.ID]
 	if run == nil {
@@ -156,6 +161,7 @@ func (a *Account) CancelRuns(f Filter) (int, error) { return runCommand(a, cance
 
 type cancelRuns struct{ Filter Filter }
 
+// apply takes at least as many runs as were named by id: a list of ids is never cut.
 func (c cancelRuns) apply(a *Account) (int, error) {
 	p, err := view.List(&a.state.IDs, "run", c.Filter, max(maxRunBulk, len(c.Filter.RunIDs)), a.state.RunList.Newest,
 		func(r *Run) bool { return !r.Ended() && c.Filter.MatchesRun(r) }, func(r *Run) *Run { return r })

@@ -24,6 +24,8 @@ type putSchedule struct {
 	Request PublishRequest
 }
 
+// apply tries the request as if it were published now, and keeps the history and the pause
+// of the schedule that it replaces.
 func (c putSchedule) apply(a *Account) (Schedule, error) {
 	line, err := state.ParseCron(c.Cron)
 	if err != nil {
@@ -144,6 +146,7 @@ func (a *Account) DeleteSchedule(id string) error {
 
 type deleteSchedule struct{ ID string }
 
+// apply leaves messages on their way: they are no part of the schedule any more.
 func (c deleteSchedule) apply(a *Account) (nothing, error) {
 	s, err := a.knownSchedule(c.ID)
 	if err != nil {
@@ -173,6 +176,8 @@ func (c resumeSchedule) apply(a *Account) (nothing, error) {
 	return nothing{}, a.pauseSchedule(c.ID, false)
 }
 
+// pauseSchedule computes the next time from now, so that times during a pause are lost
+// and not made up for.
 func (a *Account) pauseSchedule(id string, paused bool) error {
 	s, err := a.knownSchedule(id)
 	if err != nil || s.Paused == paused {

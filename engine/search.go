@@ -15,6 +15,8 @@ func ChangeSearch[C search.Change](a *Account, c C) (search.Index, error) {
 	return runCommand(a, changeSearch[C]{c})
 }
 
+// changeSearch is one command type for all changes of indexes: the package search knows
+// what they are.
 type changeSearch[C search.Change] struct{ Change C }
 
 func (c changeSearch[C]) apply(a *Account) (search.Index, error) {

@@ -71,6 +71,8 @@ func (a *Account) Restore(s *Snapshot) error {
 
 type restore struct{ Snapshot *snapshot.Recorded }
 
+// apply keeps the time of a real clock where that is ahead, and cancels what was being
+// cancelled when the snapshot was written: no attempt is left that could end it.
 func (c restore) apply(a *Account) (nothing, error) {
 	restored, err := (*Snapshot)(c.Snapshot).Take()
 	if err != nil {

@@ -44,6 +44,8 @@ type changeVectors[R any, C vector.Change[R]] struct {
 	Change C
 }
 
+// apply keeps an index only once a command has changed it: asking for one that was never
+// used must not create it.
 func (c changeVectors[R, C]) apply(a *Account) (r R, err error) {
 	x, err := a.vectorIndex(c.Index)
 	if err != nil {

@@ -40,6 +40,7 @@ type Notified struct {
 // the run wakes it at once.
 func (a *Account) Wait(r WaitRequest) error { return errorOnly(runCommand(a, r)) }
 
+// apply refuses a run that has ended with the refusal that clients take for its end.
 func (r WaitRequest) apply(a *Account) (nothing, error) {
 	run, err := a.openRun(r.RunID, time.Time{})
 	if err != nil {
@@ -60,6 +61,7 @@ type waitStep struct {
 	step  Step
 }
 
+// parseWaitStep changes nothing, since fixtures check their waits before anything else.
 func (a *Account) parseWaitStep(r WaitRequest) (w waitStep, err error) {
 	w = waitStep{WaitRequest: r, limit: DefaultWait}
 	if r.Timeout != "" {
@@ -115,6 +117,8 @@ func (a *Account) expire(w *state.PendingWait) {
 	a.resumeWaiter(w, true)
 }
 
+// resumeWaiter ends a wait by its event or by its timeout. The waiter goes first,
+// so that nothing wakes it again.
 func (a *Account) resumeWaiter(w *state.PendingWait, timedOut bool) *Message {
 	a.dropWaiter(w)
 	it := w.Item
@@ -148,6 +152,7 @@ type notify struct {
 	Data  []byte
 }
 
+// apply wakes the runs in the order in which they began to wait.
 func (c notify) apply(a *Account) (Notification, error) {
 	n := Notification{Woken: []Notified{}}
 	for _, w := range a.waitersOf(c.Event) {
@@ -165,6 +170,8 @@ type notifyRun struct {
 	Data  []byte
 }
 
+// apply keeps the event for a run that does not wait for it yet: the notification may be
+// faster than the endpoint that is about to wait.
 func (c notifyRun) apply(a *Account) (Notification, error) {
 	n := Notification{Woken: []Notified{}}
 	run := a.state.Runs[c.Run]
@@ -214,6 +221,7 @@ func (a *Account) Waiters(eventID string) []Waiter {
 	return list
 }
 
+// waitersOf sorts what a map has, since ids of messages are drawn in this order.
 func (a *Account) waitersOf(eventID string) []*state.PendingWait {
 	var list []*state.PendingWait
 	for _, w := range a.state.Waiters {
@@ -230,6 +238,8 @@ func (a *Account) inOrder(list []*state.PendingWait) {
 	slices.SortFunc(list, func(x, y *state.PendingWait) int { return cmp.Compare(a.state.Timers.Seq(x), a.state.Timers.Seq(y)) })
 }
 
+// dropWaiter takes the timer back with the waiter: a waiter whose time comes later would
+// resume a run twice.
 func (a *Account) dropWaiter(w *state.PendingWait) {
 	delete(a.state.Waiters, w.WaiterID)
 	a.state.Timers.Remove(w)

@@ -105,6 +105,7 @@ func readWith[T any](read func(*jx.Decoder) (T, error), set func(reflect.Value, 
 	}
 }
 
+// readFloat32 reads with its own precision: by way of a float64 it would be rounded twice.
 func readFloat32(d *jx.Decoder, v reflect.Value) error {
 	x, err := d.Float32()
 	v.SetFloat(float64(x))
@@ -130,6 +131,7 @@ func pointerForm(of *Form) Form {
 	}
 }
 
+// listForm tells an empty list from none, which commands do as well.
 func listForm(of *Form) Form {
 	return Form{
 		func(e *jx.Encoder, v reflect.Value) {
@@ -213,6 +215,8 @@ type member struct {
 	form *Form
 }
 
+// objectForm takes the fields in their order. A field that is gone makes old journals
+// unreadable, which the golden journal shows.
 func objectForm(t reflect.Type) Form {
 	var members []member
 	for i := range t.NumField() {
@@ -268,6 +272,7 @@ func eachElement(d *jx.Decoder, read func() error) error {
 // base64Member holds what is not UTF-8.
 const base64Member = "base64"
 
+// writeString must lose nothing: JSON would replace bytes that are not UTF-8.
 func writeString(e *jx.Encoder, s string) {
 	if utf8.ValidString(s) {
 		e.Str(s)

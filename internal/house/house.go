@@ -35,6 +35,7 @@ var allRules = []rule{
 	literalRule,
 	lockRule,
 	nameRule,
+	packageSizeRule,
 	pageRule,
 	referenceRule,
 	refusalRule,

@@ -3,13 +3,45 @@ package house
 import (
 	"fmt"
 	"go/ast"
+	"maps"
+	"path"
+	"slices"
 	"strings"
 )
 
 const (
-	maxFunction = 80  // lines
-	maxFile     = 500 // lines
+	maxFunction = 80   // lines
+	maxFile     = 500  // lines
+	maxPackage  = 6000 // lines, without tests and generated code
 )
+
+// undividedPackages are larger than maxPackage, and are being divided.
+var undividedPackages = map[string]bool{"mockserver": true}
+
+var packageSizeRule = rule{"packages are of one subject", packageSizeProblems, []breach{
+	{
+		"packages are of one subject",
+		"engine/flow.go", "package engine" + strings.Repeat("\n", maxPackage+1),
+		"engine: 6001 lines: must be at most 6000",
+	},
+}}
+
+// packageSizeProblems finds packages that are too long.
+func packageSizeProblems(tree []source) []string {
+	lines := map[string]int{}
+	for _, s := range tree {
+		if s.product() {
+			lines[path.Dir(s.path)] += strings.Count(s.text, "\n")
+		}
+	}
+	var problems []string
+	for _, pkg := range slices.Sorted(maps.Keys(lines)) {
+		if n := lines[pkg]; n > maxPackage && !undividedPackages[pkg] {
+			problems = append(problems, fmt.Sprintf("%s: %d lines: must be at most %d", pkg, n, maxPackage))
+		}
+	}
+	return problems
+}
 
 var sizeRule = rule{"files and functions are short", sizeProblems, []breach{
 	{

@@ -14,6 +14,8 @@ func (l *loader) sharedOptions(o *state.Options, what, id string) *state.Options
 	return l.state.Options.Share(*o)
 }
 
+// message trusts no reference: places are checked once all of the document is read. A
+// message that has ended is reached by the log alone.
 func (l *loader) message(s *savedMessage) {
 	m := l.messages.next()
 	*m = s.Message
@@ -37,6 +39,7 @@ func (l *loader) message(s *savedMessage) {
 	}
 }
 
+// queue keeps one that was deleted out of the account: messages still have a turn in it.
 func (l *loader) queue(s *savedQueue) {
 	q := l.queues.next()
 	q.Queue, q.Active = s.Queue, s.Active
@@ -49,6 +52,7 @@ func (l *loader) queue(s *savedQueue) {
 	}
 }
 
+// flow compares the count with what is held: a key that counts more would wait for ever.
 func (l *loader) flow(s *savedFlow) {
 	k := new(s.FlowGate)
 	for _, place := range s.places {
@@ -63,6 +67,7 @@ func (l *loader) flow(s *savedFlow) {
 	l.waits(k, s.wake, state.WakeFlow)
 }
 
+// run keeps one that was forgotten out of the account: events still name it.
 func (l *loader) run(s *savedRun) {
 	run := l.runs.next()
 	*run = s.Run
@@ -99,6 +104,7 @@ func (l *loader) run(s *savedRun) {
 	l.known = append(l.known, run)
 }
 
+// waiter takes the names of its run from the run, once that has been read.
 func (l *loader) waiter(s *savedWaiter) {
 	w := new(s.PendingWait)
 	w.Item, w.Run = objectAt(l, &l.items, s.itemPlace, "waiter", w.WaiterID), objectAt(l, &l.runs, s.runPlace, "waiter", w.WaiterID)
@@ -106,6 +112,8 @@ func (l *loader) waiter(s *savedWaiter) {
 	l.waits(w, s.wake, state.WakeWaiter)
 }
 
+// entry wants both names of a run or none, and a callback only with its options: either
+// would be followed later without another look.
 func (l *loader) entry(s *savedEntry) {
 	e := new(s.DLQEntry)
 	m := &e.Message
@@ -119,6 +127,7 @@ func (l *loader) entry(s *savedEntry) {
 	l.state.DLQ.Add(e.ID, e)
 }
 
+// event leaves details out that have nothing, as in the state: most events have none.
 func (l *loader) event(s *savedEvent) {
 	e := new(s.LogEntry)
 	e.Message, e.Run = l.messages.at(s.messagePlace), l.runs.at(s.runPlace)
@@ -129,6 +138,7 @@ func (l *loader) event(s *savedEvent) {
 	l.events = append(l.events, e)
 }
 
+// schedule reads the cron line again: the file has its text.
 func (l *loader) schedule(s *savedSchedule) {
 	one := new(s.Schedule)
 	var err error
@@ -139,6 +149,7 @@ func (l *loader) schedule(s *savedSchedule) {
 	l.waits(one, s.wake, state.WakeSchedule)
 }
 
+// mark fills the list and the map, of which the file has the list.
 func (l *loader) mark(s *savedMark) {
 	if l.state.Dedup.First == nil {
 		l.state.Dedup.First = map[string]state.DedupMark{}

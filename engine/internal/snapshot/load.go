@@ -56,6 +56,7 @@ type header struct {
 	lsn                 uint64 // of the last record of the journal, 0 without one
 }
 
+// members stops at a later version before anything else is read.
 func (h *header) members(c *codec.Codec) {
 	codec.Int(c, "version", &h.version)
 	if h.version > Version {
@@ -128,6 +129,8 @@ func (p *places[T]) missing() int {
 	return 0
 }
 
+// newLoader gives keys that no document has, so that none are drawn; a missing key is an
+// error at the end.
 func newLoader() *loader {
 	return &loader{state: state.New(0, "-", "-")}
 }
@@ -344,6 +347,8 @@ func (l *loader) finishTimers() {
 	l.state.Timers.Issued = l.head.timers
 }
 
+// finishLog numbers the events backwards from the last: the file has no gaps and so needs
+// no numbers.
 func (l *loader) finishLog() {
 	issued := l.head.events
 	if !l.want(uint64(len(l.events)) <= issued, "log: %d events, %d issued", len(l.events), issued) {

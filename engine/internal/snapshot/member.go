@@ -7,6 +7,8 @@ import (
 	"github.com/understudy-mock/understudy/engine/usage"
 )
 
+// messageMembers are those that an entry of the DLQ has as well; the rest of a message is
+// in its record.
 func messageMembers(m *state.Message, c *codec.Codec) {
 	codec.Text(c, "id", &m.ID)
 	codec.Text(c, "role", &m.Role)
@@ -31,6 +33,7 @@ func messageMembers(m *state.Message, c *codec.Codec) {
 	codec.Int(c, "dropped", &m.Dropped)
 }
 
+// optionsMembers has every option: one that is missing here is lost by a restart.
 func optionsMembers(o *state.Options, c *codec.Codec) {
 	codec.Text(c, "method", &o.Method)
 	codec.Duration(c, "delay", &o.Delay)
@@ -84,6 +87,7 @@ func workflowMembers(w *state.Workflow, c *codec.Codec) {
 	codec.Time(c, "createdAt", &w.CreatedAt)
 }
 
+// outcomeMembers leave out what the wire reads in the headers: it is read again.
 func outcomeMembers(o *state.Outcome, c *codec.Codec) {
 	codec.Int(c, "status", &o.Status)
 	codec.Header(c, "header", &o.Header)
@@ -145,6 +149,7 @@ func endpointMembers(e *state.Endpoint, c *codec.Codec) {
 	codec.Text(c, "url", &e.URL)
 }
 
+// scheduleMembers leave out the parsed cron line.
 func scheduleMembers(s *state.Schedule, c *codec.Codec) {
 	codec.Text(c, "id", &s.ID)
 	codec.Text(c, "cron", &s.Cron)
@@ -156,6 +161,7 @@ func scheduleMembers(s *state.Schedule, c *codec.Codec) {
 	codec.TextMap(c, "lastStates", &s.LastStates)
 }
 
+// requestMembers leave out the schedule that publishes, which sets it.
 func requestMembers(r *state.PublishRequest, c *codec.Codec) {
 	codec.Text(c, "url", &r.URL)
 	codec.Text(c, "group", &r.Group)
@@ -199,6 +205,8 @@ func runMembers(r *state.Run, c *codec.Codec) {
 	codec.Int(c, "keptItems", &r.Kept)
 }
 
+// stepMembers are flat, as the fields are: most steps use few of them, and zero values are
+// left out.
 func stepMembers(s *state.Step, c *codec.Codec) {
 	codec.Int(c, "id", &s.ID)
 	codec.Text(c, "name", &s.Name)

@@ -20,6 +20,8 @@ type savedTimer struct {
 	kind state.TimerKind
 }
 
+// savedMessage is a message with the places of what it points at. Only a live one has a
+// timer and a turn.
 type savedMessage struct {
 	state.Message
 	live      bool // not ended
@@ -62,6 +64,7 @@ func (t *savedTimer) members(c *codec.Codec) {
 	}
 }
 
+// savedItem leaves out the waiter, which names its item.
 type savedItem struct{ state.StepItem }
 
 func (s *savedItem) members(c *codec.Codec) {
@@ -74,6 +77,7 @@ func (s *savedItem) members(c *codec.Codec) {
 	codec.Text(c, "settled", &s.Settled)
 }
 
+// savedSlot is a turn, which a message shares with its callbacks.
 type savedSlot struct {
 	state.QueueSlot
 	queuePlace int
@@ -84,6 +88,7 @@ func (s *savedSlot) members(c *codec.Codec) {
 	codec.Int(c, "open", &s.Open)
 }
 
+// savedQueue has what waits; what has its turn names the queue by its slot.
 type savedQueue struct {
 	state.QueueBacklog
 	held   []*state.Message // that wait in it
@@ -98,6 +103,7 @@ func (s *savedQueue) members(c *codec.Codec) {
 	codec.Bool(c, "gone", &s.gone)
 }
 
+// savedFlow has the times of the latest starts, without which a rate would begin anew.
 type savedFlow struct {
 	state.FlowGate
 	wake   savedTimer
@@ -125,6 +131,7 @@ func (s *savedSchedule) members(c *codec.Codec) {
 	s.wake.members(c)
 }
 
+// savedTurn names a message by place and a key by name, as the ready list has either.
 type savedTurn struct {
 	message  int
 	flowKey  string
@@ -145,6 +152,7 @@ func (m *savedMark) members(c *codec.Codec) {
 	codec.Time(c, "until", &m.Until)
 }
 
+// savedRun is a run with the places of its steps.
 type savedRun struct {
 	state.Run
 	itemPlaces []int
@@ -185,6 +193,7 @@ func (s *savedEarly) members(c *codec.Codec) {
 	codec.Blobs(c, "data", &s.data)
 }
 
+// savedInvocation is what an invoked run reports to.
 type savedInvocation struct {
 	state.InvokerCall
 	runPlace, itemPlace int
@@ -197,6 +206,7 @@ func (s *savedInvocation) members(c *codec.Codec) {
 	codec.Header(c, "header", &s.Headers)
 }
 
+// savedWaiter is sorted by the sequence of its timer: the map of waiters has no order.
 type savedWaiter struct {
 	state.PendingWait
 	wake                savedTimer
@@ -212,6 +222,7 @@ func (s *savedWaiter) members(c *codec.Codec) {
 	codec.Int(c, "ofRun", &s.runPlace)
 }
 
+// savedEntry has the message as it failed, as a copy: the entry is no reference to it.
 type savedEntry struct {
 	state.DLQEntry
 	runPlace, itemPlace int
@@ -230,6 +241,7 @@ func (s *savedEntry) members(c *codec.Codec) {
 	codec.Int(c, "ofRun", &s.runPlace)
 }
 
+// savedEvent has the details in itself, which the state has behind a pointer.
 type savedEvent struct {
 	state.LogEntry
 	detail                            state.LogDetail

@@ -119,6 +119,7 @@ func (r *Reader) Members(c *codec.Codec) { r.begun().members(c) }
 // Snapshot is what was read, once it is complete.
 func (r *Reader) Snapshot(c *codec.Codec) (*Snapshot, error) { return r.begun().snapshot(c) }
 
+// begun lets the zero value work.
 func (r *Reader) begun() *loader {
 	if r.loader == nil {
 		r.loader = newLoader()

@@ -87,6 +87,8 @@ func (w *Writer) timer(owner state.Sleeper) savedTimer {
 	return savedTimer{b.Seq, b.Due, t.Kind}
 }
 
+// copyMessage keeps the latest outcome of a live message alone: that of one that has ended
+// is in the log.
 func (w *Writer) copyMessage(m *state.Message) savedMessage {
 	s := savedMessage{Message: *m, wake: w.timer(m), live: w.from.Messages[m.ID] == m}
 	if s.live {
@@ -102,10 +104,13 @@ func (w *Writer) copyQueue(q *state.QueueBacklog) savedQueue {
 	return savedQueue{QueueBacklog: *q, held: slices.Clone(q.Waiting.Items[q.Waiting.Head:]), gone: w.from.Queues[q.Name] != q}
 }
 
+// copyFlow clones the lists: commands push and pop in place.
 func (w *Writer) copyFlow(k *state.FlowGate) savedFlow {
 	return savedFlow{FlowGate: *k, wake: w.timer(k), held: slices.Clone(k.Held.Items[k.Held.Head:]), times: slices.Clone(k.Starts.Items[k.Starts.Head:])}
 }
 
+// copyRun clones what commands change in place. The step list only grows, so its header
+// is copy enough.
 func (w *Writer) copyRun(run *state.Run) savedRun {
 	s := savedRun{Run: *run, gone: w.from.Runs[run.ID] != run}
 	s.Open, s.Calls = slices.Clone(run.Open), maps.Clone(run.Calls)
@@ -250,6 +255,7 @@ func (w *Writer) unlogged() []*state.Message {
 	return slices.Compact(found)
 }
 
+// event prefers the details that were noted when they changed.
 func (w *Writer) event(e *state.LogEntry) savedEvent {
 	s := savedEvent{LogEntry: *e, messagePlace: w.messages.place(w.epoch, e.Message), runPlace: w.runs.place(w.epoch, e.Run)}
 	d, changed := w.details[e]
@@ -275,6 +281,8 @@ func (w *Writer) entry(e *state.DLQEntry) savedEntry {
 	return s
 }
 
+// run gives places to steps in the order of the document, which is the same for the same
+// state.
 func (w *Writer) run(_ *state.Run, s *savedRun) {
 	for _, it := range s.Run.Items {
 		s.itemPlaces = append(s.itemPlaces, w.items.place(w.epoch, it))

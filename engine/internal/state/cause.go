@@ -108,6 +108,8 @@ func (m *Message) Asleep() bool {
 // the first line of any other text.
 func answerHeadline(body []byte) string { return headlineWithin(body, causeLength) }
 
+// headlineWithin looks at what the body is and not at its content type, which error pages
+// of frameworks often lack.
 func headlineWithin(body []byte, most int) string {
 	if !utf8.Valid(body) {
 		return fmt.Sprintf("%d bytes that are not text", len(body))
@@ -192,6 +194,7 @@ func pageHeading(page string) string {
 	return best
 }
 
+// plainText is for showing, never for markup.
 func plainText(markup string) string {
 	return strings.TrimSpace(html.UnescapeString(pageParts.ReplaceAllString(markup, " ")))
 }

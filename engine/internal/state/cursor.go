@@ -21,6 +21,8 @@ func (g *IDs) Cursor(list string, p Position) string {
 	return strconv.FormatInt(p.at, 10) + "-" + strconv.FormatUint(p.seq, 10) + "-" + strconv.FormatUint(g.mark(list, p), 36)
 }
 
+// mark binds a cursor to its list and account by a secret. It is no protection of data,
+// which the account has anyway: it finds mistakes of clients.
 func (g *IDs) mark(list string, p Position) uint64 {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s %d %d %d", list, p.at, p.seq, g.Secret) // never fails

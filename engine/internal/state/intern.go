@@ -131,6 +131,8 @@ func appendStruct(b []byte, v reflect.Value) []byte {
 	return b
 }
 
+// appendText puts the length first, so that no two texts read alike in a row.
 func appendText(b []byte, s string) []byte { return append(appendNumber(b, int64(len(s))), s...) }
 
+// appendNumber ends with a blank, so that numbers in a row stay apart.
 func appendNumber(b []byte, n int64) []byte { return append(strconv.AppendInt(b, n, 10), ' ') }

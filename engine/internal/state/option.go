@@ -208,8 +208,10 @@ func takeDefaultList(v *[]string, d []string) {
 	}
 }
 
+// takeLarger is for what adds up along the way of a message, such as its hops.
 func takeLarger(v *int, d int) { *v = max(*v, d) }
 
+// mergeForward merges by name: a header that is set keeps all of its values.
 func mergeForward(h *Header, d Header) { *h = MergeHeader(*h, d) }
 
 // mergeCallback lays one callback over another. Neither is changed.

@@ -17,6 +17,7 @@ type Position struct {
 // NewestPosition is the position above all others.
 var NewestPosition = Position{math.MaxInt64, math.MaxUint64}
 
+// compare goes by time first: a fixture brings entries with a time in the past.
 func (p Position) compare(q Position) int {
 	return cmp.Or(cmp.Compare(p.at, q.at), cmp.Compare(p.seq, q.seq))
 }

@@ -119,6 +119,7 @@ func (h shareHeap) Less(i, j int) bool {
 	return h[i].Running < h[j].Running || h[i].Running == h[j].Running && h[i].since < h[j].since
 }
 
+// Swap keeps the places that the shares know, for Fix and Remove.
 func (h shareHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].place, h[j].place = i, j

@@ -156,6 +156,7 @@ func (r *Run) Size() int64 {
 	return n
 }
 
+// size counts the errors as well, which hold the bodies of all failed attempts.
 func (it *StepItem) size() int64 {
 	s := &it.Step
 	n := int64(itemCost + len(it.Body) + len(s.Out) + len(s.CallBody) + len(s.CallResponseBody) + len(s.InvokedBody))

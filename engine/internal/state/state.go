@@ -77,6 +77,7 @@ type IDs struct {
 	Secret uint64 // marks the cursors of this account
 }
 
+// newIDs draws the secret from the source too, so that the same seed gives the same cursors.
 func newIDs(seed uint64) IDs {
 	if seed == 0 {
 		seed = rand.Uint64()

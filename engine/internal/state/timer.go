@@ -81,6 +81,7 @@ type Timers struct {
 	Cron   int // how many of them belong to schedules
 }
 
+// before keeps timers of the same instant in the order of booking, which replay repeats.
 func (b Booking) before(c Booking) bool {
 	return b.Due < c.Due || b.Due == c.Due && b.Seq < c.Seq
 }
@@ -148,6 +149,7 @@ func (h *Timers) Seq(owner Sleeper) uint64 {
 	return 0
 }
 
+// put is the only one that writes an entry: the owner must know its place.
 func (h *Timers) put(i int, b Booking) {
 	h.Heap[i] = b
 	b.Owner.Timed().Place = int32(i + 1)

@@ -96,6 +96,7 @@ func isWanted[T comparable](want []T, v T) bool {
 	return len(want) == 0 || slices.Contains(want, v)
 }
 
+// isAnyWanted matches one label of several.
 func isAnyWanted(want []string, have []string) bool {
 	if len(want) == 0 {
 		return true
@@ -103,6 +104,7 @@ func isAnyWanted(want []string, have []string) bool {
 	return slices.ContainsFunc(have, func(v string) bool { return slices.Contains(want, v) })
 }
 
+// wantedURL compares texts: clients filter by the URL that they have published to.
 func (f *Filter) wantedURL(want []string, url string) bool {
 	if len(want) == 0 {
 		return true

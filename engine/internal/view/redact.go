@@ -33,6 +33,7 @@ func redactedNames(r *state.Redaction, w Wire) []string {
 	return names
 }
 
+// redactedHeader keeps the names: that a header was sent may be seen.
 func redactedHeader(r *state.Redaction, h state.Header, names []string) state.Header {
 	if !r.Headers && len(names) == 0 {
 		return h

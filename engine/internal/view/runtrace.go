@@ -109,6 +109,8 @@ type tracing struct {
 	last     *carrier // the call that goes on with the sequence, nil when it has
 }
 
+// follow takes an event of the run. The result of a step comes with the next message, so
+// what a call has done is known only when the endpoint has reported.
 func (g *tracing) follow(e *state.LogEntry) {
 	at := time.UnixMilli(e.At)
 	if e.Message == nil {

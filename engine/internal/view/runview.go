@@ -184,6 +184,7 @@ func (g *grouping) progress(it *state.StepItem) string {
 	return state.StepProgress
 }
 
+// view shows the limits of the run and not of the message: that of a step may be gone.
 func (g *grouping) view(it *state.StepItem, now string) StepView {
 	v := StepView{Step: it.View(g.run.Options.Redact), State: now, Header: g.header, Retries: g.run.Options.EffectiveRetries(), Errors: it.Errors}
 	if it.CallType == "toCallback" {
