@@ -15,8 +15,8 @@ const (
 	maxPackage  = 6000 // lines, without tests and generated code
 )
 
-// undividedPackages are larger than maxPackage, and are being divided.
-var undividedPackages = map[string]bool{"mockserver": true}
+// undividedPackages are larger than maxPackage, or close to it, and are being divided.
+var undividedPackages = map[string]bool{"conformance/step": true, "mockserver": true}
 
 var packageSizeRule = rule{"packages are of one subject", packageSizeProblems, []breach{
 	{
