@@ -8,6 +8,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/formula"
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
@@ -46,9 +47,9 @@ func FuzzRetryAfter(f *testing.F) {
 		if err != nil && len(w.dlq()) == 1 {
 			return // no time to wait, so that all retries are over
 		}
-		if err != nil || m.NextAt.Before(epoch) || m.NextAt.After(epoch.Add(24*time.Hour)) {
-			t.Errorf("%q: next attempt at %s, %v", text, m.NextAt, err)
-		}
+		expect.Nil(t, "error", err)
+		expect.True(t, "!m.NextAt.Before(epoch)", !m.NextAt.Before(epoch))
+		expect.True(t, "!m.NextAt.After(epoch.Add(24*time.Hour))", !m.NextAt.After(epoch.Add(24*time.Hour)))
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
 	"github.com/understudy-mock/understudy/engine/journal"
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
@@ -51,8 +52,10 @@ func TestAJournalThatFails(t *testing.T) {
 	}
 	t.Run("the caller receives its kind and its reason", func(t *testing.T) {
 		t.Parallel()
-		if _, _, err := lost(t); !errors.Is(err, engine.ErrNotDurable) || !strings.Contains(err.Error(), "disk full") || strings.Contains(err.Error(), "\n") {
-			t.Errorf("publish: %v", err)
+		_, _, err := lost(t)
+		if expect.True(t, "errors.Is(err, engine.ErrNotDurable)", errors.Is(err, engine.ErrNotDurable)) {
+			expect.Contains(t, "error", err.Error(), "disk full")
+			expect.Lacks(t, "error", err.Error(), "\n")
 		}
 	})
 	t.Run("no attempt is made", func(t *testing.T) {
@@ -186,8 +189,9 @@ func TestAJournalThatCannotBeReplayed(t *testing.T) {
 			t.Parallel()
 			records := tape{records: c.records(t)}
 			_, err := engine.Open(engine.Config{ID: "t", Clock: clock.NewManual(epoch), Wire: wire.Format{}}, nil, records.all(9))
-			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("open: %v; want one line with %q", err, c.want)
+			if expect.True(t, "an error", err != nil) {
+				expect.Contains(t, "error", err.Error(), c.want)
+				expect.Lacks(t, "error", err.Error(), "\n")
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 // TestWalkingAListShowsWhatStayedOnce walks the dead letter queue and the log in
@@ -140,8 +141,9 @@ func TestAFixtureAmongNewerThings(t *testing.T) {
 	w.publish(engine.Options{})
 	w.settle()
 	after, _ := w.Follow(last, 0)
-	if len(after) != 3 || after[0].Seq != last+1 || after[0].State != string(engine.Created) {
-		t.Errorf("after the fixture %d events come, want those of the new message: %+v", len(after), after)
+	if expect.Equal(t, "number of after", len(after), 3) {
+		expect.Equal(t, "after[0].Seq", after[0].Seq, last+1)
+		expect.Equal(t, "after[0].State", after[0].State, string(engine.Created))
 	}
 	whole := walk(t, engine.Filter{}, w.Events)
 	if want := len(before) + len(seeded) + len(after); len(whole) != want {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/formula"
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 // starts is how long after the publish each attempt began.
@@ -38,8 +39,10 @@ func TestDefaultRetriesFollowTheDocumentedInstants(t *testing.T) {
 		t.Errorf("log %v", got)
 	}
 	dlq := w.dlq()
-	if len(dlq) != 1 || dlq[0].Message.ID != id || dlq[0].Last.Status != 503 || dlq[0].Message.Retried != 3 {
-		t.Errorf("DLQ %+v", dlq)
+	if expect.Equal(t, "number of dlq", len(dlq), 1) {
+		expect.Equal(t, "dlq[0].Message.ID", dlq[0].Message.ID, id)
+		expect.Equal(t, "dlq[0].Last.Status", dlq[0].Last.Status, 503)
+		expect.Equal(t, "dlq[0].Message.Retried", dlq[0].Message.Retried, 3)
 	}
 	if _, err := w.Message(id); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("the failed message is still there: %v", err)

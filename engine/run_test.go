@@ -15,6 +15,7 @@ import (
 
 	"github.com/understudy-mock/understudy/engine"
 	"github.com/understudy-mock/understudy/engine/clock"
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver/wire"
 )
 
@@ -228,9 +229,9 @@ func TestSequentialRunExecutesEachStepOnce(t *testing.T) {
 		t.Errorf("executed %v", got)
 	}
 	r, err := e.account.Run(id)
-	if err != nil || r.State != engine.RunSuccess || string(r.Result) != `"done"` {
-		t.Errorf("run %v %s %q", err, r.State, r.Result)
-	}
+	expect.Nil(t, "error", err)
+	expect.Equal(t, "r.State", r.State, engine.RunSuccess)
+	expect.Equal(t, "r.Result", string(r.Result), `"done"`)
 }
 
 func TestThousandConcurrentRunsOfTenSteps(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"github.com/understudy-mock/understudy/engine/formula"
 	"github.com/understudy-mock/understudy/engine/search"
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 // command is one of the things that happen in a life that is snapshotted. It
@@ -247,9 +248,10 @@ func TestTimersThatWakeNothingAreDroppedFromASnapshot(t *testing.T) {
 		{"Due":1800000000001,"Seq":1,"Kind":"message","Subject":"msg_gone"},{"Due":1800003600000,"Seq":2,"Kind":"message","Subject":"msg_1"}]},
 		"Messages":[{"ID":"msg_1","Role":"message","State":"CREATED","URL":"https://app.test/","Options":{},"Live":true,"Timer":2}],"Log":{}}`)
 	w.load(old)
-	if p, err := w.AdvanceUntil(context.Background(), false); err != nil || p.TimersFired != 1 || !p.Now.Equal(epoch.Add(time.Hour)) {
-		t.Errorf("%d timers have fired until %s (%v), want the one of the message", p.TimersFired, p.Now, err)
-	}
+	p, err := w.AdvanceUntil(context.Background(), false)
+	expect.Nil(t, "error", err)
+	expect.Equal(t, "p.TimersFired", p.TimersFired, 1)
+	expect.True(t, "p.Now.Equal(epoch.Add(time.Hour))", p.Now.Equal(epoch.Add(time.Hour)))
 }
 
 // source is the source of ids of a snapshot.
@@ -296,16 +298,21 @@ func TestAnAttemptInFlightIsMadeAgain(t *testing.T) {
 			t.Errorf("message %s: %v, want %v", id, got, want)
 		}
 	}
-	if made := second.made(); len(made) != 2 || made[0].Message.ID != kept || made[0].Number != 0 {
-		t.Errorf("attempts after the restore: %+v", made)
+	made := second.made()
+	if expect.Equal(t, "number of made", len(made), 2) {
+		expect.Equal(t, "made[0].Message.ID", made[0].Message.ID, kept)
+		expect.Equal(t, "made[0].Number", made[0].Number, 0)
 	}
 	second.load(canceling)
 	second.settle()
 	if got := second.states(kept); got[len(got)-1] != "CANCELED" {
 		t.Errorf("it was being cancelled: %v", got)
 	}
-	if k, err := second.FlowKey("one"); err != nil || k.InFlight != 0 || k.Waiting != 0 {
-		t.Errorf("key after all: %+v, %v", k, err)
+	{
+		k, err := second.FlowKey("one")
+		expect.Nil(t, "error", err)
+		expect.Equal(t, "k.InFlight", k.InFlight, 0)
+		expect.Equal(t, "k.Waiting", k.Waiting, 0)
 	}
 
 	third := setup(t, stored, func(c *engine.Config) { c.Parallel = 1 })
@@ -314,9 +321,10 @@ func TestAnAttemptInFlightIsMadeAgain(t *testing.T) {
 	third.settle()
 	third.must(third.Cancel(kept)) // while its outcome is on its way
 	third.advance(2 * time.Hour)
-	if k, err := third.FlowKey("one"); err != nil || k.InFlight != 0 || k.Waiting != 0 {
-		t.Errorf("key after a cancel: %+v, %v", k, err)
-	}
+	k, err := third.FlowKey("one")
+	expect.Nil(t, "error", err)
+	expect.Equal(t, "k.InFlight", k.InFlight, 0)
+	expect.Equal(t, "k.Waiting", k.Waiting, 0)
 }
 
 func TestARestoredScheduleDoesNotDriveAnAutoClock(t *testing.T) {
@@ -408,8 +416,9 @@ func TestDamagedSnapshotsChangeNothing(t *testing.T) {
 			continue
 		}
 		_, err := engine.ReadSnapshot(bytes.NewReader(broken))
-		if !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v; want one line with %q", name, err, c.want)
+		if expect.True(t, fmt.Sprintf("%s: errors.Is(err, engine.ErrInvalid)", name), errors.Is(err, engine.ErrInvalid)) {
+			expect.Contains(t, fmt.Sprintf("%s: error", name), err.Error(), c.want)
+			expect.Lacks(t, fmt.Sprintf("%s: error", name), err.Error(), "\n")
 		}
 	}
 	if !bytes.Equal(text, w.document()) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 // everyMinute adds a schedule to an account.
@@ -87,9 +88,10 @@ func TestAdvanceUntilIdleStopsWhenOnlySchedulesAreLeft(t *testing.T) {
 			w.everyMinute()
 			leave(w)
 			w.settle()
-			if p, err := w.AdvanceUntil(context.Background(), true); err != nil || p.TimersFired != 0 || !p.Now.Equal(epoch) {
-				t.Errorf("%d timers have fired until %s (%v), want none", p.TimersFired, p.Now, err)
-			}
+			p, err := w.AdvanceUntil(context.Background(), true)
+			expect.Nil(t, "error", err)
+			expect.Equal(t, "p.TimersFired", p.TimersFired, 0)
+			expect.True(t, "p.Now.Equal(epoch)", p.Now.Equal(epoch))
 		})
 	}
 }

@@ -1,16 +1,18 @@
 package engine_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/understudy-mock/understudy/engine"
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 // traced holds the time axis of a run to what has happened: each step that was
 // executed has one span, and its parts follow each other inside of the run.
-func traced(t interface{ Fatalf(string, ...any) }, e *endpoint, id string) {
+func traced(t expect.T, e *endpoint, id string) {
 	trace, err := e.account.RunTrace(id)
 	if err != nil {
 		t.Fatalf("%v", err)
@@ -23,9 +25,9 @@ func traced(t interface{ Fatalf(string, ...any) }, e *endpoint, id string) {
 		}
 		at := s.From
 		for _, p := range s.Parts {
-			if p.From.Before(at) || p.To.Before(p.From) || p.To.IsZero() {
-				t.Fatalf("%s: part of %q: %+v after %s", id, s.Step.Name, p, at)
-			}
+			expect.True(expect.Now(t), fmt.Sprintf("%s: !p.From.Before(at)", id), !p.From.Before(at))
+			expect.True(expect.Now(t), fmt.Sprintf("%s: !p.To.Before(p.From)", id), !p.To.Before(p.From))
+			expect.True(expect.Now(t), fmt.Sprintf("%s: !p.To.IsZero()", id), !p.To.IsZero())
 			at = p.To
 		}
 	}
@@ -92,8 +94,9 @@ func TestTrace(t *testing.T) {
 	if want := []string{"CREATED", "ACTIVE", "ERROR", "RETRY", "ACTIVE", "DELIVERED"}; !slices.Equal(states, want) {
 		t.Errorf("events %v, want %v", states, want)
 	}
-	if len(trace.Reports) != 2 || trace.Reports[0].SourceID != id || len(trace.Reasons) == 0 {
-		t.Errorf("%d callbacks, want one for each attempt; reasons %v", len(trace.Reports), trace.Reasons)
+	if expect.Equal(t, "number of trace.Reports", len(trace.Reports), 2) {
+		expect.Equal(t, "trace.Reports[0].SourceID", trace.Reports[0].SourceID, id)
+		expect.True(t, "trace.Reasons that is not empty", len(trace.Reasons) != 0)
 	}
 	if _, err := w.Trace("msg_none"); err == nil {
 		t.Error("a message that is not there has a trace")
@@ -121,8 +124,13 @@ func TestOverviewTellsOfChanges(t *testing.T) {
 	w.Touch()
 	<-more
 	w.advance(time.Hour)
-	if o, _ = w.Overview(); o.Messages[engine.Created] != 0 || o.Messages[engine.Delivered] != 1 || !o.NextDue.IsZero() || o.Attempts != 1 {
-		t.Errorf("%+v", o)
+	{
+		o, _ = w.Overview()
+		expect.Equal(t, "o.Messages[engine.Created]", o.Messages[engine.Created], 0)
+		expect.Equal(t, "o.Messages[engine.Delivered]", o.Messages[engine.Delivered], 1)
+		if expect.True(t, "o.NextDue.IsZero()", o.NextDue.IsZero()) {
+			expect.Equal(t, "o.Attempts", o.Attempts, 1)
+		}
 	}
 }
 
@@ -142,8 +150,9 @@ func TestAdvanceUntil(t *testing.T) {
 	}
 	p, err = w.AdvanceUntil(t.Context(), true)
 	w.must(err)
-	if !p.Now.Equal(epoch.Add(3*time.Hour)) || p.Attempts != 3 || len(w.dlq()) != 2 {
-		t.Errorf("idle: %+v, %d in the DLQ", p, len(w.dlq()))
+	if expect.True(t, "p.Now.Equal(epoch.Add(3*time.Hour))", p.Now.Equal(epoch.Add(3*time.Hour))) {
+		expect.Equal(t, "p.Attempts", p.Attempts, 3)
+		expect.Equal(t, "number of w.dlq()", len(w.dlq()), 2)
 	}
 	if p, err = w.AdvanceUntil(t.Context(), true); err != nil || p.TimersFired != 0 {
 		t.Errorf("idle already: %+v, %v", p, err)

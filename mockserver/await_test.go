@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -58,9 +59,9 @@ func TestJournalsAreFollowed(t *testing.T) {
 	u.Publish("https://app.test/b", nil)
 	u.Publish("https://app.test/a", nil)
 	line, err := bufio.NewReader(response.Body).ReadString('}')
-	if err != nil || !strings.Contains(line, `"url":"https://app.test/a"`) || strings.Contains(line, "before") {
-		t.Errorf("followed: %v %s", err, line)
-	}
+	expect.Nil(t, "error", err)
+	expect.Contains(t, "line", line, `"url":"https://app.test/a"`)
+	expect.Lacks(t, "line", line, "before")
 }
 
 // Events of a run as a whole have no message; waiting must take them as well.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -18,9 +19,11 @@ func TestHealth(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, mockserver.RunT(t, mockserver.Config{Start: time.UnixMilli(1767225600000)}))
 	a := c.do("GET", "/_understudy/health", "").ok()
-	if a.text("status") != "ok" || a.text("version") == "" || a.text("dialect") != "auto" || a.text("clock", "mode") != "manual" || a.number("clock", "now") != 1767225600000 {
-		t.Errorf("%s", a.raw)
-	}
+	expect.Equal(t, "a.text(\"status\")", a.text("status"), "ok")
+	expect.True(t, "a.text(\"version\") != \"\"", a.text("version") != "")
+	expect.Equal(t, "a.text(\"dialect\")", a.text("dialect"), "auto")
+	expect.Equal(t, "a.text(\"clock\", \"mode\")", a.text("clock", "mode"), "manual")
+	expect.Equal(t, "a.number(\"clock\", \"now\")", a.number("clock", "now"), 1767225600000)
 	c.do("GET", "/_understudy/livez", "").ok()
 	c.do("GET", "/_understudy/readyz", "").ok()
 }
@@ -32,9 +35,9 @@ func TestAdvance(t *testing.T) {
 	c := newClient(t, u)
 	u.Publish("https://e.test/", nil)
 	a := c.do("POST", "/_understudy/clock/advance", `{"by":"48h"}`).ok()
-	if a.number("attempts") != 3 || a.number("timersFired") != 3 || a.number("now") != 1_000_000+48*3600*1000 {
-		t.Errorf("the first attempt was made before, three more follow: %s", a.raw)
-	}
+	expect.Equal(t, "a.number(\"attempts\")", a.number("attempts"), 3)
+	expect.Equal(t, "a.number(\"timersFired\")", a.number("timersFired"), 3)
+	expect.Equal(t, "a.number(\"now\")", a.number("now"), 1_000_000+48*3600*1000)
 	a = c.do("POST", "/_understudy/clock/advance", `{"to":180000000}`).ok()
 	if a.number("now") != 180_000_000 {
 		t.Errorf("%s", a.raw)
@@ -167,10 +170,10 @@ func TestJournals(t *testing.T) {
 	if len(requests.list("entries")) != 3 || requests.number("limit") == 0 {
 		t.Fatalf("%s", requests.raw)
 	}
-	if requests.text("entries", 0, "operationId") != "publishMessage" || requests.text("entries", 0, "request", "body") != "body" ||
-		requests.number("entries", 0, "response", "status") != 200 || requests.text("entries", 0, "account") == "" {
-		t.Errorf("%s", requests.raw)
-	}
+	expect.Equal(t, "requests.text(\"entries\", 0, \"operationId\")", requests.text("entries", 0, "operationId"), "publishMessage")
+	expect.Equal(t, "requests.text(\"entries\", 0, \"request\", \"body\")", requests.text("entries", 0, "request", "body"), "body")
+	expect.Equal(t, "requests.number(\"entries\", 0, \"response\", \"status\")", requests.number("entries", 0, "response", "status"), 200)
+	expect.True(t, "requests.text(\"entries\", 0, \"account\") != \"\"", requests.text("entries", 0, "account") != "")
 	if strings.Contains(string(requests.raw), u.Token()) {
 		t.Error("the journal shows the token")
 	}
@@ -224,8 +227,10 @@ func TestJournalsAreBounded(t *testing.T) {
 	c := newClient(t, u)
 	t.Run("what is kept stays below the bound", func(t *testing.T) {
 		health := c.do("GET", "/_understudy/health", "").ok()
-		if kept, limit := health.number("memory", "observations"), health.number("memory", "limit"); limit != bound || kept > bound || kept < bound/4 {
-			t.Errorf("%d bytes are kept, the limit is %d; want a good part of %d", kept, limit, bound)
+		kept, limit := health.number("memory", "observations"), health.number("memory", "limit")
+		expect.Equal(t, "limit", limit, bound)
+		if expect.True(t, "kept <= bound", kept <= bound) {
+			expect.True(t, "kept >= bound/4", kept >= bound/4)
 		}
 	})
 	list := u.Deliveries()
@@ -295,9 +300,10 @@ func TestSettleAndSinks(t *testing.T) {
 			attempts++
 		}
 	}
-	if got[204] != 1 || got[200] != 2 || got[503] != 2 || attempts != 3 {
-		t.Errorf("statuses %v, %d attempts at the flaky sink", got, attempts)
-	}
+	expect.Equal(t, "got[204]", got[204], 1)
+	expect.Equal(t, "got[200]", got[200], 2)
+	expect.Equal(t, "got[503]", got[503], 2)
+	expect.Equal(t, "attempts", attempts, 3)
 	c.do("GET", "/_understudy/sink/status/99", "").refused(400, "99")
 	c.do("GET", "/_understudy/sink/slow/soon", "").refused(400, "soon")
 }

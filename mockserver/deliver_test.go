@@ -3,6 +3,7 @@ package mockserver_test
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -70,9 +72,11 @@ func TestADeliveryIsSigned(t *testing.T) {
 				t.Fatalf("arrived: %q", bodies)
 			}
 			h := requests[0].Header
-			if h.Get("X") != "y" || h.Get("User-Agent") != d.UserAgent || h.Get("Content-Type") != "text/plain" ||
-				!strings.HasPrefix(h.Get(d.HeaderPrefix+"Message-Id"), "msg_") || h.Get(d.HeaderPrefix+"Retried") != "0" {
-				t.Errorf("headers %v", h)
+			expect.Equal(t, "h.Get(\"X\")", h.Get("X"), "y")
+			expect.Equal(t, "h.Get(\"User-Agent\")", h.Get("User-Agent"), d.UserAgent)
+			expect.Equal(t, "h.Get(\"Content-Type\")", h.Get("Content-Type"), "text/plain")
+			if expect.True(t, "strings.HasPrefix(h.Get(d.HeaderPrefix+\"Message-Id\"), \"msg_\")", strings.HasPrefix(h.Get(d.HeaderPrefix+"Message-Id"), "msg_")) {
+				expect.Equal(t, "h.Get(d.HeaderPrefix+\"Retried\")", h.Get(d.HeaderPrefix+"Retried"), "0")
 			}
 			claims := jwt.MapClaims{}
 			_, err := jwt.ParseWithClaims(h.Get(d.HeaderPrefix+"Signature"), claims, func(*jwt.Token) (any, error) { return []byte(d.CurrentSigningKey), nil },
@@ -81,9 +85,9 @@ func TestADeliveryIsSigned(t *testing.T) {
 				t.Fatal(err)
 			}
 			sum := sha256.Sum256([]byte("héllo"))
-			if claims["body"] != base64.URLEncoding.EncodeToString(sum[:]) || claims["exp"].(float64)-claims["iat"].(float64) != 300 || !strings.HasPrefix(claims["jti"].(string), "jwt_") {
-				t.Errorf("claims %v", claims)
-			}
+			expect.Equal[any](t, "claims[\"body\"]", claims["body"], base64.URLEncoding.EncodeToString(sum[:]))
+			expect.Equal(t, "claims[\"exp\"].(float64)-claims[\"iat\"].(float64)", claims["exp"].(float64)-claims["iat"].(float64), 300)
+			expect.True(t, "strings.HasPrefix(claims[\"jti\"].(string), \"jwt_\")", strings.HasPrefix(claims["jti"].(string), "jwt_"))
 		})
 	}
 }
@@ -152,8 +156,10 @@ func TestWhyNoAnswerCame(t *testing.T) {
 	for _, row := range cases {
 		id := u.Publish(row.url, nil, "Svc-Retries: 0", "Svc-Timeout: 1s")
 		for _, d := range u.Deliveries() {
-			if d.MessageID == id && (d.Response.Status != 0 || !strings.Contains(d.Error, row.want) || strings.Contains(d.Error, "\n")) {
-				t.Errorf("%s: status %d, error %q, want %q in it", row.name, d.Response.Status, d.Error, row.want)
+			if d.MessageID == id {
+				expect.Equal(t, fmt.Sprintf("%s: d.Response.Status", row.name), d.Response.Status, 0)
+				expect.Contains(t, fmt.Sprintf("%s: d.Error", row.name), d.Error, row.want)
+				expect.Lacks(t, fmt.Sprintf("%s: d.Error", row.name), d.Error, "\n")
 			}
 		}
 	}

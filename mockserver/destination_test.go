@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -185,9 +186,9 @@ func TestModelProviders(t *testing.T) {
 		t.Errorf("%d deliveries, want %d", len(list), len(publishes))
 	}
 	for _, d := range list {
-		if d.URL != "api/llm" || string(d.Response.Body) != `{"choices":[]}` || d.Request.Header.Get("Svc-Signature") == "" {
-			t.Errorf("delivery to %s: %s %s", d.URL, d.Response.Body, d.Error)
-		}
+		expect.Equal(t, "d.URL", d.URL, "api/llm")
+		expect.Equal(t, "d.Response.Body", string(d.Response.Body), `{"choices":[]}`)
+		expect.True(t, "d.Request.Header.Get(\"Svc-Signature\") != \"\"", d.Request.Header.Get("Svc-Signature") != "")
 	}
 	t.Run("a stub that is gone fails the delivery with the same hint", func(t *testing.T) {
 		c.do("POST", "/v2/publish/api/llm", "{}", "Svc-Delay: 1h", "Svc-Retries: 0").ok()

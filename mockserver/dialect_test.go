@@ -11,6 +11,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -45,12 +46,14 @@ func TestEachRequestSpeaksItsDialect(t *testing.T) {
 	t.Run("options of both are honoured on one server", func(t *testing.T) {
 		first := u.Publish("https://app.test/a", nil, "Svc-Delay: 1h", "Svc-Retries: 7", "Svc-Label: one")
 		second := u.Publish("https://app.test/b", nil, d.HeaderPrefix+"Delay: 2h", d.HeaderPrefix+"Retries: 5", d.HeaderPrefix+"Flow-Control-Key: k", d.HeaderPrefix+"Flow-Control-Value: rate=1")
-		if m := u.Message(first); m.MaxRetries != 7 || m.NotBefore.Sub(m.CreatedAt) != time.Hour || m.Options.Labels[0] != "one" {
-			t.Errorf("neutral: %+v", m)
-		}
-		if m := u.Message(second); m.MaxRetries != 5 || m.NotBefore.Sub(m.CreatedAt) != 2*time.Hour || m.FlowKey() != "k" {
-			t.Errorf("brand: %+v", m)
-		}
+		m := u.Message(first)
+		expect.Equal(t, "m.MaxRetries", m.MaxRetries, 7)
+		expect.Equal(t, "m.NotBefore.Sub(m.CreatedAt)", m.NotBefore.Sub(m.CreatedAt), time.Hour)
+		expect.Equal(t, "m.Options.Labels[0]", m.Options.Labels[0], "one")
+		m = u.Message(second)
+		expect.Equal(t, "m.MaxRetries", m.MaxRetries, 5)
+		expect.Equal(t, "m.NotBefore.Sub(m.CreatedAt)", m.NotBefore.Sub(m.CreatedAt), 2*time.Hour)
+		expect.Equal(t, "m.FlowKey()", m.FlowKey(), "k")
 	})
 	u.Advance(3 * time.Hour)
 	t.Run("a delivery speaks the dialect of its publish", func(t *testing.T) {
@@ -59,18 +62,19 @@ func TestEachRequestSpeaksItsDialect(t *testing.T) {
 			if got.URL == "https://app.test/b" {
 				prefix, key, agent = d.HeaderPrefix, d.CurrentSigningKey, d.UserAgent
 			}
-			if got.Request.Header.Get(prefix+"Message-Id") != got.MessageID || got.Request.Header.Get("User-Agent") != agent || !signedBy(got, prefix+"Signature", key) {
-				t.Errorf("%s got %v", got.URL, got.Request.Header)
-			}
+			expect.Equal(t, "got.Request.Header.Get(prefix+\"Message-Id\")", got.Request.Header.Get(prefix+"Message-Id"), got.MessageID)
+			expect.Equal(t, "got.Request.Header.Get(\"User-Agent\")", got.Request.Header.Get("User-Agent"), agent)
+			expect.True(t, "signedBy(got, prefix+\"Signature\", key)", signedBy(got, prefix+"Signature", key))
 		}
 	})
 	t.Run("the development token of the dialect opens the same account", func(t *testing.T) {
 		brand := *c
 		brand.token = d.Token
 		a := brand.do("GET", "/v2/keys", "")
-		if a.text("current") != d.CurrentSigningKey || a.text("next") != d.NextSigningKey || vars[d.Env["TOKEN"]] != d.Token || vars[d.Env["CURRENT_SIGNING_KEY"]] != d.CurrentSigningKey {
-			t.Errorf("%s %v", a.raw, vars)
-		}
+		expect.Equal(t, "a.text(\"current\")", a.text("current"), d.CurrentSigningKey)
+		expect.Equal(t, "a.text(\"next\")", a.text("next"), d.NextSigningKey)
+		expect.Equal(t, "vars[d.Env[\"TOKEN\"]]", vars[d.Env["TOKEN"]], d.Token)
+		expect.Equal(t, "vars[d.Env[\"CURRENT_SIGNING_KEY\"]]", vars[d.Env["CURRENT_SIGNING_KEY"]], d.CurrentSigningKey)
 	})
 	t.Run("a request of two dialects is refused", func(t *testing.T) {
 		a := c.do("POST", "/v2/publish/https://app.test/", "", "Svc-Delay: 1h", d.HeaderPrefix+"Retries: 1")
@@ -88,9 +92,10 @@ func TestEachRequestSpeaksItsDialect(t *testing.T) {
 		u.Advance(5 * time.Hour)
 		list := u.Deliveries()
 		last := list[len(list)-1]
-		if a.status != 200 || last.URL != "https://app.test/item" || last.Request.Header.Get(d.HeaderPrefix+"Message-Id") == "" || string(last.Request.Body) != `{"Svc-Own":1}` {
-			t.Errorf("%d %s: %+v", a.status, a.raw, last)
-		}
+		expect.Equal(t, "a.status", a.status, 200)
+		expect.Equal(t, "last.URL", last.URL, "https://app.test/item")
+		expect.True(t, "last.Request.Header.Get(d.HeaderPrefix+\"Message-Id\") != \"\"", last.Request.Header.Get(d.HeaderPrefix+"Message-Id") != "")
+		expect.Equal(t, "last.Request.Body", string(last.Request.Body), `{"Svc-Own":1}`)
 		mixed := c.do("POST", "/v2/batch", `[{"destination":"https://app.test/","headers":{"`+d.HeaderPrefix+`Delay":"5h"}},{"destination":"https://app.test/","headers":{"Svc-Delay":"5h"}}]`)
 		if mixed.status != 400 || !strings.Contains(mixed.text("error"), "must use the names of one dialect") {
 			t.Errorf("%d %s", mixed.status, mixed.raw)
@@ -278,8 +283,9 @@ func TestSnapshotOfAServerWithOneDialectGoesOn(t *testing.T) {
 	u := mockserver.RunT(t, mockserver.Config{Snapshot: strings.NewReader(text)})
 	u.Advance(time.Hour)
 	list := u.Deliveries()
-	if len(list) != 1 || list[0].Request.Header.Get(d.HeaderPrefix+"Message-Id") != id || !signedBy(list[0], d.HeaderPrefix+"Signature", allEnv(u.Server)[d.Env["CURRENT_SIGNING_KEY"]]) {
-		t.Errorf("got %+v", list)
+	if expect.Equal(t, "number of list", len(list), 1) {
+		expect.Equal(t, "list[0].Request.Header.Get(d.HeaderPrefix+\"Message-Id\")", list[0].Request.Header.Get(d.HeaderPrefix+"Message-Id"), id)
+		expect.True(t, "signedBy(list[0], d.HeaderPrefix+\"Signature\", allEnv(u.Server)[d.Env[\"CURRENT_SIGNING_KEY\"]])", signedBy(list[0], d.HeaderPrefix+"Signature", allEnv(u.Server)[d.Env["CURRENT_SIGNING_KEY"]]))
 	}
 	if u.Token() != mockserver.RunT(t).Token() {
 		t.Error("the account is not the usual one")

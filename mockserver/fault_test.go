@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -57,8 +58,9 @@ func TestFaultsOfDeliveries(t *testing.T) {
 	u.Publish("https://app.test/drop", []byte("x"))
 	u.Advance(time.Minute)
 	list := u.Deliveries()
-	if len(list) != 2 || !strings.Contains(list[0].Error, "fault") || list[1].Response.Status != 200 {
-		t.Errorf("dropped: %+v", list)
+	if expect.Equal(t, "number of list", len(list), 2) {
+		expect.Contains(t, "list[0].Error", list[0].Error, "fault")
+		expect.Equal(t, "list[1].Response.Status", list[1].Response.Status, 200)
 	}
 	id := u.Publish("https://app.test/late", []byte("x"))
 	if state := u.Message(id).State; state != "ACTIVE" {
@@ -84,9 +86,9 @@ func TestFaultsAreDrawnFromTheSeed(t *testing.T) {
 		return pattern
 	}
 	a, b := draw(), draw()
-	if a != b || !strings.Contains(a, "x") || !strings.Contains(a, ".") {
-		t.Errorf("the same seed draws %s and %s", a, b)
-	}
+	expect.Equal(t, "a", a, b)
+	expect.Contains(t, "a", a, "x")
+	expect.Contains(t, "a", a, ".")
 }
 
 func TestFaultsThatCannotBe(t *testing.T) {

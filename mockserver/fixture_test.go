@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/fixtures"
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -45,9 +46,10 @@ func TestAFixtureWithEverything(t *testing.T) {
 		t.Fatalf("%d DLQ entries: %s", n, dlq.raw)
 	}
 	plain := c.do("GET", "/v2/dlq/dlq-1", "").ok()
-	if plain.number("responseStatus") != 503 || plain.text("responseBody") != "overloaded" || plain.text("failureCallbackInfo", "state") != "CALLBACK_FAIL" || plain.text("body") != `{"order":7}` {
-		t.Errorf("DLQ entry: %s", plain.raw)
-	}
+	expect.Equal(t, "plain.number(\"responseStatus\")", plain.number("responseStatus"), 503)
+	expect.Equal(t, "plain.text(\"responseBody\")", plain.text("responseBody"), "overloaded")
+	expect.Equal(t, "plain.text(\"failureCallbackInfo\", \"state\")", plain.text("failureCallbackInfo", "state"), "CALLBACK_FAIL")
+	expect.Equal(t, "plain.text(\"body\")", plain.text("body"), `{"order":7}`)
 	if states := logged(c, plain.text("messageId")); states != "CREATED ACTIVE ERROR RETRY ACTIVE ERROR FAILED" {
 		t.Errorf("log of the DLQ entry: %s", states)
 	}
@@ -78,9 +80,9 @@ func TestAFixtureWithEverything(t *testing.T) {
 		t.Errorf("restart: %s", a.raw)
 	}
 	key := c.do("GET", "/v2/flowControl/billing", "").ok()
-	if key.get("isPaused") != true || key.number("parallelismMax") != 3 || key.number("waitListSize") != 1 {
-		t.Errorf("key: %s", key.raw)
-	}
+	expect.Equal(t, "key.get(\"isPaused\")", key.get("isPaused"), true)
+	expect.Equal(t, "key.number(\"parallelismMax\")", key.number("parallelismMax"), 3)
+	expect.Equal(t, "key.number(\"waitListSize\")", key.number("waitListSize"), 1)
 	c.do("POST", "/v2/flowControl/billing/resume", "").ok()
 	if got := told(u.Deliveries()); !strings.Contains(got, "charge") {
 		t.Errorf("deliveries: %s", got)

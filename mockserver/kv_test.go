@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
 )
@@ -23,8 +24,11 @@ func TestKeyValueStore(t *testing.T) {
 	if a := c.do("GET", "/get/a", "").ok(); a.text("result") != "1" {
 		t.Errorf("%s", a.raw)
 	}
-	if a := c.do("POST", "/pipeline", `[["INCR","a"],["NOPE"],["SET","big",1795230237001123]]`).ok(); a.number(0, "result") != 2 || a.text(1, "error") == "" || a.text(2, "result") != "OK" {
-		t.Errorf("%s", a.raw)
+	{
+		a := c.do("POST", "/pipeline", `[["INCR","a"],["NOPE"],["SET","big",1795230237001123]]`).ok()
+		expect.Equal(t, "a.number(0, \"result\")", a.number(0, "result"), 2)
+		expect.True(t, "a.text(1, \"error\") != \"\"", a.text(1, "error") != "")
+		expect.Equal(t, "a.text(2, \"result\")", a.text(2, "result"), "OK")
 	}
 	if a := c.do("POST", "/multi-exec", `[["INCR","a"],["GET","big"]]`).ok(); a.number(0, "result") != 3 || a.text(1, "result") != "1795230237001123" {
 		t.Errorf("%s", a.raw)
@@ -54,9 +58,9 @@ func TestKeyValueStoreForgets(t *testing.T) {
 	c.url, c.token = u.KVURL(), environment(u)["UNDERSTUDY_KV_TOKEN"]
 	c.do("POST", "", `["SET","a","1"]`).ok()
 	response, err := http.Post(u.URL()+"/_understudy/reset", "", nil)
-	if err != nil || response.Body.Close() != nil || response.StatusCode != http.StatusOK {
-		t.Fatal(response, err)
-	}
+	expect.Nil(expect.Now(t), "error", err)
+	expect.True(expect.Now(t), "response.Body.Close() == nil", response.Body.Close() == nil)
+	expect.Equal(expect.Now(t), "response.StatusCode", response.StatusCode, http.StatusOK)
 	if a := c.do("GET", "/get/a", "").ok(); a.get("result") != nil {
 		t.Errorf("a reset left %s", a.raw)
 	}
@@ -112,9 +116,10 @@ func TestKeyValueServerThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	u := mockserver.RunT(t, mockserver.Config{KVURL: "redis://user:hidden@127.0.0.1:1", Log: slog.New(slog.NewTextHandler(&log, nil))})
-	if text := log.String(); !strings.Contains(text, "key-value store unreachable") || !strings.Contains(text, "127.0.0.1:1") || strings.Contains(text, "hidden") {
-		t.Errorf("the log of the start is %s", text)
-	}
+	text := log.String()
+	expect.Contains(t, "text", text, "key-value store unreachable")
+	expect.Contains(t, "text", text, "127.0.0.1:1")
+	expect.Lacks(t, "text", text, "hidden")
 	c := newClient(t, u)
 	c.do("POST", "/_understudy/reset", "").refused(503, "key-value server at 127.0.0.1:1 does not answer")
 	c.url, c.token = u.KVURL(), u.KVToken()

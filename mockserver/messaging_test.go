@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -18,14 +19,17 @@ func TestURLGroups(t *testing.T) {
 	u.Stub("*")
 	c := newClient(t, u)
 	a := c.do("POST", "/v2/topics/my.group/endpoints", `{"endpoints":[{"name":"one","url":"https://e.test/1"},{"url":"https://e.test/2"}]}`).ok()
-	if a.text("name") != "my.group" || a.number("createdAt") != 1000 || len(a.list("endpoints")) != 2 || a.text("endpoints", 0, "name") != "one" || a.get("endpoints", 1, "name") != nil {
-		t.Errorf("%s", a.raw)
-	}
+	expect.Equal(t, "a.text(\"name\")", a.text("name"), "my.group")
+	expect.Equal(t, "a.number(\"createdAt\")", a.number("createdAt"), 1000)
+	expect.Equal(t, "len(a.list(\"endpoints\"))", len(a.list("endpoints")), 2)
+	expect.Equal(t, "a.text(\"endpoints\", 0, \"name\")", a.text("endpoints", 0, "name"), "one")
+	expect.Equal[any](t, "a.get(\"endpoints\", 1, \"name\")", a.get("endpoints", 1, "name"), nil)
 	u.Advance(time.Second)
 	a = c.do("PATCH", "/v2/topics/my.group", `{"headers":{"X-A":"1","Svc-Header-Forward":["true"],"Svc-Callback":"https://cb.test/"}}`).ok()
-	if a.number("createdAt") != 1000 || a.number("updatedAt") != 2000 || a.text("headers", "X-A", 0) != "1" || len(a.list("endpoints")) != 2 {
-		t.Errorf("%s", a.raw)
-	}
+	expect.Equal(t, "a.number(\"createdAt\")", a.number("createdAt"), 1000)
+	expect.Equal(t, "a.number(\"updatedAt\")", a.number("updatedAt"), 2000)
+	expect.Equal(t, "a.text(\"headers\", \"X-A\", 0)", a.text("headers", "X-A", 0), "1")
+	expect.Equal(t, "len(a.list(\"endpoints\"))", len(a.list("endpoints")), 2)
 	receipts := c.do("POST", "/v2/publish/my.group", "x", "X-Incoming: 2").ok()
 	if len(receipts.list()) != 2 || receipts.text(1, "url") != "https://e.test/2" {
 		t.Errorf("%s", receipts.raw)
@@ -33,13 +37,15 @@ func TestURLGroups(t *testing.T) {
 	calls := map[string]int{}
 	for _, d := range u.Deliveries() {
 		calls[d.URL]++
-		if d.Role == "message" && (d.Request.Header.Get("X-A") != "1" || d.Request.Header.Get("X-Incoming") != "2" || d.Request.Header.Get("Svc-Topic-Name") != "my.group") {
-			t.Errorf("%v", d.Request.Header)
+		if d.Role == "message" {
+			expect.Equal(t, "d.Request.Header.Get(\"X-A\")", d.Request.Header.Get("X-A"), "1")
+			expect.Equal(t, "d.Request.Header.Get(\"X-Incoming\")", d.Request.Header.Get("X-Incoming"), "2")
+			expect.Equal(t, "d.Request.Header.Get(\"Svc-Topic-Name\")", d.Request.Header.Get("Svc-Topic-Name"), "my.group")
 		}
 	}
-	if calls["https://e.test/1"] != 1 || calls["https://e.test/2"] != 1 || calls["https://cb.test/"] != 2 {
-		t.Errorf("calls %v", calls)
-	}
+	expect.Equal(t, "calls[\"https://e.test/1\"]", calls["https://e.test/1"], 1)
+	expect.Equal(t, "calls[\"https://e.test/2\"]", calls["https://e.test/2"], 1)
+	expect.Equal(t, "calls[\"https://cb.test/\"]", calls["https://cb.test/"], 2)
 	if a = c.do("GET", "/v2/topics", "").ok(); len(a.list()) != 1 {
 		t.Errorf("%s", a.raw)
 	}
@@ -76,8 +82,11 @@ func TestQueuesKeepOrder(t *testing.T) {
 	for i, destination := range []string{"https://e.test/0", "https://fail.test/1", "https://e.test/2"} {
 		c.do("POST", "/v2/enqueue/q/"+destination, fmt.Sprint(i), "Svc-Retries: 1", "Svc-Failure-Callback: https://e.test/failed").ok()
 	}
-	if a := c.do("GET", "/v2/queues/q", "").ok(); a.number("lag") != 3 || a.get("paused") != true || a.number("parallelism") != 1 {
-		t.Errorf("%s", a.raw)
+	{
+		a := c.do("GET", "/v2/queues/q", "").ok()
+		expect.Equal(t, "a.number(\"lag\")", a.number("lag"), 3)
+		expect.Equal(t, "a.get(\"paused\")", a.get("paused"), true)
+		expect.Equal(t, "a.number(\"parallelism\")", a.number("parallelism"), 1)
 	}
 	u.Advance(time.Hour)
 	if n := len(u.Deliveries()); n != 0 {
@@ -114,14 +123,19 @@ func TestSchedules(t *testing.T) {
 		t.Fatalf("%s", a.raw)
 	}
 	a = c.do("GET", "/v2/schedules/mine", "").ok()
-	if a.text("cron") != "CRON_TZ=Europe/Berlin 30 1 * * *" || a.text("destination") != "https://e.test/a?x=1" || a.text("body") != "body" || a.number("retries") != 1 ||
-		a.number("delay") != 10 || a.get("isPaused") != false || a.number("nextScheduleTime") != time.Date(2026, 3, 29, 0, 30, 0, 0, time.UTC).UnixMilli() || a.get("lastScheduleTime") != nil {
-		t.Errorf("%s", a.raw)
-	}
+	expect.Equal(t, "a.text(\"cron\")", a.text("cron"), "CRON_TZ=Europe/Berlin 30 1 * * *")
+	expect.Equal(t, "a.text(\"destination\")", a.text("destination"), "https://e.test/a?x=1")
+	expect.Equal(t, "a.text(\"body\")", a.text("body"), "body")
+	expect.Equal(t, "a.number(\"retries\")", a.number("retries"), 1)
+	expect.Equal(t, "a.number(\"delay\")", a.number("delay"), 10)
+	expect.Equal(t, "a.get(\"isPaused\")", a.get("isPaused"), false)
+	expect.Equal(t, "a.number(\"nextScheduleTime\")", a.number("nextScheduleTime"), time.Date(2026, 3, 29, 0, 30, 0, 0, time.UTC).UnixMilli())
+	expect.Equal[any](t, "a.get(\"lastScheduleTime\")", a.get("lastScheduleTime"), nil)
 	u.Advance(24 * time.Hour)
 	list := u.Deliveries()
-	if len(list) != 1 || list[0].Request.Header.Get("Svc-Schedule-Id") != "mine" || list[0].At != time.Date(2026, 3, 29, 0, 30, 10, 0, time.UTC).UnixMilli() {
-		t.Errorf("%+v", list)
+	if expect.Equal(t, "number of list", len(list), 1) {
+		expect.Equal(t, "list[0].Request.Header.Get(\"Svc-Schedule-Id\")", list[0].Request.Header.Get("Svc-Schedule-Id"), "mine")
+		expect.Equal(t, "list[0].At", list[0].At, time.Date(2026, 3, 29, 0, 30, 10, 0, time.UTC).UnixMilli())
 	}
 	a = c.do("GET", "/v2/schedules/mine", "").ok()
 	if a.number("lastScheduleTime") == 0 || len(a.get("lastScheduleStates").(map[string]any)) != 1 {
@@ -218,9 +232,9 @@ func TestDLQ(t *testing.T) {
 			t.Errorf("%s is %v, want %v: newest first", path, got, want)
 		}
 	}
-	if a.text("messages", 0, "responseHeader", "X-Why", 0) != "load" || a.text("messages", 0, "header", "X", 0) != "y" || a.text("messages", 0, "failureCallbackInfo", "state") != "CALLBACK_SUCCESS" {
-		t.Errorf("%s", a.raw)
-	}
+	expect.Equal(t, "a.text(\"messages\", 0, \"responseHeader\", \"X-Why\", 0)", a.text("messages", 0, "responseHeader", "X-Why", 0), "load")
+	expect.Equal(t, "a.text(\"messages\", 0, \"header\", \"X\", 0)", a.text("messages", 0, "header", "X", 0), "y")
+	expect.Equal(t, "a.text(\"messages\", 0, \"failureCallbackInfo\", \"state\")", a.text("messages", 0, "failureCallbackInfo", "state"), "CALLBACK_SUCCESS")
 	var walked []string
 	for cursor := ""; ; {
 		p := c.do("GET", "/v2/dlq?count=3&cursor="+url.QueryEscape(cursor), "").ok()
@@ -231,8 +245,9 @@ func TestDLQ(t *testing.T) {
 			break
 		}
 	}
-	if len(walked) != 7 || walked[0] != "https://e.test/6" || walked[6] != "https://e.test/0" {
-		t.Errorf("walked %v", walked)
+	if expect.Equal(t, "number of walked", len(walked), 7) {
+		expect.Equal(t, "walked[0]", walked[0], "https://e.test/6")
+		expect.Equal(t, "walked[6]", walked[6], "https://e.test/0")
 	}
 	for query, want := range map[string]int{"label=l1": 3, "label=l1,l0": 7, "responseStatus=503": 7, "responseStatus=500": 0, "url=https://e.test/3": 1, "callerIp=127.0.0.1": 7,
 		"callerIP=10.0.0.1": 0, "source=workflow": 0, "failureCallbackState=CALLBACK_SUCCESS": 7, "failureFunctionState=CALLBACK_FAIL": 0, "label=l1&url=https://e.test/2": 0} {
@@ -303,9 +318,11 @@ func TestLogs(t *testing.T) {
 	var states []string
 	for i := range a.list("logs") {
 		states = append(states, a.text("logs", i, "state"))
-		if body, err := base64.StdEncoding.DecodeString(a.text("logs", i, "body")); err != nil || !strings.HasPrefix(string(body), "REDACTED:") || !strings.HasPrefix(a.text("logs", i, "header", "Hush", 0), "REDACTED:") || a.text("logs", i, "header", "Open", 0) != "o" {
-			t.Errorf("%s", a.raw)
-		}
+		body, err := base64.StdEncoding.DecodeString(a.text("logs", i, "body"))
+		expect.Nil(t, "error", err)
+		expect.True(t, "string(body) that starts with \"REDACTED:\"", strings.HasPrefix(string(body), "REDACTED:"))
+		expect.True(t, "strings.HasPrefix(a.text(\"logs\", i, \"header\", \"Hush\", 0), \"REDACTED:\")", strings.HasPrefix(a.text("logs", i, "header", "Hush", 0), "REDACTED:"))
+		expect.Equal(t, "a.text(\"logs\", i, \"header\", \"Open\", 0)", a.text("logs", i, "header", "Open", 0), "o")
 	}
 	slices.Reverse(states)
 	if want := []string{"CREATED", "ACTIVE", "ERROR", "RETRY", "ACTIVE", "DELIVERED"}; !slices.Equal(states, want) {
@@ -314,8 +331,10 @@ func TestLogs(t *testing.T) {
 	if u.Deliveries()[0].Request.Header.Get("Hush") != "s" || string(u.Deliveries()[0].Request.Body) != "x" {
 		t.Error("what is redacted is not delivered as it is")
 	}
-	if e := c.do("GET", "/v2/events?state=ERROR", "").ok(); len(e.list("events")) != 1 || e.number("events", 0, "responseStatus") != 503 || e.text("events", 0, "error") == "" {
-		t.Errorf("%s", e.raw)
+	e := c.do("GET", "/v2/events?state=ERROR", "").ok()
+	if expect.Equal(t, "len(e.list(\"events\"))", len(e.list("events")), 1) {
+		expect.Equal(t, "e.number(\"events\", 0, \"responseStatus\")", e.number("events", 0, "responseStatus"), 503)
+		expect.True(t, "e.text(\"events\", 0, \"error\") != \"\"", e.text("events", 0, "error") != "")
 	}
 	var walked int
 	for cursor := ""; ; {
@@ -345,9 +364,11 @@ func TestFlowControlKeys(t *testing.T) {
 		u.Publish(fmt.Sprintf("https://e.test/%d", i), nil, "Svc-Flow-Control-Key: k", "Svc-Flow-Control-Value: rate=2, period=1m")
 	}
 	a := c.do("GET", "/v2/flowControl/k", "").ok()
-	if a.number("waitListSize") != 4 || a.get("isPaused") != true || a.number("rateMax") != 2 || a.number("ratePeriod") != 60 || a.get("parallelismMax") != nil {
-		t.Errorf("%s", a.raw)
-	}
+	expect.Equal(t, "a.number(\"waitListSize\")", a.number("waitListSize"), 4)
+	expect.Equal(t, "a.get(\"isPaused\")", a.get("isPaused"), true)
+	expect.Equal(t, "a.number(\"rateMax\")", a.number("rateMax"), 2)
+	expect.Equal(t, "a.number(\"ratePeriod\")", a.number("ratePeriod"), 60)
+	expect.Equal[any](t, "a.get(\"parallelismMax\")", a.get("parallelismMax"), nil)
 	if a := c.do("POST", "/v2/flowControl/k/resume", "").ok(); string(a.raw) != "{}" {
 		t.Errorf("%s", a.raw)
 	}
@@ -356,9 +377,10 @@ func TestFlowControlKeys(t *testing.T) {
 	}
 	c.do("POST", "/v2/flowControl/k/pin?rate=1&period=30s&parallelism=4", "").ok()
 	a = c.do("GET", "/v2/flowControl", "").ok()
-	if a.number(0, "rateMax") != 1 || a.number(0, "ratePeriod") != 30 || a.get(0, "isPinnedRate") != true || a.number(0, "parallelismMax") != 4 {
-		t.Errorf("%s", a.raw)
-	}
+	expect.Equal(t, "a.number(0, \"rateMax\")", a.number(0, "rateMax"), 1)
+	expect.Equal(t, "a.number(0, \"ratePeriod\")", a.number(0, "ratePeriod"), 30)
+	expect.Equal(t, "a.get(0, \"isPinnedRate\")", a.get(0, "isPinnedRate"), true)
+	expect.Equal(t, "a.number(0, \"parallelismMax\")", a.number(0, "parallelismMax"), 4)
 	c.do("POST", "/v2/flowControl/k/resetRate", "").ok()
 	if n := len(u.Deliveries()); n != 3 {
 		t.Errorf("%d deliveries after the rate was reset", n)

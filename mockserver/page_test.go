@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -74,9 +75,9 @@ func TestMessagesOfTheControlAPI(t *testing.T) {
 	}
 	a := c.do("GET", "/_understudy/messages?count=2", "").ok()
 	b := c.do("GET", "/_understudy/messages?count=2&cursor="+a.text("cursor"), "").ok()
-	if strings.Count(string(a.raw), `"messageId"`) != 2 || strings.Count(string(b.raw), `"messageId"`) != 2 || strings.Contains(string(b.raw), "cursor") {
-		t.Errorf("pages %s and %s: four messages, the callback is one", a.raw, b.raw)
-	}
+	expect.Equal(t, "strings.Count(string(a.raw), `\"messageId\"`)", strings.Count(string(a.raw), `"messageId"`), 2)
+	expect.Equal(t, "strings.Count(string(b.raw), `\"messageId\"`)", strings.Count(string(b.raw), `"messageId"`), 2)
+	expect.Lacks(t, "b.raw", string(b.raw), "cursor")
 	a = c.do("GET", "/_understudy/messages/"+fine, "").ok()
 	for _, text := range []string{`"body":"hello"`, `"state":"DELIVERED"`, `"role":"callback"`, `"Svc-Signature"`, "it ended at"} {
 		if !strings.Contains(string(a.raw), text) {
@@ -107,8 +108,10 @@ func TestAs(t *testing.T) {
 	c.do("PUT", "/_understudy/faults", `[{"on":"api","status":503}]`).ok()
 	a := c.do("POST", "/_understudy/as/one/v2/publish/https://e.test/a%2Fb?x=1&x=2", "hi", "Authorization:", "Svc-Label: by-hand").ok()
 	u.Settle()
-	if d := u.Deliveries(); len(d) != 1 || d[0].URL != "https://e.test/a%2Fb?x=1&x=2" || d[0].MessageID != a.text("messageId") {
-		t.Errorf("deliveries %+v", d)
+	d := u.Deliveries()
+	if expect.Equal(t, "number of d", len(d), 1) {
+		expect.Equal(t, "d[0].URL", d[0].URL, "https://e.test/a%2Fb?x=1&x=2")
+		expect.Equal(t, "d[0].MessageID", d[0].MessageID, a.text("messageId"))
 	}
 	for path, text := range map[string]string{
 		"two%2Fx/v2/dlq": `"messages":[]`, "one/v2/search": "[]", "one/index/default/info": "vectorCount", "one/v2/qstash/stats/one": "daily_used",
@@ -257,16 +260,17 @@ func TestBodiesAreCutOnDemand(t *testing.T) {
 		t.Errorf("%.300s", a.raw)
 	}
 	a = c.do("GET", "/_understudy/messages/"+id+"?maxBody=7", "").ok()
-	if a.text("message", "body") != "\u20ac\u20ac" || a.number("row", "bytes") != 3000 || a.number("deliveries", 0, "request", "bodyBytes") != 3000 {
-		t.Errorf("%.300s", a.raw)
-	}
+	expect.Equal(t, "a.text(\"message\", \"body\")", a.text("message", "body"), "\u20ac\u20ac")
+	expect.Equal(t, "a.number(\"row\", \"bytes\")", a.number("row", "bytes"), 3000)
+	expect.Equal(t, "a.number(\"deliveries\", 0, \"request\", \"bodyBytes\")", a.number("deliveries", 0, "request", "bodyBytes"), 3000)
 	a = c.do("GET", "/_understudy/requests?maxBody=3&refused=true", "").ok()
 	if len(a.list("entries")) != 1 || a.text("entries", 0, "request", "body") != "\u20ac" {
 		t.Errorf("%.300s", a.raw)
 	}
 	a = c.do("GET", "/_understudy/requests?maxBody=3&refused=false", "").ok()
-	if len(a.list("entries")) != 2 || a.text("entries", 1, "request", "bodyBase64") != "//79" || a.number("entries", 1, "request", "bodyBytes") != 5 {
-		t.Errorf("%.300s", a.raw)
+	if expect.Equal(t, "len(a.list(\"entries\"))", len(a.list("entries")), 2) {
+		expect.Equal(t, "a.text(\"entries\", 1, \"request\", \"bodyBase64\")", a.text("entries", 1, "request", "bodyBase64"), "//79")
+		expect.Equal(t, "a.number(\"entries\", 1, \"request\", \"bodyBytes\")", a.number("entries", 1, "request", "bodyBytes"), 5)
 	}
 	if a = c.do("GET", "/_understudy/deliveries?messageId="+id, "").ok(); a.text("entries", 0, "request", "body") != text {
 		t.Errorf("the journal has lost what was cut for a reader: %.300s", a.raw)
@@ -289,8 +293,11 @@ func TestFlowKeysOfTheControlAPI(t *testing.T) {
 	c.do("POST", "/v2/flowControl/key-200/pause", "").ok()
 	u.Settle()
 	a := c.do("GET", "/_understudy/flow", "").ok()
-	if len(a.list("keys")) != 200 || a.number("all") != 250 || a.text("keys", 0, "flowControlKey") != "key-200" || a.text("keys", 1, "flowControlKey") != "key-100" || a.number("keys", 1, "waitListSize") != 2 {
-		t.Errorf("%.600s", a.raw)
+	if expect.Equal(t, "len(a.list(\"keys\"))", len(a.list("keys")), 200) {
+		expect.Equal(t, "a.number(\"all\")", a.number("all"), 250)
+		expect.Equal(t, "a.text(\"keys\", 0, \"flowControlKey\")", a.text("keys", 0, "flowControlKey"), "key-200")
+		expect.Equal(t, "a.text(\"keys\", 1, \"flowControlKey\")", a.text("keys", 1, "flowControlKey"), "key-100")
+		expect.Equal(t, "a.number(\"keys\", 1, \"waitListSize\")", a.number("keys", 1, "waitListSize"), 2)
 	}
 	a = c.do("GET", "/_understudy/flow?key=y-24&count=3", "").ok()
 	if len(a.list("keys")) != 3 || a.number("all") != 10 {

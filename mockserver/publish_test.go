@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -17,12 +18,13 @@ func TestPublishAnswers(t *testing.T) {
 	c := newClient(t, u)
 	first := c.do("POST", "/v2/publish/https://e.test/", "x", "Svc-Deduplication-Id: d").ok()
 	again := c.do("POST", "/v2/publish/https://e.test/", "x", "Svc-Deduplication-Id: d")
-	if first.status != 200 || first.text("messageId") == "" || first.get("deduplicated") != nil || first.get("url") != nil {
-		t.Errorf("%d %s", first.status, first.raw)
-	}
-	if again.status != http.StatusAccepted || again.text("messageId") != first.text("messageId") || again.get("deduplicated") != true {
-		t.Errorf("%d %s", again.status, again.raw)
-	}
+	expect.Equal(t, "first.status", first.status, 200)
+	expect.True(t, "first.text(\"messageId\") != \"\"", first.text("messageId") != "")
+	expect.Equal[any](t, "first.get(\"deduplicated\")", first.get("deduplicated"), nil)
+	expect.Equal[any](t, "first.get(\"url\")", first.get("url"), nil)
+	expect.Equal(t, "again.status", again.status, http.StatusAccepted)
+	expect.Equal(t, "again.text(\"messageId\")", again.text("messageId"), first.text("messageId"))
+	expect.Equal(t, "again.get(\"deduplicated\")", again.get("deduplicated"), true)
 	for _, method := range []string{"GET", "PUT", "PATCH", "DELETE"} {
 		if a := c.do(method, "/v2/publish/https://e.test/"+method, "").ok(); a.text("messageId") == "" {
 			t.Errorf("%s: %s", method, a.raw)
@@ -85,12 +87,15 @@ func TestBatch(t *testing.T) {
 		{"destination": "g", "body": {"a": 1}},
 		{"destination": "https://e.test/3", "queue": "q"}
 	]`).ok()
-	if len(a.list()) != 3 || len(a.list(1)) != 2 || a.text(1, 0, "url") != "https://g.test/1" || a.text(0, "messageId") == "" {
-		t.Fatalf("%s", a.raw)
-	}
+	expect.Equal(expect.Now(t), "number of a.list()", len(a.list()), 3)
+	expect.Equal(expect.Now(t), "len(a.list(1))", len(a.list(1)), 2)
+	expect.Equal(expect.Now(t), "a.text(1, 0, \"url\")", a.text(1, 0, "url"), "https://g.test/1")
+	expect.True(expect.Now(t), "a.text(0, \"messageId\") != \"\"", a.text(0, "messageId") != "")
 	m := u.Message(a.text(0, "messageId"))
-	if string(m.Body) != "text" || m.Options.Delay != time.Hour || len(m.Forward["X"]) != 2 || m.Forward.Get("Content-Type") != "text/plain" {
-		t.Errorf("%+v", m)
+	expect.Equal(t, "m.Body", string(m.Body), "text")
+	expect.Equal(t, "m.Options.Delay", m.Options.Delay, time.Hour)
+	if expect.Equal(t, "number of m.Forward[\"X\"]", len(m.Forward["X"]), 2) {
+		expect.Equal(t, "m.Forward.Get(\"Content-Type\")", m.Forward.Get("Content-Type"), "text/plain")
 	}
 	list := u.Deliveries()
 	if len(list) != 3 {
@@ -144,9 +149,12 @@ func TestWebhookFromAThirdParty(t *testing.T) {
 	c.do("POST", "/v2/publish/https://e.test/hook?"+query, "a=1&b=2", "Authorization:", "Content-Type: application/x-www-form-urlencoded", "X-Signature: sha256=abc", "X-Event-Id: 12").ok()
 	d := u.Deliveries()[0]
 	h := d.Request.Header
-	if d.URL != "https://e.test/hook?id=7" || string(d.Request.Body) != "a=1&b=2" || h.Get("X-Signature") != "sha256=abc" || h.Get("X-Event-Id") != "12" || h.Get("X-Extra") != "1" || h.Get("Content-Type") != "application/x-www-form-urlencoded" {
-		t.Errorf("%s %v %s", d.URL, h, d.Request.Body)
-	}
+	expect.Equal(t, "d.URL", d.URL, "https://e.test/hook?id=7")
+	expect.Equal(t, "d.Request.Body", string(d.Request.Body), "a=1&b=2")
+	expect.Equal(t, "h.Get(\"X-Signature\")", h.Get("X-Signature"), "sha256=abc")
+	expect.Equal(t, "h.Get(\"X-Event-Id\")", h.Get("X-Event-Id"), "12")
+	expect.Equal(t, "h.Get(\"X-Extra\")", h.Get("X-Extra"), "1")
+	expect.Equal(t, "h.Get(\"Content-Type\")", h.Get("Content-Type"), "application/x-www-form-urlencoded")
 	if strings.Contains(fmt.Sprint(h, d.URL), u.Token()) {
 		t.Error("our token is passed on")
 	}
@@ -166,13 +174,15 @@ func TestCallbacks(t *testing.T) {
 		for _, one := range u.Deliveries() {
 			if strings.HasPrefix(one.URL, "https://cb.test") {
 				bodies = append(bodies, string(one.Request.Body))
-				if one.Method != "PUT" || one.Request.Header.Get("X") != "y" || one.Request.Header.Get(p+"Signature") == "" {
-					t.Errorf("%s: callback %s %v", name, one.Method, one.Request.Header)
-				}
+				expect.Equal(t, fmt.Sprintf("%s: one.Method", name), one.Method, "PUT")
+				expect.Equal(t, fmt.Sprintf("%s: one.Request.Header.Get(\"X\")", name), one.Request.Header.Get("X"), "y")
+				expect.True(t, fmt.Sprintf("%s: one.Request.Header.Get(p+\"Signature\") != \"\"", name), one.Request.Header.Get(p+"Signature") != "")
 			}
 		}
-		if len(bodies) != 2 || !strings.Contains(bodies[0], `"status":500`) || !strings.Contains(bodies[1], `"body":"eWVz"`) || !strings.Contains(bodies[1], `"sourceBody":"cXVlc3Rpb24="`) {
-			t.Errorf("%s: callbacks %s", name, bodies)
+		if expect.Equal(t, fmt.Sprintf("%s: number of bodies", name), len(bodies), 2) {
+			expect.Contains(t, fmt.Sprintf("%s: bodies[0]", name), bodies[0], `"status":500`)
+			expect.Contains(t, fmt.Sprintf("%s: bodies[1]", name), bodies[1], `"body":"eWVz"`)
+			expect.Contains(t, fmt.Sprintf("%s: bodies[1]", name), bodies[1], `"sourceBody":"cXVlc3Rpb24="`)
 		}
 		if !strings.Contains(bodies[0], `"`+p+`Own":["1"]`) {
 			t.Errorf("%s: names in %s", name, bodies[0])

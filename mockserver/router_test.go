@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -55,9 +56,9 @@ func TestBugsOfOursAreSeenAndSurvived(t *testing.T) {
 					r := httptest.NewRequest("GET", "/v2/keys", nil)
 					r.Header.Set("Authorization", "Bearer "+s.Token())
 					s.ServeHTTP(w, r)
-					if w.Code != c.status || strings.Contains(w.Body.String(), "goroutine") || strings.Contains(w.Body.String(), "a bug") {
-						t.Errorf("%d %s", w.Code, w.Body)
-					}
+					expect.Equal(t, "w.Code", w.Code, c.status)
+					expect.Lacks(t, "w.Body", w.Body.String(), "goroutine")
+					expect.Lacks(t, "w.Body", w.Body.String(), "a bug")
 				}
 				if n := len(s.Violations()); n != 2*c.violations {
 					t.Errorf("%d violations: %v", n, s.Violations())
@@ -174,11 +175,10 @@ func TestOptions(t *testing.T) {
 		t.Run("preflight of a page of this machine: "+path, func(t *testing.T) {
 			a := c.do("OPTIONS", path, "", "Authorization:", "Origin: http://localhost:3000",
 				"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization,content-type,svc-delay,svc-telemetry-sdk")
-			if a.status != http.StatusNoContent || a.header.Get("Access-Control-Allow-Origin") != "http://localhost:3000" ||
-				!strings.Contains(a.header.Get("Access-Control-Allow-Methods"), "POST") ||
-				a.header.Get("Access-Control-Allow-Headers") != "authorization,content-type,svc-delay,svc-telemetry-sdk" {
-				t.Errorf("%d %v", a.status, a.header)
-			}
+			expect.Equal(t, "a.status", a.status, http.StatusNoContent)
+			expect.Equal(t, "a.header.Get(\"Access-Control-Allow-Origin\")", a.header.Get("Access-Control-Allow-Origin"), "http://localhost:3000")
+			expect.Contains(t, "a.header.Get(\"Access-Control-Allow-Methods\")", a.header.Get("Access-Control-Allow-Methods"), "POST")
+			expect.Equal(t, "a.header.Get(\"Access-Control-Allow-Headers\")", a.header.Get("Access-Control-Allow-Headers"), "authorization,content-type,svc-delay,svc-telemetry-sdk")
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -232,9 +233,10 @@ func TestEndpointsThatAreNoWorkflow(t *testing.T) {
 			if got := view.text("workflowState"); got != "RUN_FAILED" {
 				t.Errorf("state %s", got)
 			}
-			if n := len(view.list("steps")); n != 2 || view.text("steps", 0, "steps", 0, "state") != "STEP_SUCCESS" || view.text("steps", 1, "type") != "next" {
-				t.Fatalf("%d groups: %s", n, view.raw)
-			}
+			n := len(view.list("steps"))
+			expect.Equal(expect.Now(t), "n", n, 2)
+			expect.Equal(expect.Now(t), "view.text(\"steps\", 0, \"steps\", 0, \"state\")", view.text("steps", 0, "steps", 0, "state"), "STEP_SUCCESS")
+			expect.Equal(expect.Now(t), "view.text(\"steps\", 1, \"type\")", view.text("steps", 1, "type"), "next")
 			step := []any{"steps", 1, "steps", 0}
 			if got := view.text(append(step, "errors", 0, "error")...); got != row.want || len(view.list(append(step, "errors")...)) != 1 {
 				t.Errorf("errors: %s", view.raw)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -18,9 +19,14 @@ func TestSearchIndexes(t *testing.T) {
 	}
 	made := c.do("POST", "/v2/search", `{"name":"docs","region":"eu-west-1","type":"free"}`, one).ok()
 	id, path := made.text("id"), "/v2/search/"+made.text("id")
-	if id == "" || made.text("name") != "docs" || made.text("region") != "eu-west-1" || made.text("type") != "free" || made.number("createdAt") != 5000 || made.number("creation_time") != 5 || made.text("token") == "" || made.text("read_only_token") == "" {
-		t.Errorf("%s", made.raw)
-	}
+	expect.True(t, "id that is not empty", id != "")
+	expect.Equal(t, "made.text(\"name\")", made.text("name"), "docs")
+	expect.Equal(t, "made.text(\"region\")", made.text("region"), "eu-west-1")
+	expect.Equal(t, "made.text(\"type\")", made.text("type"), "free")
+	expect.Equal(t, "made.number(\"createdAt\")", made.number("createdAt"), 5000)
+	expect.Equal(t, "made.number(\"creation_time\")", made.number("creation_time"), 5)
+	expect.True(t, "made.text(\"token\") != \"\"", made.text("token") != "")
+	expect.True(t, "made.text(\"read_only_token\") != \"\"", made.text("read_only_token") != "")
 	if a := c.do("GET", path, "", one).ok(); string(a.raw) != string(made.raw) {
 		t.Errorf("got %s, made %s", a.raw, made.raw)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -33,9 +34,9 @@ func TestASnapshotGoesOnInAnotherServer(t *testing.T) {
 	before := len(u.Deliveries())
 	u.Advance(24 * time.Hour)
 	want := told(u.Deliveries()[before:])
-	if before != 1 || strings.Count(want, " 500 ") != 2 || strings.Count(want, " 200 ") != 2 {
-		t.Fatalf("%d deliveries before the snapshot, then %s", before, want)
-	}
+	expect.Equal(expect.Now(t), "before", before, 1)
+	expect.Equal(expect.Now(t), "strings.Count(want, \" 500 \")", strings.Count(want, " 500 "), 2)
+	expect.Equal(expect.Now(t), "strings.Count(want, \" 200 \")", strings.Count(want, " 200 "), 2)
 	for _, clock := range []string{"manual", "real", "auto"} {
 		v := mockserver.RunT(t, mockserver.Config{Clock: clock})
 		other := newClient(t, v)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -91,8 +92,9 @@ func TestStatisticsPeriods(t *testing.T) {
 			}
 		}
 		days := a.list("days")
-		if len(days) != 29 || days[0] != "Tuesday" || days[28] != "Tuesday" {
-			t.Errorf("%s: days %v", p.query, days)
+		if expect.Equal(t, fmt.Sprintf("%s: number of days", p.query), len(days), 29) {
+			expect.Equal(t, fmt.Sprintf("%s: days[0]", p.query), days[0], "Tuesday")
+			expect.Equal(t, fmt.Sprintf("%s: days[28]", p.query), days[28], "Tuesday")
 		}
 		for _, field := range []string{"daily_requests", "daily_billings", "daily_bandwidths"} {
 			if n := len(a.list(field)); n != len(days) {
@@ -135,18 +137,18 @@ func TestStatisticsCountWhatHappened(t *testing.T) {
 		t.Errorf("messages: %s", got)
 	}
 	// 60 points end at 12:10: the 50th is 12:00, the 55th 12:05.
-	if a.number("daily_used", 49, "y") != 1 || a.number("daily_used", 54, "y") != 2 || a.number("daily_used", 59, "y") != 0 {
-		t.Errorf("requests: %v", a.list("daily_used"))
-	}
-	if a.number("daily_requests", 9, "y") != 3 || a.number("daily_requests", 8, "y") != 0 || a.number("daily_requests", 29, "y") != 0 {
-		t.Errorf("requests per day: %v", a.list("daily_requests"))
-	}
+	expect.Equal(t, "a.number(\"daily_used\", 49, \"y\")", a.number("daily_used", 49, "y"), 1)
+	expect.Equal(t, "a.number(\"daily_used\", 54, \"y\")", a.number("daily_used", 54, "y"), 2)
+	expect.Equal(t, "a.number(\"daily_used\", 59, \"y\")", a.number("daily_used", 59, "y"), 0)
+	expect.Equal(t, "a.number(\"daily_requests\", 9, \"y\")", a.number("daily_requests", 9, "y"), 3)
+	expect.Equal(t, "a.number(\"daily_requests\", 8, \"y\")", a.number("daily_requests", 8, "y"), 0)
+	expect.Equal(t, "a.number(\"daily_requests\", 29, \"y\")", a.number("daily_requests", 29, "y"), 0)
 	if a.number("daily_bandwidths", 9, "y") < 15 || a.number("daily_bandwidths", 9, "y") != a.number("daily_bandwidth_used", 49, "y")+a.number("daily_bandwidth_used", 54, "y") {
 		t.Errorf("bandwidth: %v", a.list("daily_bandwidths"))
 	}
-	if a.get("daily_billings", 9, "y") != 1.0 || a.get("total_monthly_billing") != 1.0 || a.number("dlq_message_count") != 1 {
-		t.Errorf("billing %v, %v, dead letters %v", a.get("daily_billings", 9), a.get("total_monthly_billing"), a.get("dlq_message_count"))
-	}
+	expect.Equal(t, "a.get(\"daily_billings\", 9, \"y\")", a.get("daily_billings", 9, "y"), 1.0)
+	expect.Equal(t, "a.get(\"total_monthly_billing\")", a.get("total_monthly_billing"), 1.0)
+	expect.Equal(t, "a.number(\"dlq_message_count\")", a.number("dlq_message_count"), 1)
 }
 
 func TestStatisticsRefuse(t *testing.T) {

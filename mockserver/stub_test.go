@@ -2,11 +2,13 @@ package mockserver_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -40,8 +42,11 @@ func TestStubs(t *testing.T) {
 			t.Errorf("answer %d: %d, want %d", i, d.Response.Status, want)
 		}
 	}
-	if d := send("https://echo.test/418/tea"); d.Response.Status != 418 || string(d.Response.Body) != "it was tea" || d.Response.Header.Get("X-Word") != "tea" {
-		t.Errorf("captures: %+v", d.Response)
+	{
+		d := send("https://echo.test/418/tea")
+		expect.Equal(t, "d.Response.Status", d.Response.Status, 418)
+		expect.Equal(t, "d.Response.Body", string(d.Response.Body), "it was tea")
+		expect.Equal(t, "d.Response.Header.Get(\"X-Word\")", d.Response.Header.Get("X-Word"), "tea")
 	}
 	if d := send("https://any.test/", "Svc-Method: PUT"); d.Response.Status != 201 {
 		t.Errorf("by method: %d", d.Response.Status)
@@ -136,9 +141,11 @@ func TestEchoHosts(t *testing.T) {
 		}
 		u.Advance(5 * time.Second)
 		list := u.Deliveries()
-		if d := list[len(list)-1]; d.MessageID != id || d.Response.Status != c.status || d.DurationMs != c.took || !d.Stubbed {
-			t.Errorf("%s %s: %d after %v ms %s, want %d after %v ms", c.method, c.url, d.Response.Status, d.DurationMs, d.Error, c.status, c.took)
-		}
+		d := list[len(list)-1]
+		expect.Equal(t, "d.MessageID", d.MessageID, id)
+		expect.Equal(t, "d.Response.Status", d.Response.Status, c.status)
+		expect.Equal(t, "d.DurationMs", d.DurationMs, c.took)
+		expect.True(t, "d.Stubbed", d.Stubbed)
 	}
 	for _, other := range []string{"https://notexample.com/", "https://example.com.evil.test/", "https://httpbin.org.evil.test/post", "https://app.test/?u=https://httpbin.org/post"} {
 		u.Publish(other, nil, "Svc-Retries: 0")
@@ -164,10 +171,12 @@ func TestAnEchoHostEchoes(t *testing.T) {
 		if err := json.Unmarshal(list[len(list)-1].Response.Body, &echo); err != nil {
 			t.Fatal(err)
 		}
-		if echo.Data != body || string(echo.JSON) != want || echo.Method != "POST" || echo.URL != "https://httpbin.org/post?x=1&y=a%20b" ||
-			echo.Args["y"] != "a b" || echo.Headers["X-Order"] != "7" {
-			t.Errorf("echo of %q: %+v", body, echo)
-		}
+		expect.Equal(t, "echo.Data", echo.Data, body)
+		expect.Equal(t, "echo.JSON", string(echo.JSON), want)
+		expect.Equal(t, "echo.Method", echo.Method, "POST")
+		expect.Equal(t, "echo.URL", echo.URL, "https://httpbin.org/post?x=1&y=a%20b")
+		expect.Equal(t, "echo.Args[\"y\"]", echo.Args["y"], "a b")
+		expect.Equal(t, "echo.Headers[\"X-Order\"]", echo.Headers["X-Order"], "7")
 	}
 }
 
@@ -179,8 +188,9 @@ func TestStubsFailAsNetworksDo(t *testing.T) {
 		id := u.Publish("https://app.test/"+fail, nil, "Svc-Retries: 0", "Svc-Timeout: 7s")
 		u.Advance(time.Minute)
 		for _, d := range u.Deliveries() {
-			if d.MessageID == id && (!strings.Contains(d.Error, want) || d.Response.Status != 0) {
-				t.Errorf("%s: %q", fail, d.Error)
+			if d.MessageID == id {
+				expect.Contains(t, fmt.Sprintf("%s: d.Error", fail), d.Error, want)
+				expect.Equal(t, fmt.Sprintf("%s: d.Response.Status", fail), d.Response.Status, 0)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -34,25 +35,29 @@ func TestVectorIndexes(t *testing.T) {
 	words.do("POST", "/upsert", `{"id":"w","sparseVector":{"indices":[7],"values":[2]}}`).ok()
 
 	a := docs.do("GET", "/info", "").ok()
-	if a.number("result", "vectorCount") != 0 || a.number("result", "pendingVectorCount") != 3 || a.number("result", "namespaces", "my space", "pendingVectorCount") != 1 {
-		t.Errorf("before the lag: %s", a.raw)
-	}
+	expect.Equal(t, "a.number(\"result\", \"vectorCount\")", a.number("result", "vectorCount"), 0)
+	expect.Equal(t, "a.number(\"result\", \"pendingVectorCount\")", a.number("result", "pendingVectorCount"), 3)
+	expect.Equal(t, "a.number(\"result\", \"namespaces\", \"my space\", \"pendingVectorCount\")", a.number("result", "namespaces", "my space", "pendingVectorCount"), 1)
 	u.Advance(2 * time.Second)
 	a = docs.do("POST", "/info", "").ok()
 	// Twelve bytes for each of three vectors, three of ids, 7 of metadata, 4 of data.
-	if a.number("result", "vectorCount") != 3 || a.number("result", "pendingVectorCount") != 0 || a.number("result", "indexSize") != 3*12+3+7+4 {
-		t.Errorf("after the lag: %s", a.raw)
-	}
-	if a.number("result", "namespaces", "", "vectorCount") != 2 || a.text("result", "denseIndex", "similarityFunction") != "COSINE" || a.get("result", "sparseIndex") != nil {
-		t.Errorf("%s", a.raw)
-	}
+	expect.Equal(t, "a.number(\"result\", \"vectorCount\")", a.number("result", "vectorCount"), 3)
+	expect.Equal(t, "a.number(\"result\", \"pendingVectorCount\")", a.number("result", "pendingVectorCount"), 0)
+	expect.Equal(t, "a.number(\"result\", \"indexSize\")", a.number("result", "indexSize"), 3*12+3+7+4)
+	expect.Equal(t, "a.number(\"result\", \"namespaces\", \"\", \"vectorCount\")", a.number("result", "namespaces", "", "vectorCount"), 2)
+	expect.Equal(t, "a.text(\"result\", \"denseIndex\", \"similarityFunction\")", a.text("result", "denseIndex", "similarityFunction"), "COSINE")
+	expect.Equal[any](t, "a.get(\"result\", \"sparseIndex\")", a.get("result", "sparseIndex"), nil)
 	a = words.do("GET", "/info", "").ok()
-	if a.text("result", "indexType") != "SPARSE" || a.number("result", "vectorCount") != 1 || a.get("result", "denseIndex") != nil || a.get("result", "sparseIndex") == nil {
-		t.Errorf("%s", a.raw)
-	}
+	expect.Equal(t, "a.text(\"result\", \"indexType\")", a.text("result", "indexType"), "SPARSE")
+	expect.Equal(t, "a.number(\"result\", \"vectorCount\")", a.number("result", "vectorCount"), 1)
+	expect.Equal[any](t, "a.get(\"result\", \"denseIndex\")", a.get("result", "denseIndex"), nil)
+	expect.True(t, "a.get(\"result\", \"sparseIndex\") != nil", a.get("result", "sparseIndex") != nil)
 	a = both.do("GET", "/info", "").ok()
-	if a.text("result", "indexType") != "HYBRID" || a.number("result", "vectorCount") != 0 || a.number("result", "denseIndex", "dimension") != 2 || a.get("result", "sparseIndex") == nil || a.get("result", "namespaces", "") == nil {
-		t.Errorf("%s", a.raw)
+	expect.Equal(t, "a.text(\"result\", \"indexType\")", a.text("result", "indexType"), "HYBRID")
+	expect.Equal(t, "a.number(\"result\", \"vectorCount\")", a.number("result", "vectorCount"), 0)
+	expect.Equal(t, "a.number(\"result\", \"denseIndex\", \"dimension\")", a.number("result", "denseIndex", "dimension"), 2)
+	if expect.True(t, "a.get(\"result\", \"sparseIndex\") != nil", a.get("result", "sparseIndex") != nil) {
+		expect.True(t, "a.get(\"result\", \"namespaces\", \"\") != nil", a.get("result", "namespaces", "") != nil)
 	}
 	if a = docs.do("POST", "/query", `{"vector":[1,0,0],"topK":1}`).ok(); a.text("result", 0, "id") != "1" || a.get("result", 0, "score") != 1.0 {
 		t.Errorf("%s", a.raw)
@@ -61,8 +66,11 @@ func TestVectorIndexes(t *testing.T) {
 		t.Errorf("%s", a.raw)
 	}
 	docs.do("DELETE", "/reset?all", "").ok()
-	if a = docs.do("GET", "/info", "").ok(); a.number("result", "vectorCount") != 0 || a.number("result", "indexSize") != 0 || a.get("result", "namespaces", "my space") == nil {
-		t.Errorf("%s", a.raw)
+	{
+		a = docs.do("GET", "/info", "").ok()
+		expect.Equal(t, "a.number(\"result\", \"vectorCount\")", a.number("result", "vectorCount"), 0)
+		expect.Equal(t, "a.number(\"result\", \"indexSize\")", a.number("result", "indexSize"), 0)
+		expect.True(t, "a.get(\"result\", \"namespaces\", \"my space\") != nil", a.get("result", "namespaces", "my space") != nil)
 	}
 }
 

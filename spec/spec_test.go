@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 func load(t testing.TB) *Document {
@@ -37,8 +40,9 @@ func TestEveryOperationSaysWhereItComesFromAndWhoServesIt(t *testing.T) {
 	origins := []string{"documented", "decided", "extension"}
 	documented := 0
 	for _, o := range load(t).Operations() {
-		if !slices.Contains(origins, o.Origin) || o.Area == "" || o.Tag == "" {
-			t.Errorf("%s: origin %q, area %q, tag %q", o.ID, o.Origin, o.Area, o.Tag)
+		if expect.True(t, fmt.Sprintf("%s: slices.Contains(origins, o.Origin)", o.ID), slices.Contains(origins, o.Origin)) {
+			expect.True(t, fmt.Sprintf("%s: o.Area that is not empty", o.ID), o.Area != "")
+			expect.True(t, fmt.Sprintf("%s: o.Tag that is not empty", o.ID), o.Tag != "")
 		}
 		if o.Origin == "documented" {
 			documented++

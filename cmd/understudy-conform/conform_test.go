@@ -18,6 +18,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/receiver"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -171,9 +172,9 @@ func TestConformAgainstWhatIsNoTarget(t *testing.T) {
 			}
 			var out, errs bytes.Buffer
 			code := runProgram(t.Context(), []string{"conform", "--target", file}, &out, &errs)
-			if code != report.ExitPreflight || !strings.Contains(errs.String(), c.want) || strings.Count(errs.String(), "\n") != 1 {
-				t.Errorf("exit %d: %s%s; want 3 and %q", code, out.String(), errs.String(), c.want)
-			}
+			expect.Equal(t, "exit code", code, report.ExitPreflight)
+			expect.Contains(t, "standard error", errs.String(), c.want)
+			expect.Equal(t, "lines of errs", strings.Count(errs.String(), "\n"), 1)
 		})
 	}
 }

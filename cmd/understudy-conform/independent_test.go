@@ -22,6 +22,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance/proxy"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -255,9 +256,10 @@ func TestDriverAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range judged.Results {
-				if r := &judged.Results[i]; r.Verdict == report.Pass || r.Verdict == report.Fail || !strings.Contains(r.Detail, c.want) {
-					t.Errorf("%s: got %s: %s, want no verdict: %s", r.Name, r.Verdict, r.Detail, c.want)
-				}
+				r := &judged.Results[i]
+				expect.True(t, fmt.Sprintf("%s: r.Verdict != report.Pass", r.Name), r.Verdict != report.Pass)
+				expect.True(t, fmt.Sprintf("%s: r.Verdict != report.Fail", r.Name), r.Verdict != report.Fail)
+				expect.Contains(t, fmt.Sprintf("%s: r.Detail", r.Name), r.Detail, c.want)
 			}
 			if emptied.Load() {
 				t.Error("an index without an id was deleted")

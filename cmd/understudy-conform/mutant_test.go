@@ -18,6 +18,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/expect"
+
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/conformance/mutant"
 	"github.com/understudy-mock/understudy/conformance/proxy"
@@ -210,8 +212,9 @@ func named(t *testing.T, m *mutant.Mutant, found []proxy.Finding) {
 			names++
 		}
 	}
-	if visible && (names != 1 || len(found) != 1) {
-		t.Errorf("%s is visible in traffic: the proxy named it %d times, in %d findings, want 1 in 1: %v", m.ID, names, len(found), found)
+	if visible {
+		expect.Equal(t, "names", names, 1)
+		expect.Equal(t, "number of found", len(found), 1)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/understudy-mock/understudy/conformance"
 	"github.com/understudy-mock/understudy/conformance/report"
 	"github.com/understudy-mock/understudy/conformance/target"
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -166,8 +167,9 @@ func TestConformTriesEachCredential(t *testing.T) {
 			delete(own.Drivers, "account")
 			spoil(&own.Target.Auth)
 			_, err := conformance.Run(t.Context(), conformance.Config{Target: own})
-			if err == nil || !strings.Contains(err.Error(), "the target refuses "+key+" (") || strings.Count(err.Error(), "target.auth.") != 1 {
-				t.Errorf("error %v, want one about %s", err, key)
+			if expect.True(t, "an error", err != nil) {
+				expect.Contains(t, "error", err.Error(), "the target refuses "+key+" (")
+				expect.Equal(t, "strings.Count(error, \"target.auth.\")", strings.Count(err.Error(), "target.auth."), 1)
 			}
 		})
 	}

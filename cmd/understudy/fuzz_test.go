@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/expect"
+
 	"github.com/understudy-mock/understudy/internal/command"
 )
 
@@ -16,8 +18,11 @@ func FuzzSize(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if n, err := byteCount(text); err == nil && (n <= 0 || n > 1<<40) {
-			t.Errorf("%q is %d", text, n)
+		n, err := byteCount(text)
+		if err == nil {
+			if expect.True(t, "n > 0", n > 0) {
+				expect.True(t, "n <= 1<<40", n <= 1<<40)
+			}
 		}
 	})
 }
@@ -35,8 +40,9 @@ func FuzzSettings(f *testing.F) {
 		}
 		var out, errs bytes.Buffer
 		code := runProgram(context.Background(), []string{"version", "--config", name}, &out, &errs)
-		if code != command.ExitFine && (code != command.ExitUsage || strings.Count(errs.String(), "\n") != 1) {
-			t.Errorf("exit %d: %q", code, errs.String())
+		if code != command.ExitFine {
+			expect.Equal(t, "exit code", code, command.ExitUsage)
+			expect.Equal(t, "lines of errs", strings.Count(errs.String(), "\n"), 1)
 		}
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/understudy-mock/understudy/conformance/proxy"
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -102,16 +103,24 @@ func TestProxyReportsViolations(t *testing.T) {
 	if err := json.Unmarshal(lines.Bytes(), &f); err != nil { // one line, so that it is one kind
 		t.Fatalf("%v:\n%s", err, lines.String())
 	}
-	if f.Requirement != "REQ-DLQ-001" || f.Basis != spec.Stated || f.Count != 3 || f.Pointer != "/messages" || f.First.Status != http.StatusOK || f.Quote == "" || f.Heading != "List DLQ entries of workflow runs" {
-		t.Errorf("finding: %+v", f)
-	}
+	expect.Equal(t, "f.Requirement", f.Requirement, "REQ-DLQ-001")
+	expect.Equal(t, "f.Basis", f.Basis, spec.Stated)
+	expect.Equal(t, "f.Count", f.Count, 3)
+	expect.Equal(t, "f.Pointer", f.Pointer, "/messages")
+	expect.Equal(t, "f.First.Status", f.First.Status, http.StatusOK)
+	expect.True(t, "f.Quote that is not empty", f.Quote != "")
+	expect.Equal(t, "f.Heading", f.Heading, "List DLQ entries of workflow runs")
 	var text bytes.Buffer
 	if err := p.WriteRecording(&text); err != nil {
 		t.Fatal(err)
 	}
 	var recording proxy.Recording
-	if err := yaml.Unmarshal(text.Bytes(), &recording); err != nil || len(recording.Stubs) != 1 || len(recording.Requests) != 3 || recording.Requests[0].Operation != "listWorkflowDLQ" {
-		t.Errorf("the recording: %v\n%s", err, text.String())
+	err := yaml.Unmarshal(text.Bytes(), &recording)
+	expect.Nil(t, "error", err)
+	if expect.Equal(t, "number of recording.Stubs", len(recording.Stubs), 1) {
+		if expect.Equal(t, "number of recording.Requests", len(recording.Requests), 3) {
+			expect.Equal(t, "recording.Requests[0].Operation", recording.Requests[0].Operation, "listWorkflowDLQ")
+		}
 	}
 	if strings.Contains(text.String()+lines.String(), "secret-token") {
 		t.Errorf("a secret shows:\n%s\n%s", text.String(), lines.String())

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 // crashing is a server process that may be killed at any time.
@@ -130,9 +132,11 @@ func TestKillAndRestart(t *testing.T) {
 		}
 	}
 	saved, err := time.Parse(time.RFC3339, line.Saved)
-	if err != nil || saved.Before(began.Truncate(time.Second)) || saved.After(time.Now()) || line.Account == "" || line.At == "" {
-		t.Errorf("the log does not say from when the state is: %+v, %v\n%s", line, err, server.log.String())
-	}
+	expect.Nil(t, "error", err)
+	expect.True(t, "!saved.Before(began.Truncate(time.Second))", !saved.Before(began.Truncate(time.Second)))
+	expect.True(t, "!saved.After(time.Now())", !saved.After(time.Now()))
+	expect.True(t, "line.Account that is not empty", line.Account != "")
+	expect.True(t, "line.At that is not empty", line.At != "")
 }
 
 // saves waits until the snapshot was replaced so many times, and gives the
@@ -212,9 +216,10 @@ func TestSnapshotFileHasOneOwner(t *testing.T) {
 		return cmd.ProcessState.ExitCode(), errs.String()
 	}
 	for _, name := range []string{file, link, filepath.Join(filepath.Dir(file), ".", "..", filepath.Base(filepath.Dir(file)), "state.json")} {
-		if code, text := second(name); code != 2 || !strings.Contains(text, "in use by another server") || strings.Count(text, "\n") != 1 {
-			t.Errorf("%s: exit %d: %s", name, code, text)
-		}
+		code, text := second(name)
+		expect.Equal(t, fmt.Sprintf("%s: exit code", name), code, 2)
+		expect.Contains(t, fmt.Sprintf("%s: text", name), text, "in use by another server")
+		expect.Equal(t, fmt.Sprintf("%s: lines of text", name), strings.Count(text, "\n"), 1)
 	}
 	first.kill()
 	if err := os.WriteFile(file+".part", []byte(`{"version"`), 0o600); err != nil {
@@ -234,9 +239,10 @@ func TestSnapshotFileHasOneOwner(t *testing.T) {
 		if err := os.WriteFile(broken, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if code, said := second(broken); code != 2 || !strings.Contains(said, "damaged") || strings.Count(said, "\n") != 1 {
-			t.Errorf("exit %d: %s", code, said)
-		}
+		code, said := second(broken)
+		expect.Equal(t, "exit code", code, 2)
+		expect.Contains(t, "said", said, "damaged")
+		expect.Equal(t, "lines of said", strings.Count(said, "\n"), 1)
 	})
 	_ = third.cmd.Process.Signal(os.Interrupt)
 	if err := third.cmd.Wait(); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 // copied puts a program into another folder.
@@ -67,9 +70,10 @@ func TestSuiteIsAProgramOfItsOwn(t *testing.T) {
 		dir := t.TempDir()
 		fake(t, dir, echo)
 		code, out, errs := runs(t, system, "typed", copied(t, binary, dir), "conform", "--list", "--tags", "@a and @b")
-		if want := filepath.Join(dir, suiteProgram) + "|conform --list --tags @a and @b\ntyped"; code != 7 || !strings.HasSuffix(out, want) || errs != "problem\n" {
-			t.Errorf("exit %d, %q, %q; want 7, %q, %q", code, out, errs, want, "problem\n")
-		}
+		want := filepath.Join(dir, suiteProgram) + "|conform --list --tags @a and @b\ntyped"
+		expect.Equal(t, "exit code", code, 7)
+		expect.True(t, "out that ends with want", strings.HasSuffix(out, want))
+		expect.Equal(t, "standard error", errs, "problem\n")
 	})
 	t.Run("beside the program that a link names", func(t *testing.T) {
 		t.Parallel()
@@ -93,8 +97,11 @@ func TestSuiteIsAProgramOfItsOwn(t *testing.T) {
 	t.Run("without it, one line says what to install", func(t *testing.T) {
 		t.Parallel()
 		code, out, errs := runs(t, system, "", copied(t, binary, t.TempDir()), "report", "diff", "a", "b")
-		if code != 2 || out != "" || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, "understudy: understudy-conform not found in ") || !strings.Contains(errs, "install") {
-			t.Errorf("exit %d, %q, %q; want 2 and a line about %s", code, out, errs, suiteProgram)
+		expect.Equal(t, "exit code", code, 2)
+		expect.Equal(t, "out", out, "")
+		expect.Equal(t, "lines of errs", strings.Count(errs, "\n"), 1)
+		if expect.True(t, "errs that starts with \"understudy: understudy-conform not found in \"", strings.HasPrefix(errs, "understudy: understudy-conform not found in ")) {
+			expect.Contains(t, "standard error", errs, "install")
 		}
 	})
 	t.Run("without it, help and completions still list its flags", func(t *testing.T) {
@@ -109,9 +116,9 @@ func TestSuiteIsAProgramOfItsOwn(t *testing.T) {
 	t.Run("a server without it is not started by it", func(t *testing.T) {
 		t.Parallel()
 		code, _, errs := runs(t, system, "", copied(t, filepath.Join(filepath.Dir(binary), suiteProgram), t.TempDir()), "conform", "--requirement", "REQ-GRP-001")
-		if code != 2 || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, "understudy: understudy not found in ") {
-			t.Errorf("exit %d, %q; want 2 and a line about understudy", code, errs)
-		}
+		expect.Equal(t, "exit code", code, 2)
+		expect.Equal(t, "lines of errs", strings.Count(errs, "\n"), 1)
+		expect.True(t, "errs that starts with \"understudy: understudy not found in \"", strings.HasPrefix(errs, "understudy: understudy not found in "))
 	})
 }
 
@@ -150,8 +157,12 @@ func TestVersionsOfBothPrograms(t *testing.T) {
 		t.Parallel()
 		code, out, errs := runs(t, system, "", binary, "version")
 		lines := strings.Fields(out)
-		if code != 0 || errs != "" || len(lines) != 4 || lines[0] != "understudy" || lines[2] != suiteProgram || lines[1] != lines[3] {
-			t.Errorf("exit %d, %q, %q; want both programs with one version", code, out, errs)
+		expect.Equal(t, "exit code", code, 0)
+		expect.Equal(t, "standard error", errs, "")
+		if expect.Equal(t, "number of lines", len(lines), 4) {
+			expect.Equal(t, "lines[0]", lines[0], "understudy")
+			expect.Equal(t, "lines[2]", lines[2], suiteProgram)
+			expect.Equal(t, "lines[1]", lines[1], lines[3])
 		}
 	})
 	t.Run("version says that one is missing", func(t *testing.T) {
@@ -170,9 +181,10 @@ func TestVersionsOfBothPrograms(t *testing.T) {
 		}
 		const want = "understudy: WARNING: understudy is version 9.9.9, but understudy-conform is version "
 		for _, args := range [][]string{{"version"}, {"conform", "--list", "--requirement", "REQ-RTY-004"}} {
-			if code, _, errs := runs(t, system, "", other, args...); code != 0 || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, want) {
-				t.Errorf("%q: exit %d, %q; want 0 and one line %q...", args, code, errs, want)
-			}
+			code, _, errs := runs(t, system, "", other, args...)
+			expect.Equal(t, fmt.Sprintf("%q: exit code", args), code, 0)
+			expect.Equal(t, fmt.Sprintf("%q: lines of errs", args), strings.Count(errs, "\n"), 1)
+			expect.True(t, fmt.Sprintf("%q: errs that starts with want", args), strings.HasPrefix(errs, want))
 		}
 	})
 }

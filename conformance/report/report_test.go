@@ -11,6 +11,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/spec"
 )
 
@@ -71,27 +72,40 @@ func TestJUnitReport(t *testing.T) {
 	if err := xml.Unmarshal([]byte(text), &suites); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	if suites.Tests != 7 || suites.Failures != 1 || suites.Errors != 1 || suites.Skipped != 2 {
-		t.Errorf("%d tests, %d failures, %d errors, %d skipped; want 7, 1, 1 and 2", suites.Tests, suites.Failures, suites.Errors, suites.Skipped)
-	}
-	if c := suites.Suites[0].Cases[1]; c.Failure == nil || len(c.Properties) != 3 || c.Properties[0].Value != "REQ-PUB-001" {
-		t.Errorf("the failed case: %+v", c)
+	expect.Equal(t, "suites.Tests", suites.Tests, 7)
+	expect.Equal(t, "suites.Failures", suites.Failures, 1)
+	expect.Equal(t, "suites.Errors", suites.Errors, 1)
+	expect.Equal(t, "suites.Skipped", suites.Skipped, 2)
+	c := suites.Suites[0].Cases[1]
+	if expect.True(t, "c.Failure != nil", c.Failure != nil) {
+		if expect.Equal(t, "number of c.Properties", len(c.Properties), 3) {
+			expect.Equal(t, "c.Properties[0].Value", c.Properties[0].Value, "REQ-PUB-001")
+		}
 	}
 }
 
 func TestOtherReportsAreWellFormed(t *testing.T) {
 	t.Parallel()
 	var features []cucumberFeature
-	if err := json.Unmarshal([]byte(render(t, "cucumber")), &features); err != nil || len(features) != 1 || len(features[0].Elements) != 7 {
-		t.Errorf("cucumber: %v, %d features", err, len(features))
+	{
+		err := json.Unmarshal([]byte(render(t, "cucumber")), &features)
+		expect.Nil(t, "error", err)
+		if expect.Equal(t, "number of features", len(features), 1) {
+			expect.Equal(t, "number of features[0].Elements", len(features[0].Elements), 7)
+		}
 	}
 	var report Report
 	if err := json.Unmarshal([]byte(render(t, "json")), &report); err != nil || len(report.Results) != 7 {
 		t.Errorf("json: %v", err)
 	}
 	var short published
-	if err := yaml.Unmarshal([]byte(render(t, "yaml")), &short); err != nil || short.Kind != "ConformanceReport" || len(short.Profiles) != 1 || len(short.Failed) != 2 {
-		t.Errorf("yaml: %v %+v", err, short)
+	{
+		err := yaml.Unmarshal([]byte(render(t, "yaml")), &short)
+		expect.Nil(t, "error", err)
+		expect.Equal(t, "short.Kind", short.Kind, "ConformanceReport")
+		if expect.Equal(t, "number of short.Profiles", len(short.Profiles), 1) {
+			expect.Equal(t, "number of short.Failed", len(short.Failed), 2)
+		}
 	}
 	page := render(t, "html")
 	if strings.Contains(page, "<script>alert") || strings.Count(page, "<script>") != 1 {

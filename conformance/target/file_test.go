@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 const goodTarget = `apiVersion: conformance/v1
@@ -47,9 +49,10 @@ func TestTargetLoads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(target.Target.Auth.Bearer) != "secret-token" || target.Timing.Scale != 1.5 || target.Timing.DeliveryBudget.String() != "15s" || target.Capabilities["flow-resume"] != "auto" {
-		t.Errorf("read: %+v", target)
-	}
+	expect.Equal(t, "target.Target.Auth.Bearer", string(target.Target.Auth.Bearer), "secret-token")
+	expect.Equal(t, "target.Timing.Scale", target.Timing.Scale, 1.5)
+	expect.Equal(t, "target.Timing.DeliveryBudget", target.Timing.DeliveryBudget.String(), "15s")
+	expect.Equal(t, "target.Capabilities[\"flow-resume\"]", target.Capabilities["flow-resume"], "auto")
 	text, err := json.Marshal(target)
 	if shown := fmt.Sprintf("%v %+v %s", target, *target, text); err != nil || strings.Contains(shown, "secret-") {
 		t.Errorf("a secret shows: %s %v", shown, err)
@@ -131,8 +134,9 @@ func TestTargetMistakes(t *testing.T) {
 	} {
 		text := strings.Replace(goodTarget, c.from, c.to, 1)
 		_, err := parseTarget("t.yaml", []byte(text), testEnv)
-		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret-") || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%q -> %q:\n got %v\nwant %s", c.from, c.to, err, c.want)
-		}
+		expect.True(expect.Now(t), fmt.Sprintf("%q -> %q: an error", c.from, c.to), err != nil)
+		expect.Contains(t, fmt.Sprintf("%q -> %q: error", c.from, c.to), err.Error(), c.want)
+		expect.Lacks(t, fmt.Sprintf("%q -> %q: error", c.from, c.to), err.Error(), "secret-")
+		expect.Lacks(t, fmt.Sprintf("%q -> %q: error", c.from, c.to), err.Error(), "\n")
 	}
 }

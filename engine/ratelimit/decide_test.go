@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/engine/ratelimit"
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 // ask is one request of a scenario, and what is expected of it.
@@ -98,8 +99,9 @@ func TestARequestIsChargedToAllLimitsOrToNone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !d[0].Allowed || d[0].Remaining != remaining || d[1].Allowed != (i == 0) {
-			t.Errorf("request %d: got %+v", i, d)
+		if expect.True(t, "d[0].Allowed", d[0].Allowed) {
+			expect.Equal(t, "d[0].Remaining", d[0].Remaining, remaining)
+			expect.Equal(t, "d[1].Allowed", d[1].Allowed, (i == 0))
 		}
 	}
 	if got, _ := s.redis.Get("wide:" + "29453760"); got != "1" {
@@ -220,8 +222,11 @@ func FuzzParseWindow(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if d, err := ratelimit.ParseWindow(text); err == nil && (d < time.Millisecond || d%time.Millisecond != 0) {
-			t.Errorf("%q became %s", text, d)
+		d, err := ratelimit.ParseWindow(text)
+		if err == nil {
+			if expect.True(t, "d >= time.Millisecond", d >= time.Millisecond) {
+				expect.Equal(t, "d%time.Millisecond", d%time.Millisecond, 0)
+			}
 		}
 	})
 }

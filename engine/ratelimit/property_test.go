@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/understudy-mock/understudy/engine/ratelimit"
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -91,9 +92,9 @@ func passed(t *rapid.T, s *store, l ratelimit.Limit) (allowed []int64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d[0].Remaining < 0 || d[0].Remaining > l.Tokens || !d[0].Reset.After(now) {
-			t.Fatalf("at %d: %+v", now.UnixMilli(), d[0])
-		}
+		expect.True(expect.Now(t), "d[0].Remaining >= 0", d[0].Remaining >= 0)
+		expect.True(expect.Now(t), "d[0].Remaining <= l.Tokens", d[0].Remaining <= l.Tokens)
+		expect.True(expect.Now(t), "d[0].Reset.After(now)", d[0].Reset.After(now))
 		if d[0].Allowed {
 			allowed = append(allowed, now.UnixMilli())
 		}

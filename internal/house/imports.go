@@ -51,6 +51,7 @@ var importRules = []importRule{
 	{"features", []string{"spec", "engine", "mockserver", "conformance", "fixtures"}},
 	{"fixtures", []string{"engine", "mockserver", "conformance", "features"}},
 	{"internal/command", []string{"spec/api", "engine", "mockserver", "conformance", "features", "fixtures"}},
+	{"internal/expect", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"internal/house", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"internal/programs", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},
 	{"internal/recorder", []string{"spec", "engine", "mockserver", "conformance", "features", "fixtures"}},

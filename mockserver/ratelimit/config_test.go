@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/fixtures"
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
 )
 
@@ -26,8 +27,10 @@ func TestAConfigurationWithEveryKeyIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Prefix != "@app" || len(c.Strategy) != 2 || c.Strategy[0].Limiter.RefillRate != 5 || c.Strategy[1].Limiter.Tokens != 100 {
-		t.Errorf("read %+v", c)
+	expect.Equal(t, "c.Prefix", c.Prefix, "@app")
+	if expect.Equal(t, "number of c.Strategy", len(c.Strategy), 2) {
+		expect.Equal(t, "c.Strategy[0].Limiter.RefillRate", c.Strategy[0].Limiter.RefillRate, 5)
+		expect.Equal(t, "c.Strategy[1].Limiter.Tokens", c.Strategy[1].Limiter.Tokens, 100)
 	}
 	if _, err := ratelimit.New(c); err != nil {
 		t.Error(err)
@@ -171,8 +174,9 @@ func TestTextThatIsNoConfiguration(t *testing.T) {
 func TestAConfigurationMadeInGoIsHeldToTheSameRules(t *testing.T) {
 	t.Parallel()
 	_, err := ratelimit.New(ratelimit.Config{URL: "http://x", Strategy: []ratelimit.Strategy{{Methods: []string{"GET"}, Path: "*", IdentifierSource: "ip"}}})
-	if err == nil || !strings.Contains(err.Error(), `strategy[0].limiter.window: ""`) || !strings.Contains(err.Error(), `token: ""`) {
-		t.Errorf("got %v", err)
+	if expect.True(t, "an error", err != nil) {
+		expect.Contains(t, "error", err.Error(), `strategy[0].limiter.window: ""`)
+		expect.Contains(t, "error", err.Error(), `token: ""`)
 	}
 }
 

@@ -3,6 +3,7 @@ package ratelimit_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	limiter "github.com/understudy-mock/understudy/engine/ratelimit"
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/mockserver/ratelimit"
 )
@@ -126,9 +128,10 @@ func TestOverTheLimit(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, `[{"methods": ["GET"], "path": "/api/:id", "identifierSource": "ip", "limiter": {"algorithm": "fixed-window", "tokens": 2, "window": "10s"}}]`)
 	first := h.want(200, "GET", "/api/1")
-	if first.Header().Get("RateLimit-Limit") != "2" || first.Header().Get("RateLimit-Remaining") != "1" || first.Header().Get("RateLimit-Reset") != "10" || first.Header().Get("Retry-After") != "" {
-		t.Errorf("passed with %v", first.Header())
-	}
+	expect.Equal(t, "first.Header().Get(\"RateLimit-Limit\")", first.Header().Get("RateLimit-Limit"), "2")
+	expect.Equal(t, "first.Header().Get(\"RateLimit-Remaining\")", first.Header().Get("RateLimit-Remaining"), "1")
+	expect.Equal(t, "first.Header().Get(\"RateLimit-Reset\")", first.Header().Get("RateLimit-Reset"), "10")
+	expect.Equal(t, "first.Header().Get(\"Retry-After\")", first.Header().Get("Retry-After"), "")
 	h.pass(9999 * time.Millisecond)
 	h.want(200, "GET", "/api/2")
 	over := h.want(429, "GET", "/api/3")
@@ -329,8 +332,9 @@ func TestManyAtOnceNeverPassTheLimit(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if s := h.cfg.Stats; s.Allowed.Load() != 25 || s.Limited.Load() != 56 || s.FailedOpen.Load() != 0 {
-			t.Errorf("%s: %d allowed, %d limited, %d failed open; want 25, 56, 0", algorithm, s.Allowed.Load(), s.Limited.Load(), s.FailedOpen.Load())
-		}
+		s := h.cfg.Stats
+		expect.Equal(t, fmt.Sprintf("%s: s.Allowed.Load()", algorithm), s.Allowed.Load(), 25)
+		expect.Equal(t, fmt.Sprintf("%s: s.Limited.Load()", algorithm), s.Limited.Load(), 56)
+		expect.Equal(t, fmt.Sprintf("%s: s.FailedOpen.Load()", algorithm), s.FailedOpen.Load(), 0)
 	}
 }
