@@ -94,6 +94,8 @@ func (b *bits) place(kind, offset string) string {
 	return ""
 }
 
+// get reads bit by bit: a field may begin within a byte. What lies behind the data
+// is 0.
 func (b *bits) get() int64 {
 	n := uint64(0)
 	for i := b.offset; i < b.offset+b.width; i++ {
@@ -108,6 +110,7 @@ func (b *bits) get() int64 {
 	return int64(n)
 }
 
+// set makes the data long enough first; bits beside the field stay.
 func (b *bits) set(value int64) {
 	if need := (b.offset + b.width + 7) / 8; need > len(b.data) {
 		b.data = append(b.data, make([]byte, need-len(b.data))...)

@@ -50,6 +50,8 @@ func init() { // they run commands, which may be composed
 	}
 }
 
+// do counts the reply like that of a single command, so that a composed one cannot
+// go around the bound of replies.
 func (k composition) do(e *embedded, c *connection, name string, args []string) any {
 	if len(args) < k.least {
 		return failure(fmt.Sprintf("ERR wrong number of arguments for '%s' command", strings.ToLower(name)))
@@ -202,6 +204,8 @@ func getFieldsAnd(then func(e *embedded, c *connection, key string, options, fie
 	}
 }
 
+// deleteFields answers nothing of its own: the fields were read before, and their
+// values are the reply.
 func deleteFields(_ *embedded, c *connection, key string, options, fields []string) any {
 	if len(options) > 0 {
 		return errSyntax

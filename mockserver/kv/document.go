@@ -121,6 +121,7 @@ func deeperThan(v any, levels int) bool {
 	return false
 }
 
+// writeDocument keeps <, > and & as they are: clients compare texts.
 func writeDocument(v any) string {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -136,6 +137,9 @@ type path struct {
 	older bool
 }
 
+// readDocumentPath takes both spellings of paths: those that begin with $ answer a
+// list for each match, the older ones a single value. It bounds what a path can
+// cost: each further descent multiplies the places that are looked at.
 func readDocumentPath(text string) (path, any) {
 	older := !strings.HasPrefix(text, "$")
 	switch {
@@ -191,6 +195,8 @@ func innerFirst(a, b jp.Expr) int {
 	return comparePlace(a[len(a)-1], b[len(b)-1])
 }
 
+// comparePlace orders places by their index or name: the matches in an object come
+// in no order of their own.
 func comparePlace(a, b jp.Frag) int {
 	n, isIndex := a.(jp.Nth)
 	m, isIndex2 := b.(jp.Nth)

@@ -212,6 +212,8 @@ func appendItems(list []any, rest []string) ([]any, any) {
 	return append(list, more...), int64(len(list) + len(more))
 }
 
+// insertItems refuses an index outside of the list, where trimming and popping move
+// it to the end: the original does so.
 func insertItems(list []any, rest []string) ([]any, any) {
 	at, parse := strconv.Atoi(rest[0])
 	more, err := readValues(rest[1:])
@@ -242,6 +244,7 @@ func popItem(list []any, rest []string) ([]any, any) {
 	return slices.Delete(slices.Clone(list), at, at+1), writeDocument(list[at])
 }
 
+// trimItems leaves an empty list for bounds that cross, and no error.
 func trimItems(list []any, rest []string) ([]any, any) {
 	from, err := strconv.Atoi(rest[0])
 	to, err2 := strconv.Atoi(rest[1])

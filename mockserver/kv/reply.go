@@ -33,6 +33,8 @@ type format struct {
 	resp2  bool // the bytes of the wire protocol
 }
 
+// readFormat reads how clients want replies. Base64 keeps bytes that are no text
+// whole; RESP needs no such help, so both together are refused.
 func readFormat(h http.Header) (format, error) {
 	var f format
 	switch v := h.Get("Svc-Encoding"); v {
@@ -102,6 +104,7 @@ func (f format) json(k kind, whole any) []byte {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
+// envelope is the JSON object of a reply: its member is result or error, never both.
 func (f format) envelope(reply any) any {
 	if text, failed := reply.(failure); failed {
 		return fault{string(text)}

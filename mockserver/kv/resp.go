@@ -51,6 +51,8 @@ func readReply(r *bufio.Reader) (any, error) {
 // maxBulk is the longest text of the protocol, in bytes.
 const maxBulk = 512 << 20
 
+// readBulk reads a text whose length was announced. Room is made as bytes come: a
+// length alone costs nothing.
 func readBulk(r *bufio.Reader, length string) (any, error) {
 	n, err := strconv.Atoi(length)
 	if err != nil || n < 0 {

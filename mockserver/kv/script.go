@@ -32,6 +32,8 @@ func (s *scripts) out(command []string) []string {
 	return command
 }
 
+// outScript marks what a client loads or asks for, so that accounts which share a
+// server have scripts of their own.
 func (s *scripts) outScript(command []string) []string {
 	switch strings.ToUpper(command[1]) {
 	case "LOAD":

@@ -227,6 +227,8 @@ func meterCoroutine(l *lua.LState, name string, meter *scriptMeter) {
 // maxCoroutines is how many coroutines a script can create; each takes 100 kB.
 const maxCoroutines = 1000
 
+// guardPattern checks the pattern before the library tries it, which it would do
+// without a bound.
 func guardPattern(l *lua.LState) {
 	if err := checkPattern(l.CheckString(2), l.CheckString(1)); err != nil {
 		l.RaiseError("%s", err.Error())
@@ -236,6 +238,8 @@ func guardPattern(l *lua.LState) {
 // wideFormat is a width or precision of three digits, or one that an argument gives.
 var wideFormat = regexp.MustCompile(`%[-+ #0.\d]*(?:\d{3}|[*\[])`)
 
+// guardFormat sums up how long the result can become, as an upper bound, before it
+// is made.
 func guardFormat(l *lua.LState) {
 	format := l.CheckString(1)
 	if wideFormat.MatchString(format) {
@@ -252,6 +256,8 @@ func guardFormat(l *lua.LState) {
 // the text for each match.
 const maxReplaceWork = 4 << 30
 
+// guardReplace finds the matches first, since their number decides how long the
+// result becomes.
 func guardReplace(l *lua.LState) {
 	guardPattern(l)
 	text := l.CheckString(1)
@@ -284,6 +290,7 @@ func guardReplace(l *lua.LState) {
 	}
 }
 
+// guardJoin adds up the parts before they are joined.
 func guardJoin(l *lua.LState) {
 	table, separator := l.CheckTable(1), float64(len(l.OptString(2, "")))
 	length := 0.0

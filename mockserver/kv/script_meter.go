@@ -35,12 +35,15 @@ var closedChannel = func() <-chan struct{} {
 	return c
 }()
 
+// newScriptMeter begins with the heap as it is: a script pays for its own growth
+// only, as far as the process can tell.
 func newScriptMeter(ctx context.Context) *scriptMeter {
 	m := &scriptMeter{Context: ctx, heap: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}}
 	m.most = m.heapSize() + maxScriptHeap
 	return m
 }
 
+// heapSize reads a metric of the runtime, which stops no goroutine.
 func (m *scriptMeter) heapSize() uint64 {
 	metrics.Read(m.heap)
 	return m.heap[0].Value.Uint64()

@@ -60,6 +60,8 @@ func plainCalls(proto *lua.FunctionProto) {
 // rewriter replaces concatenations, and finds out whether parts nest too deep.
 type rewriter struct{ deep bool }
 
+// block gives up beyond maxScriptNesting: whatever reads the program recurses as
+// deep.
 func (r *rewriter) block(list []ast.Stmt, depth int) {
 	if r.deep = r.deep || depth > maxScriptNesting; r.deep {
 		return

@@ -53,6 +53,7 @@ func ackDelete(_ *embedded, c *connection, args []string) any {
 	})
 }
 
+// eachEntry ends at the first failure, which is then the reply as a whole.
 func eachEntry(ids []string, do func(id string) any) any {
 	replies := make([]any, len(ids))
 	for i, id := range ids {
@@ -64,6 +65,8 @@ func eachEntry(ids []string, do func(id string) any) any {
 	return replies
 }
 
+// deleteEntry answers as the command does: 1 for deleted, -1 for not there, 2 for an
+// entry that a group has not acknowledged.
 func deleteEntry(c *connection, key, id, keep string) any {
 	for _, group := range groupNames(c, key) {
 		switch keep {

@@ -117,6 +117,8 @@ func askRules(list, one string) func(*visit, form) (question, error) {
 	}
 }
 
+// askRequests counts what will go. Bodies are cut to a byte: only the number is
+// wanted.
 func askRequests(v *visit, _ form) (question, error) {
 	var journal struct{ Entries []doc }
 	err := v.get(&journal, "requests", url.Values{"maxBody": {"1"}})
@@ -152,6 +154,7 @@ func askVectors(v *visit, f form) (question, error) {
 	return q, err
 }
 
+// askReset names what is lost, so that nobody resets the wrong account.
 func askReset(v *visit, _ form) (question, error) {
 	var now overview
 	err := v.get(&now, "overview", nil)

@@ -70,6 +70,8 @@ func messageSeries(u map[string]any) any {
 
 func oneSeries(name string, v any) []series { return []series{{Name: name, Points: pointsOf(v)}} }
 
+// manySeries reads series as the interface answers them; what has another form is
+// left out.
 func manySeries(v any) (out []series) {
 	list, _ := v.([]any)
 	for _, one := range list {
@@ -91,6 +93,8 @@ func pointsOf(v any) (out []point) {
 	return out
 }
 
+// newChart has one total only where there is one series: totals of different things
+// do not add up.
 func newChart(title, unit string, list []series) chart {
 	c := chart{Title: title, Unit: unit, Series: list}
 	for i := range c.Series {
@@ -164,6 +168,8 @@ func (c *chart) told(most float64) string {
 	return fmt.Sprintf("%s: %s; at most %s at once", c.Title, strings.Join(parts, ", "), c.number(most))
 }
 
+// bars stacks the series of an interval. A bar that would be thinner than half a
+// pixel is still drawn.
 func (c *chart) bars(d *drawing, n int, most float64) {
 	width := float64(chartWidth) / float64(n)
 	height := float64(chartHeight - chartFoot - chartHead)

@@ -294,6 +294,9 @@ func showBody(text, encoded any, whole ...any) content {
 	return c
 }
 
+// bodyBeginning is what a page shows of a body: JSON with indentation, text as it
+// is, bytes as a dump. A long text is cut before it is looked at, so that a page
+// costs the same whatever the body.
 func bodyBeginning(text, encoded any) content {
 	plain, _ := text.(string)
 	if b64, _ := encoded.(string); b64 != "" {

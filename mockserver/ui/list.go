@@ -32,6 +32,7 @@ type kept struct {
 	Reasons []doc
 }
 
+// dlqEntry joins the entry of the interface with why it is there.
 func dlqEntry(v *visit, id string) (any, error) {
 	var e kept
 	if err := v.get(&e.Entry, v.as(route.GetDLQMessage, id), nil); err != nil {
@@ -40,6 +41,7 @@ func dlqEntry(v *visit, id string) (any, error) {
 	return &e, v.get(&e, "explain/"+url.PathEscape(id), nil)
 }
 
+// flowKeys shows beside the keys what the account as a whole may do at once.
 func flowKeys(v *visit) (any, error) {
 	var d, whole doc
 	if err := v.get(&d, "flow", url.Values{"key": {strings.TrimSpace(v.query.Get("key"))}}); err != nil {
@@ -77,6 +79,8 @@ func schedulesView(v *visit) (any, error) {
 	return d["schedules"], err
 }
 
+// putSchedule keeps the query of the destination out of the path, where it would be
+// escaped.
 func putSchedule(v *visit, f form) error {
 	options := http.Header{"Cron": {f.Get("cron")}}
 	if id := f.Get("id"); id != "" {
@@ -161,6 +165,8 @@ func requestsView(v *visit) (any, error) {
 	return out, nil
 }
 
+// stubsView hides credentials itself: the control API answers stubs whole, so that
+// they can be written back.
 func stubsView(v *visit) (any, error) {
 	d := doc{}
 	for _, name := range []string{"stubs", "faults"} {
@@ -272,6 +278,8 @@ func addStub(v *visit, f form) error {
 	return v.adding("stubs", stub)
 }
 
+// addFault reads only the fields that rules of this place have; the others would be
+// refused.
 func addFault(v *visit, f form) error {
 	texts, numbers, flags := []string{"on", "url", "delay"}, []string{"times", "probability"}, []string{"drop", "duplicate", "reorder"}
 	if f.Get("on") == "api" {
@@ -294,6 +302,8 @@ func removeRewrite(v *visit, f form) error {
 	})
 }
 
+// rewrite changes the whole map, since the control API replaces it. Two people who
+// change it at once may lose one of the changes.
 func (v *visit) rewrite(change func(map[string]string)) error {
 	m := map[string]string{}
 	if err := v.get(&m, "rewrites", nil); err != nil {

@@ -135,6 +135,8 @@ type letter struct {
 // mostMoments is how long a timeline is.
 const mostMoments = 60
 
+// messageView shows the first moment and the latest ones of a long life: what lies
+// between is counted.
 func messageView(v *visit, id string) (any, error) {
 	var l letter
 	if err := v.get(&l, "messages/"+url.PathEscape(id), url.Values{"maxBody": {mostBody}}); err != nil {
@@ -209,6 +211,7 @@ func decodeSignature(headers map[string][]string) *signature {
 	return nil
 }
 
+// decodedPart shows a part of a signature as JSON, or as it is where it is none.
 func decodedPart(part string) string {
 	text, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(part, "="))
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"strings"
 )
 
+// runsView has what waits for events beside the runs: that is what people look for
+// when a run stands still.
 func runsView(v *visit) (any, error) {
 	d, err := v.list("runs")
 	if err != nil {
@@ -93,6 +95,7 @@ func (f *flow) Asleep(s *span) bool {
 	return f.Runs && s.To > f.Now && (s.Type == "SleepFor" || s.Type == "SleepUntil")
 }
 
+// runView shows the latest events of a long run; its steps are always whole.
 func runView(v *visit, id string) (any, error) {
 	var f flow
 	if err := v.get(&f, "runs/"+url.PathEscape(id), nil); err != nil {

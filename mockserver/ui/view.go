@@ -156,6 +156,8 @@ func (f *frame) Search() string { return f.search(nil) }
 // Do is the address of a button.
 func (f *frame) Do(action string) string { return f.Link("do/" + action) }
 
+// search keeps the account that the address names, so that links stay within it;
+// empty values are left out.
 func (f *frame) search(pairs []string) string {
 	query := url.Values{}
 	if f.query.Get("account") != "" {
