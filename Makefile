@@ -52,6 +52,7 @@ release: ## The same with archives, checksums and bills of materials
 .PHONY: package
 package: ## Everything that a release publishes, in dist
 	@$(MAKE) release
+	@$(MAKE) tarballs
 	@$(MAKE) wheels
 	@$(MAKE) image
 

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// made writes packages from binaries that are no programs.
-func made(t *testing.T, only string) []string {
+// fake writes packages from binaries that are no programs.
+func fake(t *testing.T, only string) []string {
 	t.Helper()
 	dist := t.TempDir()
 	for _, p := range platforms {
@@ -34,7 +34,7 @@ func made(t *testing.T, only string) []string {
 
 func TestTarballs(t *testing.T) {
 	t.Parallel()
-	files := made(t, "")
+	files := fake(t, "")
 	launcher := manifestOf(t, files[0])
 	t.Run("there is one for the launcher and one for each platform", func(t *testing.T) {
 		if len(files) != 1+len(platforms) {
@@ -66,7 +66,7 @@ func TestTarballs(t *testing.T) {
 		}
 	})
 	t.Run("the same input gives the same bytes", func(t *testing.T) {
-		for i, other := range made(t, "") {
+		for i, other := range fake(t, "") {
 			a, err1 := os.ReadFile(files[i])
 			b, err2 := os.ReadFile(other)
 			if err1 != nil || err2 != nil || !bytes.Equal(a, b) {
@@ -75,7 +75,7 @@ func TestTarballs(t *testing.T) {
 		}
 	})
 	t.Run("one platform alone", func(t *testing.T) {
-		if files := made(t, "windows/arm64"); len(files) != 2 || filepath.Base(files[1]) != "understudy-mock-win32-arm64-1.2.3.tgz" {
+		if files := fake(t, "windows/arm64"); len(files) != 2 || filepath.Base(files[1]) != "understudy-mock-win32-arm64-1.2.3.tgz" {
 			t.Errorf("%v", files)
 		}
 	})

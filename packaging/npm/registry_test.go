@@ -20,15 +20,15 @@ import (
 
 // testRegistry installs by name, as users do: a registry on loopback has the
 // packages, and sends for all others to the usual one.
-func testRegistry(t *testing.T, packages []string) {
+func testRegistry(t *testing.T, made product) {
 	usual := strings.TrimSpace(must(t, t.TempDir(), "npm", "config", "get", "registry"))
-	registry := httptest.NewServer(serveRegistry(t, usual, packages))
+	registry := httptest.NewServer(serveRegistry(t, usual, made))
 	t.Cleanup(registry.Close)
 	// The cache is a new one: addresses on loopback are used again.
 	env := "export npm_config_registry=" + registry.URL + " npm_config_cache='" + t.TempDir() + "' npm_config_yes=true npm_config_audit=false npm_config_fund=false; "
 	t.Run("npx in an empty folder", func(t *testing.T) {
 		t.Parallel()
-		if out := must(t, t.TempDir(), "sh", "-c", env+"npx understudy-mock version"); !strings.Contains(out, "understudy "+testVersion) {
+		if out := must(t, t.TempDir(), "sh", "-c", env+"npx understudy-mock version"); !strings.Contains(out, "understudy "+made.printed) {
 			t.Errorf("said %s", out)
 		}
 	})
@@ -63,13 +63,13 @@ func testRegistry(t *testing.T, packages []string) {
 }
 
 // serveRegistry answers for the packages, and redirects for all others.
-func serveRegistry(t *testing.T, usual string, packages []string) http.Handler {
+func serveRegistry(t *testing.T, usual string, made product) http.Handler {
 	t.Helper()
 	about, archives := map[string]map[string]any{}, map[string]string{}
 	for _, p := range platforms { // those of others are not fetched
-		about[p.name()] = map[string]any{"name": p.name(), "version": testVersion, "os": []string{p.os}, "cpu": []string{p.cpu}, "dist": map[string]string{}}
+		about[p.name()] = map[string]any{"name": p.name(), "version": made.version, "os": []string{p.os}, "cpu": []string{p.cpu}, "dist": map[string]string{}}
 	}
-	for _, file := range packages {
+	for _, file := range made.packages {
 		manifest := manifestOf(t, file)
 		text, err := os.ReadFile(file)
 		if err != nil {
