@@ -85,6 +85,7 @@ func init() { mockserver.Version = command.Version(version) }
 
 // runProgram is the whole program; tests call it with their own streams.
 func runProgram(ctx context.Context, args []string, out, errs io.Writer) int {
+	delayCollection(args)
 	e := &env{ctx: ctx, out: out, err: errs}
 	program := command.Program{
 		Name:        "understudy",

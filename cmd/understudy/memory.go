@@ -18,6 +18,7 @@ const (
 	largeHeap   = 512 << 20 // bytes that live
 	usualGrowth = 100       // percent, as GOGC
 	largeGrowth = 30
+	startGrowth = 400 // until the first collection: a start leaves little behind, and a collection is a tenth of it
 )
 
 // heapGrowth is by how much a heap may grow, in percent.
@@ -41,6 +42,14 @@ func memoryCeiling(held int64) int64 {
 	return restOfMemory + held + held/16
 }
 
+// delayCollection lets the heap grow while a command starts a server; keepLean ends
+// that after the first collection.
+func delayCollection(args []string) {
+	if starts := len(args) > 0 && (args[0] == "serve" || args[0] == "run"); starts && os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetGCPercent(startGrowth)
+	}
+}
+
 // keepLean sets the growth and the ceiling of the heap after each collection,
 // unless the environment sets them. The server is nil until it has started.
 func keepLean(server *atomic.Pointer[mockserver.Server]) {
@@ -48,7 +57,7 @@ func keepLean(server *atomic.Pointer[mockserver.Server]) {
 		return
 	}
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	percent, limit := usualGrowth, int64(math.MaxInt64)
+	percent, limit := startGrowth, int64(math.MaxInt64)
 	var watch func(struct{})
 	watch = func(struct{}) {
 		metrics.Read(live)
@@ -65,5 +74,5 @@ func keepLean(server *atomic.Pointer[mockserver.Server]) {
 		}
 		runtime.AddCleanup(new([64]byte), watch, struct{}{}) // is called after the next collection
 	}
-	watch(struct{}{})
+	runtime.AddCleanup(new([64]byte), watch, struct{}{})
 }
