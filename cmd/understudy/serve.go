@@ -287,7 +287,7 @@ func (c *ServeCmd) ready(s *mockserver.Server) error {
 	}
 	line, err := json.Marshal(map[string]any{
 		"pid": os.Getpid(), "url": s.URL(), "regionUrl": s.RegionURL(), "managementUrl": s.ManagementURL(), "vectorUrl": s.VectorURL(), "kvUrl": s.KVURL(),
-		"controlUrl": s.URL() + "/_understudy", "token": s.Token(), "env": vars,
+		"controlUrl": s.URL() + "/_understudy", "listensAt": s.ListensAt(), "token": s.Token(), "env": vars,
 	})
 	if err != nil {
 		return err

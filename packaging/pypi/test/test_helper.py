@@ -124,6 +124,11 @@ class TestFlags:
         with pytest.raises(UnderstudyError, match='exit code 2; .*\n  .*--clock must be one of'):
             Understudy(clock="moon")
 
+    def test_with_an_advertised_address_the_helper_still_reaches_it(self) -> None:
+        with Understudy(advertise="http://understudy.test:8080") as u:
+            assert u.url == "http://understudy.test:8080"
+            assert u.clock()["now"] > 0
+
     def test_the_control_token_opens_the_control_api(self) -> None:
         with Understudy(control_token="secret", addr="0.0.0.0:0") as u:
             port = u.url.rsplit(":", 1)[1]

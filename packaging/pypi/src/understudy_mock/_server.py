@@ -73,7 +73,7 @@ class Understudy:
         self.management_url = str(ready["managementUrl"])
         self.vector_url = str(ready["vectorUrl"])
         self.kv_url = str(ready["kvUrl"])
-        self.control_url = str(ready["controlUrl"])
+        self.control_url = str(ready["listensAt"]) + "/_understudy"  # url may be that for other machines
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # never through a proxy
 
     def __enter__(self) -> Understudy:
