@@ -109,6 +109,8 @@ type retryDLQ struct {
 	Over Options
 }
 
+// apply makes the overrides before it changes anything, so that a retry that is
+// refused leaves the entry as it was.
 func (c retryDLQ) apply(a *Account) (Receipt, error) {
 	e, err := a.entry(c.ID)
 	if err != nil {

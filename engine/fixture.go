@@ -319,6 +319,7 @@ func (a *Account) addFlow(f *FlowKey) {
 	a.retime(k)
 }
 
+// addVectors puts the index into the map as well: it may be one that the fixture makes.
 func (a *Account) addVectors(s *FixtureVectors) {
 	x, err := a.indexFor(s)
 	if err != nil {

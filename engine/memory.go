@@ -187,6 +187,10 @@ type forgotten struct {
 	Runs  bool   // the runs that ended before these are gone as well
 }
 
+// apply forgets bodies first, the oldest first, since they are large and the log
+// stays readable without them; then the oldest quarter of the events and the runs
+// that have ended. What was forgotten is recorded by its bounds, so that a replay
+// forgets the same.
 func (c forget) apply(a *Account) (int64, error) {
 	before, l, to := a.ledger.observed, &a.state.Log, c.Gone
 	gone := func() int64 { return before - a.ledger.observed }

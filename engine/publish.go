@@ -29,6 +29,8 @@ func (a *Account) Publish(r PublishRequest) (Receipts, error) { return runComman
 // publishOne is a request as a command: its record has the same members.
 type publishOne PublishRequest
 
+// apply fails the run whose step cannot be read, although the request is refused:
+// its endpoint would repeat the same bytes for ever.
 func (o publishOne) apply(a *Account) (Receipts, error) {
 	r := PublishRequest(o)
 	c, err := a.acceptable(r)

@@ -168,6 +168,8 @@ func (c resumeQueue) apply(a *Account) (nothing, error) {
 	return nothing{}, a.setPaused(c.Name, false)
 }
 
+// setPaused offers the next message also when it pauses, which does nothing then:
+// one path for both.
 func (a *Account) setPaused(name string, paused bool) error {
 	q, err := a.knownQueue(name)
 	if err != nil {

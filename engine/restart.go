@@ -27,6 +27,8 @@ type restartRun struct {
 	Resume bool
 }
 
+// apply checks the overrides before the entry is used up, so that a refused restart
+// can be repeated.
 func (c restartRun) apply(a *Account) (RunRef, error) {
 	e, err := a.entry(c.ID)
 	if err != nil {
@@ -198,6 +200,7 @@ func (a *Account) CancelCallback(dlqID string) error {
 
 type cancelCallback struct{ ID string }
 
+// apply needs a callback under way: one that has ended has nothing to cancel.
 func (c cancelCallback) apply(a *Account) (nothing, error) {
 	e, err := a.entry(c.ID)
 	if err != nil {
