@@ -151,7 +151,7 @@ func (e *engine) start(r *http.Request) (int, any) {
 		args = []string{"serve"}
 	}
 	c.process = exec.Command(e.binary, append(args, "--addr", "127.0.0.1:0", "--ready-file", ready)...)
-	c.process.Env = append(c.Config.Env, "PATH="+os.Getenv("PATH"))
+	c.process.Env = append([]string{"PATH=" + os.Getenv("PATH")}, c.Config.Env...)
 	c.process.Stdout, c.process.Stderr = c.log, c.log
 	if err := c.process.Start(); err != nil {
 		return 500, fields{"message": err.Error()}

@@ -83,9 +83,9 @@ func unpack(t *testing.T, image v1.Image) (root string, owners map[string]int) {
 	}
 }
 
-// real is a folder with the binaries of this platform, from a release in DIST or
+// actual is a folder with the binaries of this platform, from a release in DIST or
 // built here. The other platform has files that only look like binaries.
-func real(t *testing.T) string {
+func actual(t *testing.T) string {
 	t.Helper()
 	dist := pretended(t)
 	own := filepath.Join(dist, "linux-"+runtime.GOARCH)
@@ -134,7 +134,7 @@ func TestContainer(t *testing.T) {
 		fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
 		t.Skip(why)
 	}
-	found := images(t, made(t, real(t)))
+	found := images(t, made(t, actual(t)))
 	t.Run("the stand-in delivers and keeps its state", func(t *testing.T) {
 		t.Parallel()
 		root, out, err := start(t, found["0.0.1 linux/"+runtime.GOARCH], nil)
@@ -233,8 +233,8 @@ func inContainer(text string) error {
 	}
 	fmt.Println(log.String())
 	health := c.healthcheck()
-	if _, err := health.CombinedOutput(); health.ProcessState == nil || health.ProcessState.ExitCode() != 3 {
-		return fmt.Errorf("healthcheck of a stopped server: %v, want exit code 3", err)
+	if out, _ := health.CombinedOutput(); health.ProcessState == nil || health.ProcessState.ExitCode() != 3 { // an error has no exit code
+		return fmt.Errorf("healthcheck of a stopped server: %v, want exit code 3: %s", health.ProcessState, out)
 	}
 	return nil
 }

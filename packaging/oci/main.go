@@ -63,7 +63,7 @@ func write(o options, out io.Writer) error {
 	if err := os.RemoveAll(folder); err != nil { // blobs of another version
 		return err
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // others read it
 		return err
 	}
 	path, err := layout.Write(folder, empty.Index)
@@ -92,12 +92,12 @@ func write(o options, out io.Writer) error {
 			if err := writeDocker(file, repository+":"+tag, image); err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "%s  %s:%s  %.1f MB\n", file, repository, tag, float64(size)/1e6)
+			_, _ = fmt.Fprintf(out, "%s  %s:%s  %.1f MB\n", file, repository, tag, float64(size)/1e6)
 		}
 		if err := path.AppendIndex(index, layout.WithAnnotations(map[string]string{referenceName: tag})); err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%s  %s:%s  %d platforms\n", folder, repository, tag, len(architectures))
+		_, _ = fmt.Fprintf(out, "%s  %s:%s  %d platforms\n", folder, repository, tag, len(architectures)) // nobody may be reading
 	}
 	return nil
 }
