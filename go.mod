@@ -17,6 +17,7 @@ require (
 	github.com/go-openapi/jsonpointer v0.23.1
 	github.com/gofrs/flock v0.13.1
 	github.com/golang-jwt/jwt/v5 v5.3.1
+	github.com/gomodule/redigo v1.9.3
 	github.com/google/go-cmp v0.7.0
 	github.com/gorilla/mux v1.8.1
 	github.com/lmittmann/tint v1.2.1

@@ -1,60 +1,109 @@
 package kv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 )
 
 // remote is a real server of the same commands.
 type remote struct {
-	client *redis.Client
-	prefix string // in front of all keys
+	pool    *redis.Pool
+	address string
+	prefix  string // in front of all keys
 }
 
-// silent keeps the library from writing to the standard error of whoever runs
-// this: what fails becomes a reply.
-type silent struct{}
-
-// Printf drops a line.
-func (silent) Printf(context.Context, string, ...any) {}
-
-func init() { redis.SetLogger(silent{}) }
+// The bounds of what a real server may take.
+const (
+	dialTimeout    = 5 * time.Second
+	replyTimeout   = 3 * time.Second
+	idleTimeout    = 5 * time.Minute
+	maxConnections = 20
+)
 
 // newRemote prepares the connections; they are made when they are needed.
-func newRemote(url, prefix string) (*remote, error) {
-	options, err := redis.ParseURL(url)
+func newRemote(text, prefix string) (*remote, error) {
+	network, address, options, err := parseServer(text)
 	if err != nil {
-		return nil, fmt.Errorf("kv: URL %q: must be redis://[user:password@]host:port[/db], rediss:// or unix://: %w", url, err)
+		return nil, fmt.Errorf("kv: URL %q: must be redis://[user:password@]host:port[/db], rediss:// or unix://: %w", text, err)
 	}
-	options.Protocol = 2 // RESP3 has maps, which the interface answers flat
-	options.DisableIdentity = true
-	options.MaxRetries = -1 // a command that was lost on the way may have been run
-	options.DialerRetries = 1
-	return &remote{redis.NewClient(options), prefix}, nil
+	options = append(options, redis.DialConnectTimeout(dialTimeout), redis.DialReadTimeout(replyTimeout), redis.DialWriteTimeout(replyTimeout))
+	return &remote{address: address, prefix: prefix, pool: &redis.Pool{
+		DialContext: func(ctx context.Context) (redis.Conn, error) {
+			return redis.DialContext(ctx, network, address, options...)
+		},
+		TestOnBorrowContext: func(ctx context.Context, c redis.Conn, _ time.Time) error {
+			_, err := redis.DoContext(c, ctx, "PING") // a command that was lost on the way may have been run: none is sent again
+			return err
+		},
+		MaxIdle:     maxConnections,
+		MaxActive:   maxConnections,
+		Wait:        true,
+		IdleTimeout: idleTimeout,
+	}}, nil
 }
 
-func (r *remote) close() error { return r.client.Close() }
+// parseServer reads the URL of a server.
+func parseServer(text string) (network, address string, options []redis.DialOption, err error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", "", nil, err
+	}
+	database, query := strings.Trim(u.Path, "/"), u.Query()
+	switch u.Scheme {
+	case "unix":
+		network, address, database = "unix", u.Path, query.Get("db")
+		query.Del("db")
+	case "redis", "rediss":
+		network, address = "tcp", net.JoinHostPort(cmp.Or(u.Hostname(), "localhost"), cmp.Or(u.Port(), "6379"))
+		options = append(options, redis.DialUseTLS(u.Scheme == "rediss"))
+	default:
+		return "", "", nil, fmt.Errorf("invalid scheme %q", u.Scheme)
+	}
+	number, err := strconv.Atoi(cmp.Or(database, "0"))
+	if err != nil || number < 0 || address == "" || len(query) > 0 {
+		return "", "", nil, errors.New("invalid host, path, database or option")
+	}
+	password, _ := u.User.Password()
+	return network, address, append(options, redis.DialDatabase(number), redis.DialUsername(u.User.Username()), redis.DialPassword(password)), nil
+}
+
+func (r *remote) close() error { return r.pool.Close() }
 
 // ping reports whether the server answers.
 func (r *remote) ping(ctx context.Context) error {
-	if err := r.client.Ping(ctx).Err(); err != nil {
+	if _, err := r.do(ctx, "PING"); err != nil {
 		return errors.New(r.silence(err))
 	}
 	return nil
 }
 
+// do sends one command.
+func (r *remote) do(ctx context.Context, command string, arguments ...any) (any, error) {
+	conn, err := r.pool.GetContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close() //nolint:errcheck // back into the pool
+	return redis.DoContext(conn, ctx, command, arguments...)
+}
+
 // silence says that the server does not answer, and where it should be.
 func (r *remote) silence(err error) string {
-	return fmt.Sprintf("the key-value server at %s does not answer: %v", r.client.Options().Addr, err)
+	return fmt.Sprintf("the key-value server at %s does not answer: %v", r.address, err)
 }
 
 // run sends commands in one go.
 func (r *remote) run(ctx context.Context, commands [][]string) []any {
-	return r.execute(ctx, r.client.Pipeline(), commands)
+	return r.execute(ctx, false, commands)
 }
 
 // transact sends commands between MULTI and EXEC.
@@ -67,7 +116,7 @@ func (r *remote) transact(ctx context.Context, commands [][]string) []any {
 			return []any{failure(fmt.Sprintf("ERR Command is not available: '%s'", strings.ToUpper(command[0])))}
 		}
 	}
-	replies := r.execute(ctx, r.client.TxPipeline(), commands)
+	replies := r.execute(ctx, true, commands)
 	for _, reply := range replies {
 		if text, failed := reply.(failure); failed && strings.HasPrefix(string(text), "EXECABORT") {
 			return []any{text}
@@ -85,7 +134,7 @@ func (r *remote) whole(command []string) (answer func(ctx context.Context) any, 
 	case "DBSIZE":
 		return func(ctx context.Context) any {
 			count := int64(0)
-			err := r.each(ctx, func(keys []string) error { count += int64(len(keys)); return nil })
+			err := r.each(ctx, func(keys []any) error { count += int64(len(keys)); return nil })
 			return r.neutral(count, err)
 		}, true
 	case "FLUSHALL", "FLUSHDB":
@@ -96,28 +145,33 @@ func (r *remote) whole(command []string) (answer func(ctx context.Context) any, 
 
 // clear removes all keys with the prefix.
 func (r *remote) clear(ctx context.Context) error {
-	return r.each(ctx, func(keys []string) error { return r.client.Unlink(ctx, keys...).Err() })
+	return r.each(ctx, func(keys []any) error { _, err := r.do(ctx, "UNLINK", keys...); return err })
 }
 
 // each calls f with the keys that have the prefix, some at a time.
-func (r *remote) each(ctx context.Context, f func(keys []string) error) error {
+func (r *remote) each(ctx context.Context, f func(keys []any) error) error {
 	const batch = 1000
-	for cursor := uint64(0); ; {
-		keys, next, err := r.client.Scan(ctx, cursor, globQuoted(r.prefix)+"*", batch).Result()
+	for cursor := "0"; ; {
+		page, err := redis.Values(r.do(ctx, "SCAN", cursor, "MATCH", globQuoted(r.prefix)+"*", "COUNT", batch))
+		var keys []any
+		if err == nil {
+			_, err = redis.Scan(page, &cursor, &keys)
+		}
 		if err == nil && len(keys) > 0 {
 			err = f(keys)
 		}
-		if err != nil || next == 0 {
+		if err != nil || cursor == "0" {
 			return err
 		}
-		cursor = next
 	}
 }
 
-// execute sends what is queued. Each command has its own outcome, so the
-// common error says nothing more.
-func (r *remote) execute(ctx context.Context, p redis.Pipeliner, commands [][]string) []any {
-	sent, replies := make([]*redis.Cmd, len(commands)), make([]any, len(commands))
+// execute sends commands, in a transaction or one after the other. Each has its
+// own outcome.
+func (r *remote) execute(ctx context.Context, transaction bool, commands [][]string) []any {
+	replies := make([]any, len(commands))
+	var sent []int // which of them
+	var send [][]string
 	for i, command := range commands {
 		if answer, ok := r.whole(command); ok {
 			replies[i] = answer(ctx)
@@ -131,43 +185,82 @@ func (r *remote) execute(ctx context.Context, p redis.Pipeliner, commands [][]st
 			replies[i] = failure(fmt.Sprintf("ERR Command is not available: '%s'", strings.ToUpper(command[0])))
 			continue
 		}
-		arguments := make([]any, len(with))
-		for j, argument := range with {
-			arguments[j] = argument
-		}
-		sent[i] = p.Do(ctx, arguments...)
+		sent, send = append(sent, i), append(send, with)
 	}
-	_, _ = p.Exec(ctx)
-	for i, command := range sent {
-		if command != nil {
-			value, err := command.Result()
-			replies[i] = stripPrefix(r.prefix, commands[i], r.neutral(value, err))
-		}
+	if transaction {
+		send = append(append([][]string{{"MULTI"}}, send...), []string{"EXEC"})
+	}
+	values, errs := r.pipeline(ctx, send)
+	if transaction {
+		values, errs = transactionOutcomes(values, errs)
+	}
+	for j, i := range sent {
+		replies[i] = stripPrefix(r.prefix, commands[i], r.neutral(values[j], errs[j]))
 	}
 	return replies
+}
+
+// pipeline sends commands in one go and reads a reply to each.
+func (r *remote) pipeline(ctx context.Context, commands [][]string) (values []any, errs []error) {
+	values, errs = make([]any, len(commands)), make([]error, len(commands))
+	conn, err := r.pool.GetContext(ctx)
+	if err == nil {
+		defer conn.Close() //nolint:errcheck // back into the pool
+		for _, command := range commands {
+			arguments := make([]any, len(command)-1)
+			for i, argument := range command[1:] {
+				arguments[i] = argument
+			}
+			if err = conn.Send(command[0], arguments...); err != nil {
+				break
+			}
+		}
+	}
+	if err == nil {
+		err = conn.Flush()
+	}
+	for i := range commands {
+		if errs[i] = err; err == nil {
+			values[i], errs[i] = redis.ReceiveContext(conn, ctx)
+		}
+	}
+	return values, errs
+}
+
+// transactionOutcomes are the outcomes of the commands between MULTI and EXEC, of which the
+// reply to EXEC has all, or none.
+func transactionOutcomes(values []any, errs []error) ([]any, []error) {
+	last := len(values) - 1
+	results, _ := values[last].([]any)
+	outcomes, failures := make([]any, last-1), make([]error, last-1)
+	if errs[last] != nil {
+		for i := range failures {
+			failures[i] = errs[last]
+		}
+	}
+	copy(outcomes, results)
+	return outcomes, failures
 }
 
 // neutral makes a value of the client library one of ours.
 func (r *remote) neutral(value any, err error) any {
 	var answered redis.Error
 	switch {
-	case errors.Is(err, redis.Nil):
-		return nil
 	case errors.As(err, &answered):
 		return failure(answered.Error())
 	case err != nil:
 		return outage("ERR " + r.silence(err))
 	}
 	switch v := value.(type) {
-	case string:
-		if v == "OK" { // the library does not tell a status from a string
-			return status(v)
-		}
-		return v
+	case string: // the library reads values as bytes
+		return status(v)
+	case []byte:
+		return string(v)
+	case redis.Error:
+		return failure(v.Error())
 	case []any:
 		for i := range v {
-			nested, _ := v[i].(error)
-			v[i] = r.neutral(v[i], nested)
+			v[i] = r.neutral(v[i], nil)
 		}
 		return v
 	case nil, int64:
