@@ -68,7 +68,7 @@ func main() {
 		log.Fatal(err)
 	}
 	for _, file := range written {
-		fmt.Println(file)
+		_, _ = fmt.Fprintln(os.Stdout, file) // nobody may be reading
 	}
 }
 
@@ -77,7 +77,7 @@ type order struct{ root, dist, out, version, only string }
 
 // build writes the packages, the launcher first, and names the files.
 func build(o *order) (written []string, err error) {
-	if err := os.MkdirAll(o.out, 0o755); err != nil {
+	if err := os.MkdirAll(o.out, 0o750); err != nil {
 		return nil, err
 	}
 	launcher, err := o.launcher()
@@ -131,8 +131,8 @@ type file struct {
 
 // launcher is the package without binaries, with the version and all platforms.
 func (o *order) launcher() ([]file, error) {
-	folder := filepath.Join(o.root, "packaging/npm", name)
-	manifest, err := os.ReadFile(filepath.Join(folder, "package.json"))
+	content := os.DirFS(filepath.Join(o.root, "packaging/npm", name))
+	manifest, err := fs.ReadFile(content, "package.json")
 	if err != nil {
 		return nil, err
 	}
@@ -158,16 +158,12 @@ func (o *order) launcher() ([]file, error) {
 	}
 	files = append(files, file{"example/order.test.mjs", 0o644, example})
 	for _, part := range append([]string{"README.md"}, about.Files...) {
-		err := filepath.WalkDir(filepath.Join(folder, part), func(at string, d fs.DirEntry, err error) error {
+		err := fs.WalkDir(content, part, func(at string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
 			}
-			text, err := os.ReadFile(at)
-			if err != nil {
-				return err
-			}
-			relative, err := filepath.Rel(folder, at)
-			files = append(files, file{filepath.ToSlash(relative), mode(part), text})
+			text, err := fs.ReadFile(content, at)
+			files = append(files, file{at, mode(part), text})
 			return err
 		})
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -93,10 +94,7 @@ func serveRegistry(t *testing.T, usual string, made product) http.Handler {
 		}
 		dist, _ := manifest["dist"].(map[string]string)
 		version, _ := manifest["version"].(string)
-		one := map[string]any{}
-		for k, v := range manifest {
-			one[k] = v
-		}
+		one := maps.Clone(manifest)
 		one["dist"] = map[string]string{"integrity": dist["integrity"], "tarball": "http://" + r.Host + "/" + name + "/-/" + name + "-" + version + ".tgz"}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]any{"name": name, "dist-tags": map[string]string{"latest": version}, "versions": map[string]any{version: one}}) // the client may be gone

@@ -90,7 +90,7 @@ func main() {
 	}
 	var d document
 	if err := json.Unmarshal(text, &d); err != nil {
-		log.Fatalf("%s: %v", os.Args[1], err)
+		log.Fatal(err)
 	}
 	code := []byte(head + d.schemas() + d.operations())
 	if old, err := os.ReadFile(os.Args[2]); err == nil && bytes.Equal(old, code) {
