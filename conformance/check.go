@@ -111,7 +111,7 @@ var driverTrials = []trial{
 		return "started the host of the plugin; it answered a request", nil
 	}},
 	{"drivers.vectors", func(s *step.Scenario) (string, error) {
-		return "put vectors into a namespace", s.SomeVectors(`"a" and "b"`)
+		return "put vectors into a namespace", s.Vectors.SomeVectors(`"a" and "b"`)
 	}},
 }
 

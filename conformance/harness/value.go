@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/understudy-mock/understudy/conformance/check"
 )
@@ -31,4 +32,15 @@ func Shown(v any) string {
 		return fmt.Sprint(v)
 	}
 	return Clip(string(text))
+}
+
+// QuotedNames are the texts in quotes.
+func QuotedNames(list string) []string {
+	var out []string
+	for i, part := range strings.Split(list, `"`) {
+		if i%2 == 1 {
+			out = append(out, part)
+		}
+	}
+	return out
 }

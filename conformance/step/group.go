@@ -44,17 +44,6 @@ var groupSteps = []step{
 	{"Then", `the endpoints? (".+") receive nothing before the delay has passed`, (*Scenario).nothingBeforeDelay},
 }
 
-// quotedNames are the texts in quotes.
-func quotedNames(list string) []string {
-	var out []string
-	for i, part := range strings.Split(list, `"`) {
-		if i%2 == 1 {
-			out = append(out, part)
-		}
-	}
-	return out
-}
-
 // newGroup lets the driver make a URL group.
 func (s *Scenario) newGroup(name, endpoints string) error {
 	if err := s.Claimed("updateURLGroup"); err != nil {
@@ -64,7 +53,7 @@ func (s *Scenario) newGroup(name, endpoints string) error {
 		URL string `json:"url"`
 	}
 	var members []member
-	for _, nick := range quotedNames(endpoints) {
+	for _, nick := range harness.QuotedNames(endpoints) {
 		members = append(members, member{s.Endpoint(nick).URL})
 	}
 	list, err := json.Marshal(members)
@@ -213,7 +202,7 @@ func (s *Scenario) publishTwice() error {
 
 // each waits until every endpoint has n deliveries, and then looks at them.
 func (s *Scenario) each(endpoints string, n int, look func(name string, got *receiver.Received) error) error {
-	for _, name := range quotedNames(endpoints) {
+	for _, name := range harness.QuotedNames(endpoints) {
 		e := s.Endpoint(name)
 		err := s.Within(func() error {
 			if got := len(s.Tries(e)); got < n {
@@ -311,5 +300,5 @@ func (s *Scenario) valueReachesNone(value, endpoints string) error {
 }
 
 func (s *Scenario) nothingBeforeDelay(endpoints string) error {
-	return s.delayedAt(quotedNames(endpoints)...)
+	return s.delayedAt(harness.QuotedNames(endpoints)...)
 }

@@ -352,7 +352,7 @@ func (s *Scenario) filterLogs(filter string) error {
 	}
 	fits := equal("/workflowRunId", run)
 	wantState := ""
-	if list := quotedNames(filter); len(list) > 0 {
+	if list := harness.QuotedNames(filter); len(list) > 0 {
 		wantState = list[0]
 	}
 	switch {

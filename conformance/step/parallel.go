@@ -104,7 +104,7 @@ func (s *Scenario) eachReceivesMessages(endpoints string, n int, other string) e
 	if other != "" {
 		group = s.Group.other
 	}
-	for _, name := range quotedNames(endpoints) {
+	for _, name := range harness.QuotedNames(endpoints) {
 		if err := s.receivesAll(name, group, n); err != nil {
 			return err
 		}

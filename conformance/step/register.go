@@ -9,6 +9,7 @@ import (
 	"github.com/cucumber/godog"
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/ratelimit"
+	"github.com/understudy-mock/understudy/conformance/vector"
 )
 
 // Scenario is one scenario with what its steps know, area by area. Steps are its
@@ -21,9 +22,9 @@ type Scenario struct {
 	flow     flowing
 	Runs     running
 	stats    statistics
-	vectors  vectorizing
 	searched searching
 	Limits   *ratelimit.Scenario
+	Vectors  *vector.Scenario
 	extra    extending
 }
 
@@ -37,7 +38,7 @@ func Of(ctx context.Context) *Scenario {
 
 // New is a scenario that no step has been made of.
 func New(s *harness.Scenario) *Scenario {
-	own := &Scenario{Scenario: s, Limits: ratelimit.New(s)}
+	own := &Scenario{Scenario: s, Limits: ratelimit.New(s), Vectors: vector.New(s)}
 	s.Context = context.WithValue(s.Context, scenarioKey{}, own)
 	return own
 }
@@ -79,8 +80,11 @@ func Register(sc *godog.ScenarioContext) {
 
 // receiver is the part of a scenario that a step is a method of.
 func (s *Scenario) receiver(t reflect.Type) reflect.Value {
-	if t == reflect.TypeFor[*ratelimit.Scenario]() {
+	switch t {
+	case reflect.TypeFor[*ratelimit.Scenario]():
 		return reflect.ValueOf(s.Limits)
+	case reflect.TypeFor[*vector.Scenario]():
+		return reflect.ValueOf(s.Vectors)
 	}
 	return reflect.ValueOf(s)
 }

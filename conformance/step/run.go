@@ -115,7 +115,7 @@ func (s *Scenario) NewWorkflow(steps ...workflow.Step) error {
 // Workflow is one with plain steps, whose quoted names are in the text.
 func (s *Scenario) Workflow(names string) error {
 	var steps []workflow.Step
-	for _, name := range quotedNames(names) {
+	for _, name := range harness.QuotedNames(names) {
 		steps = append(steps, workflow.Step{Name: name, Kind: "Run"})
 	}
 	return s.NewWorkflow(steps...)
@@ -187,7 +187,7 @@ func (s *Scenario) WorkflowFailsBinary() error {
 
 func (s *Scenario) workflowParallel(names, before string) error {
 	steps := []workflow.Step{{Name: before, Kind: "Run"}}
-	for _, name := range quotedNames(names) {
+	for _, name := range harness.QuotedNames(names) {
 		steps = append(steps, workflow.Step{Name: name, Kind: "Run", Group: 1})
 	}
 	return s.NewWorkflow(steps...)

@@ -3,6 +3,7 @@ package step
 import (
 	"github.com/understudy-mock/understudy/conformance/harness"
 	"github.com/understudy-mock/understudy/conformance/ratelimit"
+	"github.com/understudy-mock/understudy/conformance/vector"
 )
 
 // Listed is one step that a scenario can use.
@@ -35,7 +36,7 @@ func stepAreas() []stepArea {
 		{"statistics", statsSteps},
 		{"statistics by day", statsDaySteps},
 		{"search index", searchSteps},
-		{"vector index", vectorSteps},
+		{"vector index", stepsOf(vector.Steps())},
 		{"rate-limit plugin", stepsOf(ratelimit.Steps())},
 		{"extensions", extensionSteps},
 	}

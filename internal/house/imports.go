@@ -31,6 +31,7 @@ var importRules = []importRule{
 	{"conformance/step", []string{"engine", "mockserver", "conformance", "features"}},
 	{"conformance/survey", []string{"engine", "mockserver", "conformance", "conformance/receiver", "conformance/report", "features", "fixtures"}},
 	{"conformance/target", []string{"engine", "mockserver", "conformance", "conformance/receiver", "conformance/report", "features", "fixtures"}},
+	{"conformance/vector", []string{"engine", "mockserver", "conformance", "features", "fixtures", "conformance/step"}},
 	{"conformance/workflow", []string{"engine", "mockserver", "conformance", "features", "fixtures", "conformance/step"}},
 	{"docs/outage", []string{"conformance", "features", "fixtures"}},
 	{"engine", []string{"net/http", "spec", "spec/api", "mockserver", "conformance", "fixtures", "features", "engine/ratelimit"}},

@@ -24,6 +24,7 @@ var clientFolders = []string{
 	"conformance/step",
 	"conformance/survey",
 	"conformance/target",
+	"conformance/vector",
 	"conformance/workflow",
 	"mockserver/ui",
 	"mockserver/ui/templates",

@@ -1,4 +1,4 @@
-package step
+package vector
 
 import (
 	"encoding/json"
@@ -16,6 +16,28 @@ import (
 type vectorizing struct {
 	before any
 	ns     string
+}
+
+// Scenario is a scenario about vector indexes.
+type Scenario struct {
+	*harness.Scenario
+
+	vectors vectorizing
+}
+
+// New is a scenario of which no step has been made.
+func New(s *harness.Scenario) *Scenario { return &Scenario{Scenario: s} }
+
+// step is a row of the table.
+type step harness.Step
+
+// Steps are the steps about vector indexes.
+func Steps() []harness.Step {
+	list := make([]harness.Step, len(vectorSteps))
+	for i, st := range vectorSteps {
+		list[i] = harness.Step(st)
+	}
+	return list
 }
 
 var vectorSteps = []step{
@@ -74,7 +96,7 @@ func (s *Scenario) SomeVectors(names string) error {
 		Vector []float64 `json:"vector"`
 	}
 	var list []vector
-	for i, name := range quotedNames(names) {
+	for i, name := range harness.QuotedNames(names) {
 		v := vector{s.Key + name, make([]float64, dimension)}
 		v.Vector[i%int(dimension)], v.Vector[0] = 1, 0.5
 		list = append(list, v)
