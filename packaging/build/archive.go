@@ -75,8 +75,20 @@ func (o *options) release(out io.Writer) error {
 	return o.write(sums, out)
 }
 
-// write writes the files and the list of their checksums.
+// write writes the files and the list of their checksums, in place of those of
+// another version.
 func (o *options) write(files map[string][]byte, out io.Writer) error {
+	for _, suffix := range []string{".tar.gz", ".zip", ".cdx.json"} {
+		old, err := filepath.Glob(filepath.Join(o.out, "understudy-*"+suffix))
+		if err != nil {
+			return err
+		}
+		for _, name := range old {
+			if err := os.Remove(name); err != nil {
+				return err
+			}
+		}
+	}
 	var list bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		_, _ = fmt.Fprintf(&list, "%x  %s\n", sha256.Sum256(files[name]), name) // into memory
