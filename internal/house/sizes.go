@@ -15,9 +15,6 @@ const (
 	maxPackage  = 6000 // lines, without tests and generated code
 )
 
-// undividedPackages are larger than maxPackage, or close to it, and are being divided.
-var undividedPackages = map[string]bool{"conformance/step": true, "mockserver": true}
-
 var packageSizeRule = rule{"packages are of one subject", packageSizeProblems, []breach{
 	{
 		"packages are of one subject",
@@ -36,7 +33,7 @@ func packageSizeProblems(tree []source) []string {
 	}
 	var problems []string
 	for _, pkg := range slices.Sorted(maps.Keys(lines)) {
-		if n := lines[pkg]; n > maxPackage && !undividedPackages[pkg] {
+		if n := lines[pkg]; n > maxPackage {
 			problems = append(problems, fmt.Sprintf("%s: %d lines: must be at most %d", pkg, n, maxPackage))
 		}
 	}
