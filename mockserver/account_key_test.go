@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -35,28 +36,22 @@ func TestSigningKeysOfAccounts(t *testing.T) {
 			all = append(all, strings.Fields(keysOf(c, id))...)
 		}
 		slices.Sort(all)
-		if len(slices.Compact(slices.Clone(all))) != 8 {
-			t.Errorf("%q", all)
+		if n := len(slices.Compact(slices.Clone(all))); n != 8 {
+			t.Errorf("different signing keys of four accounts: got %d, want 8: %q", n, all)
 		}
 	})
 	t.Run("the development account has those of the dialect", func(t *testing.T) {
 		t.Parallel()
-		if got, want := keysOf(setup(t), dialect.UserID), dialect.CurrentSigningKey+" "+dialect.NextSigningKey; got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		expect.Equal(t, "signing keys", keysOf(setup(t), dialect.UserID), dialect.CurrentSigningKey+" "+dialect.NextSigningKey)
 	})
 	t.Run("another server gives an account the same", func(t *testing.T) {
 		t.Parallel()
-		if one, other := keysOf(setup(t), "a"), keysOf(setup(t), "a"); one != other {
-			t.Errorf("%s, then %s", one, other)
-		}
+		expect.Equal(t, "signing keys on a second server", keysOf(setup(t), "a"), keysOf(setup(t), "a"))
 	})
 	t.Run("the environment has those of the default account", func(t *testing.T) {
 		t.Parallel()
 		u := mockserver.RunT(t, mockserver.Config{Accounts: accounts})
-		if got, want := env(u, "CURRENT_SIGNING_KEY")+" "+env(u, "NEXT_SIGNING_KEY"), keysOf(newClient(t, u), "a"); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		expect.Equal(t, "signing keys", env(u, "CURRENT_SIGNING_KEY")+" "+env(u, "NEXT_SIGNING_KEY"), keysOf(newClient(t, u), "a"))
 	})
 	t.Run("a snapshot keeps them", func(t *testing.T) {
 		t.Parallel()
@@ -66,12 +61,10 @@ func TestSigningKeysOfAccounts(t *testing.T) {
 		text := c.do("GET", "/_understudy/snapshot", "").ok().raw
 		other := setup(t)
 		if was := keysOf(other, "a"); was == want {
-			t.Fatalf("nothing was rotated: %s", was)
+			t.Fatalf("signing keys of another server: got the rotated %s, want those before the rotation", was)
 		}
 		other.do("PUT", "/_understudy/snapshot", string(text)).ok()
-		if got := keysOf(other, "a"); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		expect.Equal(t, "signing keys after the snapshot was restored", keysOf(other, "a"), want)
 	})
 }
 
@@ -93,7 +86,7 @@ func TestWarnings(t *testing.T) {
 			t.Parallel()
 			u := mockserver.RunT(t, c.cfg)
 			if got := u.Warnings(); len(got) != c.want {
-				t.Errorf("%q", got)
+				t.Errorf("warnings: got %q, want %d", got, c.want)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -34,12 +35,14 @@ func TestParseAdvertise(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			u, err := mockserver.ParseAdvertise(text)
-			if got := ""; (err != nil) != (want == "") || err == nil && u.String() != want {
-				if u != nil {
-					got = u.String()
+			if want == "" {
+				if err == nil {
+					t.Errorf("got %s, want an error", u)
 				}
-				t.Errorf("got %q, %v; want %q", got, err, want)
+				return
 			}
+			expect.Nil(expect.Now(t), "error", err)
+			expect.Equal(t, "URL", u.String(), want)
 		})
 	}
 }
@@ -71,9 +74,7 @@ func TestAdvertisedHost(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = answer.Body.Close() }()
-			if want := map[bool]int{true: http.StatusOK, false: http.StatusForbidden}[cfg.Advertise != nil]; answer.StatusCode != want {
-				t.Errorf("status %d, want %d", answer.StatusCode, want)
-			}
+			expect.Equal(t, "status", answer.StatusCode, map[bool]int{true: http.StatusOK, false: http.StatusForbidden}[cfg.Advertise != nil])
 		})
 	}
 	t.Run("deliveries that stay on loopback reach it", func(t *testing.T) {
@@ -81,8 +82,9 @@ func TestAdvertisedHost(t *testing.T) {
 		u := mockserver.RunT(t, mockserver.Config{Advertise: at, Outbound: "loopback-only"})
 		u.Publish("http://understudy.test:8080/_understudy/sink/status/200", nil)
 		u.Settle()
-		if got := u.Deliveries(); len(got) != 1 || got[0].Response.Status != http.StatusOK {
-			t.Errorf("deliveries %+v, want one with status 200", got)
+		list := u.Deliveries()
+		if expect.Equal(t, "number of deliveries", len(list), 1) {
+			expect.Equal(t, "status of the delivery", list[0].Response.Status, http.StatusOK)
 		}
 	})
 }

@@ -5,9 +5,9 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -42,12 +42,9 @@ func TestALongAnswerSaysSo(t *testing.T) {
 			id := u.Publish(s.URL, nil, "Svc-Retries: 0", "Svc-Callback: "+u.URL()+"/_understudy/sink/status/200")
 			list := u.Deliveries()
 			first := list[0]
-			if first.Response.Status != c.status || first.Error != "" {
-				t.Errorf("status %d, error %q; want %d and none", first.Response.Status, first.Error, c.status)
-			}
-			if n := len(first.Response.Body); n != limit {
-				t.Errorf("%d bytes are kept, want %d", n, limit)
-			}
+			expect.Equal(t, "status of the delivery", first.Response.Status, c.status)
+			expect.Equal(t, "error of the delivery", first.Error, "")
+			expect.Equal(t, "bytes of the body that are kept", len(first.Response.Body), limit)
 			cl := newClient(t, u)
 			shown := map[string]string{
 				"journal":  first.Note,
@@ -60,8 +57,9 @@ func TestALongAnswerSaysSo(t *testing.T) {
 				shown["DLQ"] = string(cl.do("GET", "/v2/dlq", "").ok().raw)
 			}
 			for place, text := range shown {
-				if has := strings.Contains(text, "the limit is"); c.want == "" && has || !strings.Contains(text, c.want) {
-					t.Errorf("%s does not say %q", place, c.want)
+				expect.Contains(t, place, text, c.want)
+				if c.want == "" {
+					expect.Lacks(t, place, text, "the limit is")
 				}
 			}
 		})

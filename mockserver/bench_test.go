@@ -180,7 +180,7 @@ func BenchmarkStart(b *testing.B) {
 		}
 		_, _ = fmt.Fprint(conn, "GET /_understudy/livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 		if answer, _ := io.ReadAll(conn); !bytes.HasPrefix(answer, []byte("HTTP/1.1 200")) {
-			b.Fatalf("%s", answer)
+			b.Fatalf("answer to livez: got %q, want status 200", answer)
 		}
 		_ = conn.Close()
 		_ = u.Close()

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -12,6 +13,14 @@ import (
 var beginning = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
 const lastMillisecond = 253_402_300_799_999 // of the year 9999
+
+// showsClock demands that the control API shows a manual clock at a time.
+func (c *client) showsClock(t *testing.T, at time.Time) {
+	t.Helper()
+	a := c.do("GET", "/_understudy/clock", "").ok()
+	expect.Equal(t, "time of the clock", a.number("now"), at.UnixMilli())
+	expect.Equal(t, "mode of the clock", a.text("mode"), "manual")
+}
 
 func TestClockBounds(t *testing.T) {
 	t.Parallel()
@@ -31,25 +40,21 @@ func TestClockBounds(t *testing.T) {
 			u := mockserver.RunT(t, mockserver.Config{Start: beginning})
 			client := newClient(t, u)
 			client.do(c.method, "/_understudy/"+c.path, c.body).refused(400, c.want)
-			if a := client.do("GET", "/_understudy/clock", "").ok(); a.number("now") != beginning.UnixMilli() || a.text("mode") != "manual" {
-				t.Errorf("a refused request changed the clock: %s", a.raw)
-			}
+			client.showsClock(t, beginning)
 		})
 	}
 	t.Run("the last millisecond of 9999 can be reached", func(t *testing.T) {
 		t.Parallel()
 		u := mockserver.RunT(t, mockserver.Config{Start: beginning})
 		c := newClient(t, u)
-		if a := c.do("PUT", "/_understudy/clock", fmt.Sprintf(`{"now":%d}`, lastMillisecond)).ok(); a.number("now") != lastMillisecond {
-			t.Errorf("%s", a.raw)
-		}
+		expect.Equal(t, "time of the clock", c.do("PUT", "/_understudy/clock", fmt.Sprintf(`{"now":%d}`, lastMillisecond)).ok().number("now"), lastMillisecond)
 		c.do("POST", "/_understudy/clock/advance", `{"by":"1ms"}`).refused(400, "9999")
 		c.do("GET", "/_understudy/snapshot", "").ok()
 	})
 	t.Run("a server does not begin there", func(t *testing.T) {
 		t.Parallel()
 		if _, err := mockserver.New(mockserver.Config{Clock: "manual", Start: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}); err == nil {
-			t.Error("no error")
+			t.Error("a start in the year 10000: got no error, want one")
 		}
 	})
 	t.Run("a schedule that fires for centuries ends at the time limit", func(t *testing.T) {
@@ -59,8 +64,12 @@ func TestClockBounds(t *testing.T) {
 		c.do("POST", "/v2/schedules/https://e.test/", "x", "Svc-Cron: * * * * *", "Svc-Flow-Control-Key: k", "Svc-Flow-Control-Value: parallelism=1").ok()
 		c.do("POST", "/v2/flowControl/k/pause", "").ok() // nothing is ever in flight
 		c.do("POST", "/_understudy/clock/advance", fmt.Sprintf(`{"to":%d,"timeout":"100ms"}`, lastMillisecond)).refused(504, "stopped at")
-		if a := c.do("GET", "/_understudy/clock", "").ok(); a.number("now") >= lastMillisecond || a.number("now") <= beginning.UnixMilli() {
-			t.Errorf("%s", a.raw)
+		now := c.do("GET", "/_understudy/clock", "").ok().number("now")
+		if now >= lastMillisecond {
+			t.Errorf("time of the clock: got %d, want it before the end, %d", now, lastMillisecond)
+		}
+		if now <= beginning.UnixMilli() {
+			t.Errorf("time of the clock: got %d, want it after the beginning, %d", now, beginning.UnixMilli())
 		}
 		c.do("POST", "/_understudy/reset", "").ok()
 	})
@@ -79,9 +88,7 @@ func TestResetBringsTimeBack(t *testing.T) {
 		u.Publish("https://e.test/", nil, "Svc-Delay: 30d")
 		c.do("PUT", "/_understudy/clock", fmt.Sprintf(`{"now":%d}`, lastMillisecond)).ok()
 		c.do("POST", "/_understudy/reset", "").ok()
-		if a := c.do("GET", "/_understudy/clock", "").ok(); a.number("now") != beginning.UnixMilli() || a.text("mode") != "manual" {
-			t.Errorf("%s", a.raw)
-		}
+		c.showsClock(t, beginning)
 	})
 	t.Run("what is published then is delivered at its time", func(t *testing.T) {
 		t.Parallel()
@@ -91,8 +98,9 @@ func TestResetBringsTimeBack(t *testing.T) {
 		u.Stub("*", 200)
 		u.Publish("https://e.test/", nil, "Svc-Delay: 1h")
 		u.Advance(time.Hour)
-		if list := u.Deliveries(); len(list) != 1 || list[0].At != beginning.Add(time.Hour).UnixMilli() {
-			t.Errorf("%v", list)
+		list := u.Deliveries()
+		if expect.Equal(t, "number of deliveries", len(list), 1) {
+			expect.Equal(t, "time of the delivery", list[0].At, beginning.Add(time.Hour).UnixMilli())
 		}
 	})
 	t.Run("the mode is that of the configuration", func(t *testing.T) {
@@ -100,8 +108,10 @@ func TestResetBringsTimeBack(t *testing.T) {
 		_, c := setup(t, "real")
 		c.do("PUT", "/_understudy/clock", fmt.Sprintf(`{"mode":"manual","now":%d}`, lastMillisecond)).ok()
 		c.do("POST", "/_understudy/reset", "").ok()
-		if a := c.do("GET", "/_understudy/clock", "").ok(); a.text("mode") != "real" || a.number("now") > time.Now().Add(time.Hour).UnixMilli() {
-			t.Errorf("%s", a.raw)
+		a := c.do("GET", "/_understudy/clock", "").ok()
+		expect.Equal(t, "mode of the clock", a.text("mode"), "real")
+		if latest := time.Now().Add(time.Hour).UnixMilli(); a.number("now") > latest {
+			t.Errorf("time of the clock: got %d, want at most %d", a.number("now"), latest)
 		}
 	})
 	t.Run("only that of the account", func(t *testing.T) {
@@ -110,8 +120,6 @@ func TestResetBringsTimeBack(t *testing.T) {
 		c.do("PUT", "/_understudy/accounts/other", "").ok()
 		u.Advance(time.Hour)
 		c.do("POST", "/_understudy/reset?account=other", "").ok()
-		if a := c.do("GET", "/_understudy/clock", "").ok(); a.number("now") != beginning.Add(time.Hour).UnixMilli() {
-			t.Errorf("%s", a.raw)
-		}
+		c.showsClock(t, beginning.Add(time.Hour))
 	})
 }

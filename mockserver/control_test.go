@@ -19,11 +19,13 @@ func TestHealth(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, mockserver.RunT(t, mockserver.Config{Start: time.UnixMilli(1767225600000)}))
 	a := c.do("GET", "/_understudy/health", "").ok()
-	expect.Equal(t, "a.text(\"status\")", a.text("status"), "ok")
-	expect.True(t, "a.text(\"version\") != \"\"", a.text("version") != "")
-	expect.Equal(t, "a.text(\"dialect\")", a.text("dialect"), "auto")
-	expect.Equal(t, "a.text(\"clock\", \"mode\")", a.text("clock", "mode"), "manual")
-	expect.Equal(t, "a.number(\"clock\", \"now\")", a.number("clock", "now"), 1767225600000)
+	expect.Equal(t, "status", a.text("status"), "ok")
+	if a.text("version") == "" {
+		t.Errorf("health: got %s, want a version", a.raw)
+	}
+	expect.Equal(t, "dialect", a.text("dialect"), "auto")
+	expect.Equal(t, "mode of the clock", a.text("clock", "mode"), "manual")
+	expect.Equal(t, "time of the clock", a.number("clock", "now"), 1767225600000)
 	c.do("GET", "/_understudy/livez", "").ok()
 	c.do("GET", "/_understudy/readyz", "").ok()
 }
@@ -35,17 +37,14 @@ func TestAdvance(t *testing.T) {
 	c := newClient(t, u)
 	u.Publish("https://e.test/", nil)
 	a := c.do("POST", "/_understudy/clock/advance", `{"by":"48h"}`).ok()
-	expect.Equal(t, "a.number(\"attempts\")", a.number("attempts"), 3)
-	expect.Equal(t, "a.number(\"timersFired\")", a.number("timersFired"), 3)
-	expect.Equal(t, "a.number(\"now\")", a.number("now"), 1_000_000+48*3600*1000)
+	expect.Equal(t, "attempts", a.number("attempts"), 3)
+	expect.Equal(t, "timers fired", a.number("timersFired"), 3)
+	expect.Equal(t, "time after advancing by a duration", a.number("now"), 1_000_000+48*3600*1000)
 	a = c.do("POST", "/_understudy/clock/advance", `{"to":180000000}`).ok()
-	if a.number("now") != 180_000_000 {
-		t.Errorf("%s", a.raw)
-	}
+	expect.Equal(t, "time after advancing to a time", a.number("now"), 180_000_000)
 	a = c.do("PUT", "/_understudy/clock", `{"now":190000000}`).ok()
-	if a.number("now") != 190_000_000 || a.text("mode") != "manual" {
-		t.Errorf("%s", a.raw)
-	}
+	expect.Equal(t, "time after it was set", a.number("now"), 190_000_000)
+	expect.Equal(t, "mode after the time was set", a.text("mode"), "manual")
 	for body, texts := range map[string][]string{
 		`{"by":"24h","to":1}`: {"must be one of"},
 		`{}`:                  {"by", "to"},
@@ -66,9 +65,7 @@ func TestARealClockCannotBeAdvanced(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, mockserver.RunT(t, mockserver.Config{Clock: "real"}))
 	c.do("POST", "/_understudy/clock/advance", `{"by":"1h"}`).refused(400, "manual")
-	if a := c.do("PUT", "/_understudy/clock", `{"mode":"manual"}`).ok(); a.text("mode") != "manual" {
-		t.Errorf("%s", a.raw)
-	}
+	expect.Equal(t, "mode after it was set", c.do("PUT", "/_understudy/clock", `{"mode":"manual"}`).ok().text("mode"), "manual")
 	c.do("POST", "/_understudy/clock/advance", `{"by":"1h"}`).ok()
 	c.do("PUT", "/_understudy/clock", `{"mode":"sideways"}`).refused(400, "sideways")
 }
@@ -87,7 +84,7 @@ func TestAnAutoClockSkipsTheWaiting(t *testing.T) {
 		}
 	}
 	if n := len(u.Deliveries()); n != 4 {
-		t.Errorf("%d attempts", n)
+		t.Errorf("attempts: got %d, want 4", n)
 	}
 }
 
@@ -99,13 +96,15 @@ func TestAddingAStub(t *testing.T) {
 	t.Run("answers before those that were there", func(t *testing.T) {
 		u.Publish("https://a.test/x", nil)
 		u.Advance(0)
-		if d := u.Deliveries(); len(d) == 0 || d[0].Response.Status != 503 {
-			t.Errorf("deliveries %+v", d)
+		list := u.Deliveries()
+		if len(list) == 0 {
+			t.Fatal("deliveries: got none, want one at least")
 		}
+		expect.Equal(t, "status of the first delivery", list[0].Response.Status, 503)
 	})
 	t.Run("keeps the others", func(t *testing.T) {
 		if a := c.do("GET", "/_understudy/stubs", "").ok(); len(a.list()) != 2 {
-			t.Errorf("stubs %s", a.raw)
+			t.Errorf("stubs: got %s, want two", a.raw)
 		}
 	})
 	t.Run("loses none of those that are added at once", func(t *testing.T) {
@@ -115,7 +114,7 @@ func TestAddingAStub(t *testing.T) {
 		}
 		adding.Wait()
 		if a := c.do("GET", "/_understudy/stubs", "").ok(); len(a.list()) != 22 {
-			t.Errorf("%d stubs", len(a.list()))
+			t.Errorf("number of stubs: got %d, want 22", len(a.list()))
 		}
 	})
 	t.Run("refuses one that cannot be", func(t *testing.T) {
@@ -141,18 +140,16 @@ func TestResetForgetsEverythingButConfiguration(t *testing.T) {
 			n = len(a.list(list))
 		}
 		if n != 0 {
-			t.Errorf("%s: %s", path, a.raw)
+			t.Errorf("%s after a reset: got %s, want nothing", path, a.raw)
 		}
 	}
 	if a := c.do("GET", "/_understudy/stubs", "").ok(); len(a.list()) != 1 {
-		t.Errorf("stubs %s", a.raw)
+		t.Errorf("stubs after a reset: got %s, want that of the configuration", a.raw)
 	}
-	if a := c.do("GET", "/v2/keys", "").ok(); string(a.raw) != string(keys.raw) {
-		t.Errorf("keys %s, were %s", a.raw, keys.raw)
-	}
+	expect.Equal(t, "signing keys after a reset", string(c.do("GET", "/v2/keys", "").ok().raw), string(keys.raw))
 	u.Advance(48 * time.Hour)
 	if n := len(u.Deliveries()); n != 0 {
-		t.Errorf("%d deliveries of what was forgotten", n)
+		t.Errorf("deliveries of what was forgotten: got %d, want 0", n)
 	}
 }
 
@@ -167,34 +164,37 @@ func TestJournals(t *testing.T) {
 	c.do("POST", "/v2/publish/ftp://x?svc_token="+u.Token(), "").refused(400)
 	u.Settle()
 	requests := c.do("GET", "/_understudy/requests", "").ok()
-	if len(requests.list("entries")) != 3 || requests.number("limit") == 0 {
-		t.Fatalf("%s", requests.raw)
+	expect.Equal(expect.Now(t), "number of requests in the journal", len(requests.list("entries")), 3)
+	if requests.number("limit") == 0 {
+		t.Errorf("the journal: got %s, want a limit", requests.raw)
 	}
-	expect.Equal(t, "requests.text(\"entries\", 0, \"operationId\")", requests.text("entries", 0, "operationId"), "publishMessage")
-	expect.Equal(t, "requests.text(\"entries\", 0, \"request\", \"body\")", requests.text("entries", 0, "request", "body"), "body")
-	expect.Equal(t, "requests.number(\"entries\", 0, \"response\", \"status\")", requests.number("entries", 0, "response", "status"), 200)
-	expect.True(t, "requests.text(\"entries\", 0, \"account\") != \"\"", requests.text("entries", 0, "account") != "")
+	expect.Equal(t, "operationId of the first request", requests.text("entries", 0, "operationId"), "publishMessage")
+	expect.Equal(t, "body of the first request", requests.text("entries", 0, "request", "body"), "body")
+	expect.Equal(t, "status of the first request", requests.number("entries", 0, "response", "status"), 200)
+	if requests.text("entries", 0, "account") == "" {
+		t.Errorf("the first request: got %v, want an account", requests.get("entries", 0))
+	}
 	if strings.Contains(string(requests.raw), u.Token()) {
 		t.Error("the journal shows the token")
 	}
 	if len(requests.list("entries", 2, "problems")) != 1 {
-		t.Errorf("the refused request tells no problem: %s", requests.raw)
+		t.Errorf("the refused request: got %v, want one problem", requests.get("entries", 2))
 	}
 	for query, want := range map[string]int{"?limit=2": 2, "?operationId=publishMessage": 3, "?operationId=x": 0, "?status=400": 1, "?path=/v2/publish/https://b": 1} {
 		if got := len(c.do("GET", "/_understudy/requests"+query, "").ok().list("entries")); got != want {
-			t.Errorf("requests%s: %d, want %d", query, got, want)
+			t.Errorf("requests%s: got %d, want %d", query, got, want)
 		}
 	}
 	for query, want := range map[string]int{"": 2, "?messageId=" + a: 1, "?url=https://b.test": 1, "?status=503": 1, "?limit=1": 1} {
 		if got := len(c.do("GET", "/_understudy/deliveries"+query, "").ok().list("entries")); got != want {
-			t.Errorf("deliveries%s: %d, want %d", query, got, want)
+			t.Errorf("deliveries%s: got %d, want %d", query, got, want)
 		}
 	}
 	c.do("GET", "/_understudy/deliveries?limit=0", "").refused(400, "limit", "1 to 10000")
 	c.do("DELETE", "/_understudy/requests", "").ok()
 	c.do("DELETE", "/_understudy/deliveries", "").ok()
 	if n := len(c.do("GET", "/_understudy/deliveries", "").ok().list("entries")); n != 0 {
-		t.Errorf("%d deliveries after clearing", n)
+		t.Errorf("deliveries after clearing: got %d, want 0", n)
 	}
 }
 
@@ -229,30 +229,34 @@ func TestJournalsAreBounded(t *testing.T) {
 		health := c.do("GET", "/_understudy/health", "").ok()
 		kept, limit := health.number("memory", "observations"), health.number("memory", "limit")
 		expect.Equal(t, "limit", limit, bound)
-		if expect.True(t, "kept <= bound", kept <= bound) {
-			expect.True(t, "kept >= bound/4", kept >= bound/4)
+		if kept > bound {
+			t.Errorf("bytes kept: got %d, want at most %d", kept, bound)
+		}
+		if kept < bound/4 {
+			t.Errorf("bytes kept: got %d, want a quarter of %d at least", kept, bound)
 		}
 	})
 	list := u.Deliveries()
 	if len(list) != 80 {
-		t.Fatalf("%d deliveries are listed, want all 80", len(list))
+		t.Fatalf("deliveries listed: got %d, want all 80", len(list))
 	}
 	t.Run("the oldest delivery says that its body was dropped", func(t *testing.T) {
 		d := c.do("GET", "/_understudy/deliveries?limit=80", "").ok()
-		if d.get("entries", 0, "request", "bodyDropped") != true || d.number("entries", 0, "request", "bodyBytes") != int64(len(big)) {
-			t.Errorf("request: %v", d.get("entries", 0, "request"))
-		}
+		expect.Equal[any](t, "bodyDropped", d.get("entries", 0, "request", "bodyDropped"), true)
+		expect.Equal(t, "bodyBytes", d.number("entries", 0, "request", "bodyBytes"), int64(len(big)))
 	})
 	t.Run("the newest delivery is whole", func(t *testing.T) {
 		if got := len(list[79].Request.Body); got != len(big) {
-			t.Errorf("body of %d bytes, want %d", got, len(big))
+			t.Errorf("bytes of the body: got %d, want %d", got, len(big))
 		}
 	})
 	t.Run("the log says so as well", func(t *testing.T) {
 		events := c.do("GET", "/v2/logs?count=1000", "").ok()
-		if n := len(events.list("logs")); n == 0 || events.get("logs", n-1, "bodyDropped") != true {
-			t.Errorf("%d events; the oldest does not say so", n)
+		n := len(events.list("logs"))
+		if n == 0 {
+			t.Fatal("events: got none, want one at least")
 		}
+		expect.Equal[any](t, "bodyDropped of the oldest event", events.get("logs", n-1, "bodyDropped"), true)
 	})
 }
 
@@ -273,7 +277,7 @@ func TestABacklogBeyondItsBoundIsRefused(t *testing.T) {
 			refused := publish()
 			refused.refused(429, "--max-backlog")
 			if got := refused.header.Get("Retry-After"); got != "1" {
-				t.Errorf("Retry-After %q, want 1", got)
+				t.Errorf("Retry-After: got %q, want 1", got)
 			}
 			c.do("POST", "/v2/schedules/https://e.test/", "", "Svc-Cron: * * * * *", "Svc-Forward-X: "+strings.Repeat("h", 5000))
 			u.Advance(time.Hour)
@@ -300,10 +304,10 @@ func TestSettleAndSinks(t *testing.T) {
 			attempts++
 		}
 	}
-	expect.Equal(t, "got[204]", got[204], 1)
-	expect.Equal(t, "got[200]", got[200], 2)
-	expect.Equal(t, "got[503]", got[503], 2)
-	expect.Equal(t, "attempts", attempts, 3)
+	expect.Equal(t, "answers with status 204", got[204], 1)
+	expect.Equal(t, "answers with status 200", got[200], 2)
+	expect.Equal(t, "answers with status 503", got[503], 2)
+	expect.Equal(t, "attempts at the flaky sink", attempts, 3)
 	c.do("GET", "/_understudy/sink/status/99", "").refused(400, "99")
 	c.do("GET", "/_understudy/sink/slow/soon", "").refused(400, "soon")
 }
@@ -334,7 +338,7 @@ func TestEventsAreStreamed(t *testing.T) {
 	}
 	defer response.Body.Close()
 	if ct := response.Header.Get("Content-Type"); ct != "text/event-stream" {
-		t.Errorf("Content-Type %q", ct)
+		t.Errorf("Content-Type: got %q, want text/event-stream", ct)
 	}
 	u.Publish("https://e.test/", nil)
 	lines := bufio.NewScanner(response.Body)
@@ -342,7 +346,7 @@ func TestEventsAreStreamed(t *testing.T) {
 		for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
 		}
 		if !strings.Contains(lines.Text(), `"state":"`+want+`"`) {
-			t.Errorf("event %s, want %s", lines.Text(), want)
+			t.Errorf("event: got %s, want state %s", lines.Text(), want)
 		}
 	}
 }
@@ -365,7 +369,7 @@ func TestTheControlAPIIsForLoopbackOnly(t *testing.T) {
 		}
 		_ = response.Body.Close()
 		if response.StatusCode != http.StatusUnauthorized {
-			t.Errorf("%s: %d", name, response.StatusCode)
+			t.Errorf("%s: got status %d, want %d", name, response.StatusCode, http.StatusUnauthorized)
 		}
 	}
 	for token, want := range map[string]int{"Bearer secret": 200, "Bearer guess": 401, "secret": 401, "": 401} {
@@ -381,7 +385,7 @@ func TestTheControlAPIIsForLoopbackOnly(t *testing.T) {
 		}
 		_ = response.Body.Close()
 		if response.StatusCode != want {
-			t.Errorf("from elsewhere with %q: %d, want %d", token, response.StatusCode, want)
+			t.Errorf("from elsewhere with %q: got status %d, want %d", token, response.StatusCode, want)
 		}
 	}
 }
@@ -404,9 +408,9 @@ func TestMetricsSayWhatHealthSays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, rest, _ := strings.Cut(text, "\n"+name+" ")
 			line, _, _ := strings.Cut(rest, "\n")
-			if got, err := strconv.ParseFloat(line, 64); err != nil || int64(got) != want {
-				t.Errorf("%s, want %d", line, want)
-			}
+			got, err := strconv.ParseFloat(line, 64)
+			expect.Nil(t, "error of the number", err)
+			expect.Equal(t, "value", int64(got), want)
 		})
 	}
 }
