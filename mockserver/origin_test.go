@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -298,8 +299,11 @@ func TestSinksOffLoopback(t *testing.T) {
 		u := mockserver.RunT(t, mockserver.Config{Addr: "0.0.0.0:0"})
 		_, port, _ := net.SplitHostPort(strings.TrimPrefix(u.URL(), "http://"))
 		u.Publish("http://"+net.JoinHostPort(address, port)+"/_understudy/sink/status/200", []byte("x"))
-		if list := u.Deliveries(); len(list) != 1 || list[0].Response.Status != http.StatusOK {
-			t.Errorf("%+v", list)
+		list := u.Deliveries()
+		if expect.Equal(t, "number of deliveries", len(list), 1) {
+			if got := list[0].Response.Status; got != http.StatusOK {
+				t.Errorf("the status of the delivery: got %d in %+v, want %d", got, list[0], http.StatusOK)
+			}
 		}
 	})
 }

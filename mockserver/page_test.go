@@ -49,9 +49,9 @@ func TestOverview(t *testing.T) {
 	next(`"paused":1`)
 	c.do("POST", "/_understudy/clock/advance", `{"until":"idle"}`).ok()
 	next(`"messages":{"DELIVERED":1}`)
-	if a := c.do("GET", "/_understudy/overview", "").ok(); a.number("attempts") != 1 || a.text("clock", "mode") != "manual" {
-		t.Errorf("%s", a.raw)
-	}
+	a := c.do("GET", "/_understudy/overview", "").ok()
+	expect.Equal(t, "attempts of the overview", a.number("attempts"), 1)
+	expect.Equal(t, "clock mode of the overview", a.text("clock", "mode"), "manual")
 }
 
 // TestMessagesOfTheControlAPI lists and traces what has ended as well.
@@ -69,15 +69,16 @@ func TestMessagesOfTheControlAPI(t *testing.T) {
 		"?state=FAILED": failed, "?state=CREATED": waits, "?url=https://down.test/": failed, "?label=x&url=https://e.test/a": fine, "?flowControlKey=k": waits, "?messageId=" + fine: fine,
 	} {
 		a := c.do("GET", "/_understudy/messages"+query, "").ok()
-		if strings.Count(string(a.raw), `"messageId"`) != 1 || !strings.Contains(string(a.raw), want) {
-			t.Errorf("%s: %s", query, a.raw)
+		if n := strings.Count(string(a.raw), `"messageId"`); n != 1 {
+			t.Errorf("%s: got %d messages in %s, want 1", query, n, a.raw)
 		}
+		expect.Contains(t, query, string(a.raw), want)
 	}
 	a := c.do("GET", "/_understudy/messages?count=2", "").ok()
 	b := c.do("GET", "/_understudy/messages?count=2&cursor="+a.text("cursor"), "").ok()
-	expect.Equal(t, "strings.Count(string(a.raw), `\"messageId\"`)", strings.Count(string(a.raw), `"messageId"`), 2)
-	expect.Equal(t, "strings.Count(string(b.raw), `\"messageId\"`)", strings.Count(string(b.raw), `"messageId"`), 2)
-	expect.Lacks(t, "b.raw", string(b.raw), "cursor")
+	expect.Equal(t, "messages of the first page", strings.Count(string(a.raw), `"messageId"`), 2)
+	expect.Equal(t, "messages of the second page", strings.Count(string(b.raw), `"messageId"`), 2)
+	expect.Lacks(t, "the last page", string(b.raw), "cursor")
 	a = c.do("GET", "/_understudy/messages/"+fine, "").ok()
 	for _, text := range []string{`"body":"hello"`, `"state":"DELIVERED"`, `"role":"callback"`, `"Svc-Signature"`, "it ended at"} {
 		if !strings.Contains(string(a.raw), text) {
@@ -85,16 +86,15 @@ func TestMessagesOfTheControlAPI(t *testing.T) {
 		}
 	}
 	if a = c.do("GET", "/_understudy/messages/"+failed, "").ok(); a.text("dlqId") == "" {
-		t.Errorf("%s", a.raw)
+		t.Errorf("dlqId of the failed message: got none in %s, want one", a.raw)
 	}
 	c.do("GET", "/_understudy/messages/msg_none", "").refused(404, "msg_none")
 	c.do("GET", "/_understudy/messages?state=LOST", "").refused(400, "LOST", "DELIVERED")
 	c.do("GET", "/_understudy/runs/wfr_none", "").refused(404, "wfr_none")
-	if a = c.do("GET", "/_understudy/dlq", "").ok(); !strings.Contains(string(a.raw), `"responseStatus":503`) {
-		t.Errorf("%s", a.raw)
-	}
-	if a = c.do("GET", "/_understudy/log?state=FAILED", "").ok(); strings.Count(string(a.raw), `"sequence"`) != 1 {
-		t.Errorf("%s", a.raw)
+	expect.Contains(t, "the DLQ", string(c.do("GET", "/_understudy/dlq", "").ok().raw), `"responseStatus":503`)
+	a = c.do("GET", "/_understudy/log?state=FAILED", "").ok()
+	if n := strings.Count(string(a.raw), `"sequence"`); n != 1 {
+		t.Errorf("the log of state FAILED: got %d events in %s, want 1", n, a.raw)
 	}
 }
 
@@ -109,9 +109,9 @@ func TestAs(t *testing.T) {
 	a := c.do("POST", "/_understudy/as/one/v2/publish/https://e.test/a%2Fb?x=1&x=2", "hi", "Authorization:", "Svc-Label: by-hand").ok()
 	u.Settle()
 	d := u.Deliveries()
-	if expect.Equal(t, "number of d", len(d), 1) {
-		expect.Equal(t, "d[0].URL", d[0].URL, "https://e.test/a%2Fb?x=1&x=2")
-		expect.Equal(t, "d[0].MessageID", d[0].MessageID, a.text("messageId"))
+	if expect.Equal(t, "number of deliveries", len(d), 1) {
+		expect.Equal(t, "URL of the delivery", d[0].URL, "https://e.test/a%2Fb?x=1&x=2")
+		expect.Equal(t, "message of the delivery", d[0].MessageID, a.text("messageId"))
 	}
 	for path, text := range map[string]string{
 		"two%2Fx/v2/dlq": `"messages":[]`, "one/v2/search": "[]", "one/index/default/info": "vectorCount", "one/v2/qstash/stats/one": "daily_used",
@@ -121,7 +121,7 @@ func TestAs(t *testing.T) {
 		}
 	}
 	if a := c.do("POST", "/_understudy/as/one/kv", `["SET","a","b"]`, "Authorization:").ok(); a.text("result") != "OK" {
-		t.Errorf("%s", a.raw)
+		t.Errorf("the result of SET: got %s, want OK", a.raw)
 	}
 	if r := u.Requests(); len(r) != 0 {
 		t.Errorf("the journal has %+v", r)
@@ -155,13 +155,11 @@ func TestLimits(t *testing.T) {
 	if !strings.Contains(string(a.raw), `"key":"sliding:eve","algorithm":"sliding-window","limit":7,"windowMs":60000,"left":7`) {
 		t.Errorf("no sliding window in %s", a.raw)
 	}
-	if strings.Contains(string(a.raw), "nothing") {
-		t.Errorf("%s", a.raw)
-	}
+	expect.Lacks(t, "the limits", string(a.raw), "nothing")
 	c.do("DELETE", "/_understudy/limits?key=fixed:alice", "").ok()
-	if a = c.do("GET", "/_understudy/limits", "").ok(); !strings.Contains(string(a.raw), `"left":10`) || !strings.Contains(string(a.raw), `"left":3`) {
-		t.Errorf("%s", a.raw)
-	}
+	a = c.do("GET", "/_understudy/limits", "").ok()
+	expect.Contains(t, "the limits after a deletion", string(a.raw), `"left":10`)
+	expect.Contains(t, "the limits after a deletion", string(a.raw), `"left":3`)
 }
 
 // TestThePageIsClosedOff: outside loopback it asks for the control token, and
@@ -221,14 +219,14 @@ func TestThePageIsClosedOff(t *testing.T) {
 		if w.Code != c.want {
 			t.Errorf("%s: %d, want %d: %s", c.name, w.Code, c.want, w.Body)
 		}
-		if challenge := w.Header().Get("WWW-Authenticate"); c.want == 401 && strings.HasPrefix(c.path, "/_understudy/ui") && challenge != "Basic" {
-			t.Errorf("%s: challenge %q", c.name, challenge)
+		if c.want == http.StatusUnauthorized && strings.HasPrefix(c.path, "/_understudy/ui") {
+			expect.Equal(t, c.name+": challenge", w.Header().Get("WWW-Authenticate"), "Basic")
 		}
 	}
 	w := ask("GET", "/_understudy/", near, nil)
-	if policy := w.Header().Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
-		t.Errorf("policy %q", policy)
-	}
+	policy := w.Header().Get("Content-Security-Policy")
+	expect.Contains(t, "Content-Security-Policy", policy, "default-src 'none'")
+	expect.Lacks(t, "Content-Security-Policy", policy, "unsafe")
 	for _, back := range []string{"https://evil.example/", "//evil.example/", "/\\evil.example", "/v2/dlq", ""} {
 		w := ask("POST", "/_understudy/ui/do/reset", near, func(r *http.Request) {
 			r.Body = http.NoBody
@@ -256,21 +254,20 @@ func TestBodiesAreCutOnDemand(t *testing.T) {
 	u.Settle()
 	c.do("POST", "/v2/publish/https://e.test/", text, "Svc-Retries: many").refused(400)
 	a := c.do("GET", "/_understudy/deliveries?maxBody=4&messageId="+id, "").ok()
-	if a.text("entries", 0, "request", "body") != "\u20ac" || a.number("entries", 0, "request", "bodyBytes") != 3000 {
-		t.Errorf("%.300s", a.raw)
-	}
+	expect.Equal(t, "body of the delivery", a.text("entries", 0, "request", "body"), "\u20ac")
+	expect.Equal(t, "bodyBytes of the delivery", a.number("entries", 0, "request", "bodyBytes"), 3000)
 	a = c.do("GET", "/_understudy/messages/"+id+"?maxBody=7", "").ok()
-	expect.Equal(t, "a.text(\"message\", \"body\")", a.text("message", "body"), "\u20ac\u20ac")
-	expect.Equal(t, "a.number(\"row\", \"bytes\")", a.number("row", "bytes"), 3000)
-	expect.Equal(t, "a.number(\"deliveries\", 0, \"request\", \"bodyBytes\")", a.number("deliveries", 0, "request", "bodyBytes"), 3000)
+	expect.Equal(t, "body of the message", a.text("message", "body"), "\u20ac\u20ac")
+	expect.Equal(t, "bytes of the row", a.number("row", "bytes"), 3000)
+	expect.Equal(t, "bodyBytes of the message's delivery", a.number("deliveries", 0, "request", "bodyBytes"), 3000)
 	a = c.do("GET", "/_understudy/requests?maxBody=3&refused=true", "").ok()
-	if len(a.list("entries")) != 1 || a.text("entries", 0, "request", "body") != "\u20ac" {
-		t.Errorf("%.300s", a.raw)
+	if expect.Equal(t, "number of refused requests", len(a.list("entries")), 1) {
+		expect.Equal(t, "body of the refused request", a.text("entries", 0, "request", "body"), "\u20ac")
 	}
 	a = c.do("GET", "/_understudy/requests?maxBody=3&refused=false", "").ok()
-	if expect.Equal(t, "len(a.list(\"entries\"))", len(a.list("entries")), 2) {
-		expect.Equal(t, "a.text(\"entries\", 1, \"request\", \"bodyBase64\")", a.text("entries", 1, "request", "bodyBase64"), "//79")
-		expect.Equal(t, "a.number(\"entries\", 1, \"request\", \"bodyBytes\")", a.number("entries", 1, "request", "bodyBytes"), 5)
+	if expect.Equal(t, "number of other requests", len(a.list("entries")), 2) {
+		expect.Equal(t, "bodyBase64 of the second request", a.text("entries", 1, "request", "bodyBase64"), "//79")
+		expect.Equal(t, "bodyBytes of the second request", a.number("entries", 1, "request", "bodyBytes"), 5)
 	}
 	if a = c.do("GET", "/_understudy/deliveries?messageId="+id, "").ok(); a.text("entries", 0, "request", "body") != text {
 		t.Errorf("the journal has lost what was cut for a reader: %.300s", a.raw)
@@ -293,11 +290,11 @@ func TestFlowKeysOfTheControlAPI(t *testing.T) {
 	c.do("POST", "/v2/flowControl/key-200/pause", "").ok()
 	u.Settle()
 	a := c.do("GET", "/_understudy/flow", "").ok()
-	if expect.Equal(t, "len(a.list(\"keys\"))", len(a.list("keys")), 200) {
-		expect.Equal(t, "a.number(\"all\")", a.number("all"), 250)
-		expect.Equal(t, "a.text(\"keys\", 0, \"flowControlKey\")", a.text("keys", 0, "flowControlKey"), "key-200")
-		expect.Equal(t, "a.text(\"keys\", 1, \"flowControlKey\")", a.text("keys", 1, "flowControlKey"), "key-100")
-		expect.Equal(t, "a.number(\"keys\", 1, \"waitListSize\")", a.number("keys", 1, "waitListSize"), 2)
+	if expect.Equal(t, "number of keys", len(a.list("keys")), 200) {
+		expect.Equal(t, "number of all keys", a.number("all"), 250)
+		expect.Equal(t, "the first key", a.text("keys", 0, "flowControlKey"), "key-200")
+		expect.Equal(t, "the second key", a.text("keys", 1, "flowControlKey"), "key-100")
+		expect.Equal(t, "waitListSize of the second key", a.number("keys", 1, "waitListSize"), 2)
 	}
 	a = c.do("GET", "/_understudy/flow?key=y-24&count=3", "").ok()
 	if len(a.list("keys")) != 3 || a.number("all") != 10 {

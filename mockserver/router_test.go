@@ -56,9 +56,9 @@ func TestBugsOfOursAreSeenAndSurvived(t *testing.T) {
 					r := httptest.NewRequest("GET", "/v2/keys", nil)
 					r.Header.Set("Authorization", "Bearer "+s.Token())
 					s.ServeHTTP(w, r)
-					expect.Equal(t, "w.Code", w.Code, c.status)
-					expect.Lacks(t, "w.Body", w.Body.String(), "goroutine")
-					expect.Lacks(t, "w.Body", w.Body.String(), "a bug")
+					expect.Equal(t, "status", w.Code, c.status)
+					expect.Lacks(t, "body", w.Body.String(), "goroutine")
+					expect.Lacks(t, "body", w.Body.String(), "a bug")
 				}
 				if n := len(s.Violations()); n != 2*c.violations {
 					t.Errorf("%d violations: %v", n, s.Violations())
@@ -175,10 +175,10 @@ func TestOptions(t *testing.T) {
 		t.Run("preflight of a page of this machine: "+path, func(t *testing.T) {
 			a := c.do("OPTIONS", path, "", "Authorization:", "Origin: http://localhost:3000",
 				"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization,content-type,svc-delay,svc-telemetry-sdk")
-			expect.Equal(t, "a.status", a.status, http.StatusNoContent)
-			expect.Equal(t, "a.header.Get(\"Access-Control-Allow-Origin\")", a.header.Get("Access-Control-Allow-Origin"), "http://localhost:3000")
-			expect.Contains(t, "a.header.Get(\"Access-Control-Allow-Methods\")", a.header.Get("Access-Control-Allow-Methods"), "POST")
-			expect.Equal(t, "a.header.Get(\"Access-Control-Allow-Headers\")", a.header.Get("Access-Control-Allow-Headers"), "authorization,content-type,svc-delay,svc-telemetry-sdk")
+			expect.Equal(t, "status", a.status, http.StatusNoContent)
+			expect.Equal(t, "header Access-Control-Allow-Origin", a.header.Get("Access-Control-Allow-Origin"), "http://localhost:3000")
+			expect.Contains(t, "header Access-Control-Allow-Methods", a.header.Get("Access-Control-Allow-Methods"), "POST")
+			expect.Equal(t, "header Access-Control-Allow-Headers", a.header.Get("Access-Control-Allow-Headers"), "authorization,content-type,svc-delay,svc-telemetry-sdk")
 		})
 	}
 }
@@ -229,9 +229,8 @@ func TestServerIsAHandler(t *testing.T) {
 	r := httptest.NewRequest("GET", "/v2/keys", nil)
 	r.Header.Set("Authorization", "Bearer "+s.Token())
 	s.ServeHTTP(w, r)
-	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"current"`) {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	expect.Equal(t, "status", w.Code, http.StatusOK)
+	expect.Contains(t, "body", w.Body.String(), `"current"`)
 }
 
 func TestFixedSegmentsMatchInAnyCase(t *testing.T) {
@@ -251,7 +250,7 @@ func TestFixedSegmentsMatchInAnyCase(t *testing.T) {
 		t.Parallel()
 		c.do("POST", "/v2/schedules/Mine/PAUSE", "").ok()
 		if a := c.do("GET", "/v2/schedules/Mine", "").ok(); a.get("isPaused") != true {
-			t.Errorf("%s", a.raw)
+			t.Errorf("the schedule: got %s, want isPaused true", a.raw)
 		}
 	})
 	t.Run("of the key-value store", func(t *testing.T) {
@@ -259,10 +258,10 @@ func TestFixedSegmentsMatchInAnyCase(t *testing.T) {
 		kv := *c
 		kv.token = u.KVToken()
 		if a := kv.do("POST", "/KV/Pipeline", `[["SET","Key/1","Value"]]`).ok(); a.text(0, "result") != "OK" {
-			t.Errorf("%s", a.raw)
+			t.Errorf("the pipeline: got %s, want result OK", a.raw)
 		}
 		if a := kv.do("GET", "/Kv/get/Key%2F1", "").ok(); a.text("result") != "Value" {
-			t.Errorf("%s", a.raw)
+			t.Errorf("the value of the key: got %s, want result Value", a.raw)
 		}
 	})
 	t.Run("of a vector index", func(t *testing.T) {

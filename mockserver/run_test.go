@@ -90,9 +90,7 @@ func TestRunViewOfAFailedStep(t *testing.T) {
 		})
 	}
 	t.Run("the init step has no errors of others", func(t *testing.T) {
-		if view.get("steps", 0, "steps", 0, "errors") != nil {
-			t.Errorf("%s", view.raw)
-		}
+		expect.Equal(t, "errors of the init step", view.get("steps", 0, "steps", 0, "errors"), nil)
 	})
 	t.Run("a step that succeeded at the second attempt keeps the error of the first", func(t *testing.T) {
 		if n := len(view.list("steps", 1, "steps", 0, "errors")); n != 1 {
@@ -100,8 +98,8 @@ func TestRunViewOfAFailedStep(t *testing.T) {
 		}
 	})
 	t.Run("the failed step has its errors", func(t *testing.T) {
-		if n := len(view.list("steps", 2, "steps", 0, "errors")); n != 2 || view.number("steps", 2, "steps", 0, "errors", 0, "status") != 500 {
-			t.Errorf("%d errors: %s", n, view.raw)
+		if expect.Equal(t, "number of errors", len(view.list("steps", 2, "steps", 0, "errors")), 2) {
+			expect.Equal(t, "status of the first error", view.number("steps", 2, "steps", 0, "errors", 0, "status"), 500)
 		}
 		if got := view.text("steps", 2, "steps", 0, "state"); got != "STEP_FAILED" {
 			t.Errorf("state %s", got)
@@ -138,13 +136,13 @@ func TestResumedRunShowsItsOwnErrors(t *testing.T) {
 	u.Settle()
 	t.Run("a step that succeeded at the first attempt has none", func(t *testing.T) {
 		view := c.run(resumed)
-		if view.text("steps", 2, "steps", 0, "stepName") != "charge" || view.get("steps", 2, "steps", 0, "errors") != nil {
-			t.Errorf("%s", view.raw)
-		}
+		expect.Equal(t, "name of the step", view.text("steps", 2, "steps", 0, "stepName"), "charge")
+		expect.Equal(t, "errors of the step", view.get("steps", 2, "steps", 0, "errors"), nil)
 	})
 	t.Run("the old run keeps them", func(t *testing.T) {
-		if view := c.run("wfr_1"); len(view.list("steps", 2, "steps", 0, "errors")) != 1 {
-			t.Errorf("%s", view.raw)
+		view := c.run("wfr_1")
+		if n := len(view.list("steps", 2, "steps", 0, "errors")); n != 1 {
+			t.Errorf("the failed step: got %d errors in %s, want 1", n, view.raw)
 		}
 	})
 }

@@ -14,43 +14,40 @@ func TestSearchIndexes(t *testing.T) {
 	c, _, _ := manager(t, u)
 	one, two := basic("one@understudy.test", "p:1"), basic("two@understudy.test", "p2")
 
-	if a := c.do("GET", "/v2/search", "", one).ok(); string(a.raw) != "[]" {
-		t.Errorf("%s", a.raw)
-	}
+	expect.Equal(t, "the list before the first index", string(c.do("GET", "/v2/search", "", one).ok().raw), "[]")
 	made := c.do("POST", "/v2/search", `{"name":"docs","region":"eu-west-1","type":"free"}`, one).ok()
 	id, path := made.text("id"), "/v2/search/"+made.text("id")
-	expect.True(t, "id that is not empty", id != "")
-	expect.Equal(t, "made.text(\"name\")", made.text("name"), "docs")
-	expect.Equal(t, "made.text(\"region\")", made.text("region"), "eu-west-1")
-	expect.Equal(t, "made.text(\"type\")", made.text("type"), "free")
-	expect.Equal(t, "made.number(\"createdAt\")", made.number("createdAt"), 5000)
-	expect.Equal(t, "made.number(\"creation_time\")", made.number("creation_time"), 5)
-	expect.True(t, "made.text(\"token\") != \"\"", made.text("token") != "")
-	expect.True(t, "made.text(\"read_only_token\") != \"\"", made.text("read_only_token") != "")
-	if a := c.do("GET", path, "", one).ok(); string(a.raw) != string(made.raw) {
-		t.Errorf("got %s, made %s", a.raw, made.raw)
-	}
-	if a := c.do("GET", "/v2/search", "", one).ok(); len(a.list()) != 1 || a.text(0, "id") != id {
-		t.Errorf("%s", a.raw)
+	expect.True(t, "an id that is not empty", id != "")
+	expect.Equal(t, "name", made.text("name"), "docs")
+	expect.Equal(t, "region", made.text("region"), "eu-west-1")
+	expect.Equal(t, "type", made.text("type"), "free")
+	expect.Equal(t, "createdAt", made.number("createdAt"), 5000)
+	expect.Equal(t, "creation_time", made.number("creation_time"), 5)
+	expect.True(t, "a token", made.text("token") != "")
+	expect.True(t, "a read_only_token", made.text("read_only_token") != "")
+	expect.Equal(t, "the index", string(c.do("GET", path, "", one).ok().raw), string(made.raw))
+	a := c.do("GET", "/v2/search", "", one).ok()
+	if expect.Equal(t, "number of indexes", len(a.list()), 1) {
+		expect.Equal(t, "id of the index in the list", a.text(0, "id"), id)
 	}
 	c.do("POST", path+"/rename", `{"name":"papers"}`, one).ok()
 	c.do("POST", path+"/reset-password", "", one).ok()
-	if a := c.do("GET", path, "", one).ok(); a.text("name") != "papers" || a.text("token") == made.text("token") {
-		t.Errorf("%s", a.raw)
-	}
+	a = c.do("GET", path, "", one).ok()
+	expect.Equal(t, "name after the change", a.text("name"), "papers")
+	expect.True(t, "another token after the reset", a.text("token") != made.text("token"))
 
 	c.do("DELETE", path, "", two).refused(404, id)
-	if a := c.do("DELETE", path, "", one).ok(); a.status != 200 || string(a.raw) != `"OK"` {
-		t.Errorf("%d %s", a.status, a.raw)
-	}
+	a = c.do("DELETE", path, "", one).ok()
+	expect.Equal(t, "status of the deletion", a.status, 200)
+	expect.Equal(t, "body of the deletion", string(a.raw), `"OK"`)
 	c.do("DELETE", path, "", one).refused(404, id)
 	c.do("GET", path, "", one).refused(404, id)
 	c.do("POST", path+"/rename", `{"name":"x"}`, one).refused(404, id)
 	c.do("DELETE", "/v2/search/unknown", "", one).refused(404, "unknown")
 	c.do("DELETE", path, "", "Authorization:").refused(401)
-	if a := c.do("DELETE", path, "", basic("one@understudy.test", "p")); a.status != 401 || a.header.Get("WWW-Authenticate") != "Basic" {
-		t.Errorf("%d %v", a.status, a.header)
-	}
+	a = c.do("DELETE", path, "", basic("one@understudy.test", "p"))
+	expect.Equal(t, "status with a wrong password", a.status, 401)
+	expect.Equal(t, "header WWW-Authenticate", a.header.Get("WWW-Authenticate"), "Basic")
 
 	c.do("POST", "/v2/search", `{"name":"docs","region":"moon","type":"free"}`, one).refused(400, "region", "moon", "eu-west-1")
 	c.do("POST", "/v2/search", `{"name":"docs","region":"eu-west-1","type":"gold"}`, one).refused(400, "type", "gold", "payg")

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/expect"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -123,17 +124,16 @@ func TestNothingShowsACredential(t *testing.T) {
 	t.Run("stubs and rewrites can be read and written back", func(t *testing.T) {
 		stub := `[{"url":"https://user:` + planted + `@a.test/","answers":[{"status":200,"headers":{"Set-Cookie":"` + planted + `"}}]}]`
 		c.do("PUT", "/_understudy/stubs", stub).ok()
-		if a := c.do("GET", "/_understudy/stubs", "").ok(); strings.Count(string(a.raw), planted) != 2 {
-			t.Errorf("%s", a.raw)
+		a := c.do("GET", "/_understudy/stubs", "").ok()
+		if n := strings.Count(string(a.raw), planted); n != 2 {
+			t.Errorf("the stubs: got the secret %d times in %s, want 2", n, a.raw)
 		}
 	})
 	t.Run("the payload of a message stays whole in the journals", func(t *testing.T) {
 		payload := `{"authorization":"` + planted + `"}`
 		u.Publish("https://down.test/", []byte(payload), "Svc-Retries: 0")
 		list := u.Deliveries()
-		if got := string(list[len(list)-1].Request.Body); got != payload {
-			t.Errorf("%s", got)
-		}
+		expect.Equal(t, "the payload", string(list[len(list)-1].Request.Body), payload)
 	})
 }
 

@@ -43,9 +43,8 @@ func TestASnapshotGoesOnInAnotherServer(t *testing.T) {
 		v.Publish(v.URL()+"/_understudy/sink/status/200", []byte("gone by then"))
 		v.Settle()
 		loaded := other.do("PUT", "/_understudy/snapshot", string(text)).ok()
-		if loaded.text("accounts", 0, "clock") != "manual" || loaded.number("accounts", 0, "now") == 0 {
-			t.Errorf("loaded into %s: %s", clock, loaded.raw)
-		}
+		expect.Equal(t, "clock after loading into "+clock, loaded.text("accounts", 0, "clock"), "manual")
+		expect.True(t, "a time after loading into "+clock, loaded.number("accounts", 0, "now") != 0)
 		if again := other.do("GET", "/_understudy/snapshot", "").ok(); !bytes.Equal(state(again.raw), state(text)) {
 			t.Errorf("%s: loaded and saved again:\n%s\nwas:\n%s", clock, again.raw, text)
 		}
@@ -69,9 +68,7 @@ func TestFaultsGoOnInAnotherServer(t *testing.T) {
 		other.do("GET", "/v2/dlq", "").refused(429, "burst")
 	}
 	other.do("GET", "/v2/dlq", "").ok()
-	if a := other.do("GET", "/_understudy/faults", "").ok(); !strings.Contains(string(a.raw), `"delay":"3s"`) {
-		t.Errorf("%s", a.raw)
-	}
+	expect.Contains(t, "the faults", string(other.do("GET", "/_understudy/faults", "").ok().raw), `"delay":"3s"`)
 	broken := strings.Replace(editable(text), `"on":"delivery"`, `"on":"nothing"`, 1)
 	other.do("PUT", "/_understudy/snapshot", broken).refused(400, "nothing", "delivery")
 }

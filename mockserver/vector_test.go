@@ -26,6 +26,14 @@ func opened(t *testing.T, u *mockserver.TestServer, name string) *client {
 	return c
 }
 
+// nearest demands that the first result of a query is the vector itself that was
+// asked for.
+func nearest(t *testing.T, a answer, id string) {
+	t.Helper()
+	expect.Equal(t, "id of the first result", a.text("result", 0, "id"), id)
+	expect.Equal[any](t, "score of the first result", a.get("result", 0, "score"), 1.0)
+}
+
 func TestVectorIndexes(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, three)
@@ -35,42 +43,39 @@ func TestVectorIndexes(t *testing.T) {
 	words.do("POST", "/upsert", `{"id":"w","sparseVector":{"indices":[7],"values":[2]}}`).ok()
 
 	a := docs.do("GET", "/info", "").ok()
-	expect.Equal(t, "a.number(\"result\", \"vectorCount\")", a.number("result", "vectorCount"), 0)
-	expect.Equal(t, "a.number(\"result\", \"pendingVectorCount\")", a.number("result", "pendingVectorCount"), 3)
-	expect.Equal(t, "a.number(\"result\", \"namespaces\", \"my space\", \"pendingVectorCount\")", a.number("result", "namespaces", "my space", "pendingVectorCount"), 1)
+	expect.Equal(t, "vectorCount", a.number("result", "vectorCount"), 0)
+	expect.Equal(t, "pendingVectorCount", a.number("result", "pendingVectorCount"), 3)
+	expect.Equal(t, "pendingVectorCount of my space", a.number("result", "namespaces", "my space", "pendingVectorCount"), 1)
 	u.Advance(2 * time.Second)
 	a = docs.do("POST", "/info", "").ok()
 	// Twelve bytes for each of three vectors, three of ids, 7 of metadata, 4 of data.
-	expect.Equal(t, "a.number(\"result\", \"vectorCount\")", a.number("result", "vectorCount"), 3)
-	expect.Equal(t, "a.number(\"result\", \"pendingVectorCount\")", a.number("result", "pendingVectorCount"), 0)
-	expect.Equal(t, "a.number(\"result\", \"indexSize\")", a.number("result", "indexSize"), 3*12+3+7+4)
-	expect.Equal(t, "a.number(\"result\", \"namespaces\", \"\", \"vectorCount\")", a.number("result", "namespaces", "", "vectorCount"), 2)
-	expect.Equal(t, "a.text(\"result\", \"denseIndex\", \"similarityFunction\")", a.text("result", "denseIndex", "similarityFunction"), "COSINE")
-	expect.Equal[any](t, "a.get(\"result\", \"sparseIndex\")", a.get("result", "sparseIndex"), nil)
+	expect.Equal(t, "vectorCount", a.number("result", "vectorCount"), 3)
+	expect.Equal(t, "pendingVectorCount", a.number("result", "pendingVectorCount"), 0)
+	expect.Equal(t, "indexSize", a.number("result", "indexSize"), 3*12+3+7+4)
+	expect.Equal(t, "vectorCount of the default namespace", a.number("result", "namespaces", "", "vectorCount"), 2)
+	expect.Equal(t, "similarityFunction of denseIndex", a.text("result", "denseIndex", "similarityFunction"), "COSINE")
+	expect.Equal[any](t, "sparseIndex", a.get("result", "sparseIndex"), nil)
 	a = words.do("GET", "/info", "").ok()
-	expect.Equal(t, "a.text(\"result\", \"indexType\")", a.text("result", "indexType"), "SPARSE")
-	expect.Equal(t, "a.number(\"result\", \"vectorCount\")", a.number("result", "vectorCount"), 1)
-	expect.Equal[any](t, "a.get(\"result\", \"denseIndex\")", a.get("result", "denseIndex"), nil)
-	expect.True(t, "a.get(\"result\", \"sparseIndex\") != nil", a.get("result", "sparseIndex") != nil)
+	expect.Equal(t, "indexType", a.text("result", "indexType"), "SPARSE")
+	expect.Equal(t, "vectorCount", a.number("result", "vectorCount"), 1)
+	expect.Equal[any](t, "denseIndex", a.get("result", "denseIndex"), nil)
+	expect.True(t, "a sparseIndex", a.get("result", "sparseIndex") != nil)
 	a = both.do("GET", "/info", "").ok()
-	expect.Equal(t, "a.text(\"result\", \"indexType\")", a.text("result", "indexType"), "HYBRID")
-	expect.Equal(t, "a.number(\"result\", \"vectorCount\")", a.number("result", "vectorCount"), 0)
-	expect.Equal(t, "a.number(\"result\", \"denseIndex\", \"dimension\")", a.number("result", "denseIndex", "dimension"), 2)
-	if expect.True(t, "a.get(\"result\", \"sparseIndex\") != nil", a.get("result", "sparseIndex") != nil) {
-		expect.True(t, "a.get(\"result\", \"namespaces\", \"\") != nil", a.get("result", "namespaces", "") != nil)
+	expect.Equal(t, "indexType", a.text("result", "indexType"), "HYBRID")
+	expect.Equal(t, "vectorCount", a.number("result", "vectorCount"), 0)
+	expect.Equal(t, "dimension of denseIndex", a.number("result", "denseIndex", "dimension"), 2)
+	if expect.True(t, "a sparseIndex", a.get("result", "sparseIndex") != nil) {
+		expect.True(t, "the default namespace", a.get("result", "namespaces", "") != nil)
 	}
-	if a = docs.do("POST", "/query", `{"vector":[1,0,0],"topK":1}`).ok(); a.text("result", 0, "id") != "1" || a.get("result", 0, "score") != 1.0 {
-		t.Errorf("%s", a.raw)
-	}
-	if a = docs.do("POST", "/delete", `["1","b","none"]`).ok(); a.number("result", "deleted") != 2 {
-		t.Errorf("%s", a.raw)
-	}
+	nearest(t, docs.do("POST", "/query", `{"vector":[1,0,0],"topK":1}`).ok(), "1")
+	a = docs.do("POST", "/delete", `["1","b","none"]`).ok()
+	expect.Equal(t, "number of deleted vectors", a.number("result", "deleted"), 2)
 	docs.do("DELETE", "/reset?all", "").ok()
 	{
 		a = docs.do("GET", "/info", "").ok()
-		expect.Equal(t, "a.number(\"result\", \"vectorCount\")", a.number("result", "vectorCount"), 0)
-		expect.Equal(t, "a.number(\"result\", \"indexSize\")", a.number("result", "indexSize"), 0)
-		expect.True(t, "a.get(\"result\", \"namespaces\", \"my space\") != nil", a.get("result", "namespaces", "my space") != nil)
+		expect.Equal(t, "vectorCount", a.number("result", "vectorCount"), 0)
+		expect.Equal(t, "indexSize", a.number("result", "indexSize"), 0)
+		expect.True(t, "the namespace my space", a.get("result", "namespaces", "my space") != nil)
 	}
 }
 
@@ -92,9 +97,8 @@ func TestVectorScores(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			a := both.do("POST", "/query", row.query).ok()
-			if id, score := a.text("result", 0, "id"), a.get("result", 0, "score"); id != row.id || score != row.score {
-				t.Errorf("got %s with %v, want %s with %v", id, score, row.id, row.score)
-			}
+			expect.Equal(t, "id of the first result", a.text("result", 0, "id"), row.id)
+			expect.Equal[any](t, "score of the first result", a.get("result", 0, "score"), row.score)
 		})
 	}
 }
@@ -194,8 +198,15 @@ func TestVectorIndexFlag(t *testing.T) {
 		"a b=DENSE:3":               {},
 	} {
 		got, err := mockserver.ParseVectorIndex(text)
-		if want.Name == "" && err == nil || want.Name != "" && (err != nil || got != want) {
-			t.Errorf("%s: %+v, %v", text, got, err)
+		if want.Name == "" {
+			if err == nil {
+				t.Errorf("%s: got %+v, want an error", text, got)
+			}
+			continue
+		}
+		expect.Nil(t, text, err)
+		if got != want {
+			t.Errorf("%s: got %+v, want %+v", text, got, want)
 		}
 	}
 }
@@ -207,29 +218,23 @@ func TestVectorsOfTexts(t *testing.T) {
 	c.url, c.token = u.VectorURL(), environment(u)["UNDERSTUDY_VECTOR_TOKEN"]
 	t.Run("the first text decides on the dimension", func(t *testing.T) {
 		c.do("POST", "/upsert-data", `[{"id":"a","data":"red apples"},{"id":"b","data":"blue whales"}]`).ok()
-		if a := c.do("GET", "/info", "").ok(); a.number("result", "dimension") != 384 {
-			t.Errorf("%s", a.raw)
-		}
+		expect.Equal(t, "dimension", c.do("GET", "/info", "").ok().number("result", "dimension"), 384)
 	})
 	t.Run("the same text gives the same vector", func(t *testing.T) {
-		if a := c.do("POST", "/query-data", `{"data":"red apples","topK":1}`).ok(); a.text("result", 0, "id") != "a" || a.get("result", 0, "score") != 1.0 {
-			t.Errorf("%s", a.raw)
-		}
+		nearest(t, c.do("POST", "/query-data", `{"data":"red apples","topK":1}`).ok(), "a")
 	})
 	t.Run("several queries in one request", func(t *testing.T) {
 		if a := c.do("POST", "/query-data/", `[{"data":"apple","topK":1},{"data":"whale","topK":1}]`); a.status == http.StatusOK {
 			t.Errorf("an empty namespace was taken: %s", a.raw)
 		}
-		if a := c.do("POST", "/query-data", `[{"data":"apple","topK":1},{"data":"whale","topK":1}]`).ok(); a.text("result", 0, 0, "id") != "a" || a.text("result", 1, 0, "id") != "b" {
-			t.Errorf("%s", a.raw)
-		}
+		a := c.do("POST", "/query-data", `[{"data":"apple","topK":1},{"data":"whale","topK":1}]`).ok()
+		expect.Equal(t, "id of the first query's result", a.text("result", 0, 0, "id"), "a")
+		expect.Equal(t, "id of the second query's result", a.text("result", 1, 0, "id"), "b")
 	})
 	t.Run("an updated text has the vector of the new text", func(t *testing.T) {
 		c.do("POST", "/upsert-data", `{"id":"u","data":"green frogs"}`).ok()
 		c.do("POST", "/update", `{"id":"u","data":"grey elephants"}`).ok()
-		if a := c.do("POST", "/query-data", `{"data":"grey elephants","topK":1}`).ok(); a.text("result", 0, "id") != "u" || a.get("result", 0, "score") != 1.0 {
-			t.Errorf("%s", a.raw)
-		}
+		nearest(t, c.do("POST", "/query-data", `{"data":"grey elephants","topK":1}`).ok(), "u")
 		c.do("POST", "/delete", `["u"]`).ok()
 	})
 	t.Run("a text without words is a vector too", func(t *testing.T) {

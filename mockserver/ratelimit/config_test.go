@@ -27,10 +27,10 @@ func TestAConfigurationWithEveryKeyIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect.Equal(t, "c.Prefix", c.Prefix, "@app")
-	if expect.Equal(t, "number of c.Strategy", len(c.Strategy), 2) {
-		expect.Equal(t, "c.Strategy[0].Limiter.RefillRate", c.Strategy[0].Limiter.RefillRate, 5)
-		expect.Equal(t, "c.Strategy[1].Limiter.Tokens", c.Strategy[1].Limiter.Tokens, 100)
+	expect.Equal(t, "prefix", c.Prefix, "@app")
+	if expect.Equal(t, "number of limiters", len(c.Strategy), 2) {
+		expect.Equal(t, "refill rate of the first limiter", c.Strategy[0].Limiter.RefillRate, 5)
+		expect.Equal(t, "tokens of the second limiter", c.Strategy[1].Limiter.Tokens, 100)
 	}
 	if _, err := ratelimit.New(c); err != nil {
 		t.Error(err)

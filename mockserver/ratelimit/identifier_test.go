@@ -31,7 +31,7 @@ func TestWhoAsks(t *testing.T) {
 		"a header whatever its case":            {"header.authorization", "", nil, http.Header{"Authorization": {"Bearer x"}}, "Bearer x"},
 		"a header with a dot in its name":       {"header.X.User", "", nil, http.Header{"X.user": {"me"}}, "me"},
 		"a header that net/http keeps apart":    {"header.Host", "", nil, nil, "example.com"},
-		"a header that is too long to be a key": {"header.X-User", "", nil, http.Header{"X-User": {strings.Repeat("x", 513)}}, "sha256-"},
+		"a header that is too long to be a key": {"header.X-User", "", nil, http.Header{"X-User": {strings.Repeat("x", 513)}}, "sha256-35ade0090e64e74d6ad04204009c23a4e34b82bdf0f4f317fbcc5f26f9b10241"},
 		"a header of several values: its first": {"header.X-User", "", nil, http.Header{"X-User": {"a", "b"}}, "a"},
 		"a missing header":                      {"header.X-User", "", nil, nil, "error: header X-User is missing: it says whose requests these are, and must not be empty"},
 		"an empty header":                       {"header.X-User", "", nil, http.Header{"X-User": {" "}}, "error: header X-User is missing: it says whose requests these are, and must not be empty"},
@@ -45,7 +45,7 @@ func TestWhoAsks(t *testing.T) {
 		if err != nil {
 			got = "error: " + err.Error()
 		}
-		if got != c.want && (c.want != "sha256-" || !strings.HasPrefix(got, c.want)) {
+		if got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
