@@ -169,7 +169,7 @@ func (l *life) finish() {
 func (l *life) check() {
 	t := l.t
 	if l.broken != "" {
-		t.Fatalf("%s", l.broken)
+		t.Fatalf("the deliveries: got one where %s, want none", l.broken)
 	}
 	events := l.events(engine.Filter{})
 	byID := map[string][]engine.Event{}

@@ -134,7 +134,7 @@ func walk[T any](t tester, f engine.Filter, list func(engine.Filter) (engine.Pag
 	for {
 		p, err := list(f)
 		if err != nil {
-			t.Fatalf("%v", err)
+			t.Fatalf("the page at cursor %q: got %v, want no error", f.Cursor, err)
 		}
 		all = append(all, p.Items...)
 		if f.Cursor = p.Cursor; p.Cursor == "" {

@@ -102,7 +102,7 @@ func TestAGroupFansOutOncePerEndpoint(t *testing.T) {
 			return engine.Outcome{Status: 200}
 		}
 		if _, err := w.AddEndpoints("g", endpoints); err != nil {
-			t.Fatalf("%v", err)
+			t.Fatalf("the endpoints of the group: got %v, want no error", err)
 		}
 		if got := len(w.send(engine.PublishRequest{Group: "g"}).List); got != n {
 			t.Fatalf("%d messages for %d endpoints", got, n)

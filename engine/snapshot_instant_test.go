@@ -134,7 +134,7 @@ func TestSnapshotsOfABusyAccount(t *testing.T) {
 		text := w.document()
 		s, err := engine.ReadSnapshot(bytes.NewReader(text))
 		if err != nil {
-			t.Errorf("%v", err)
+			t.Errorf("reading the document: got %v, want no error", err)
 			break
 		}
 		other := setup(t, stored, func(c *engine.Config) { c.Parallel = 64 })

@@ -15,7 +15,7 @@ import (
 func traced(t expect.T, e *endpoint, id string) {
 	trace, err := e.account.RunTrace(id)
 	if err != nil {
-		t.Fatalf("%v", err)
+		t.Fatalf("the trace of run %s: got %v, want no error", id, err)
 	}
 	names := map[string]int{}
 	for _, s := range trace.Spans {
@@ -118,9 +118,8 @@ func TestOverviewTellsOfChanges(t *testing.T) {
 	w.publish(engine.Options{Delay: time.Hour})
 	<-more
 	o, more := w.Overview()
-	if o.Messages[engine.Created] != 1 || !o.NextDue.Equal(epoch.Add(time.Hour)) {
-		t.Errorf("%+v", o)
-	}
+	expect.Equal(t, "created messages", o.Messages[engine.Created], 1)
+	expect.Equal(t, "the next due time", o.NextDue, epoch.Add(time.Hour))
 	w.Touch()
 	<-more
 	w.advance(time.Hour)

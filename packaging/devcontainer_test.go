@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 // devcontainerVersion is that of the tool that packs features.
@@ -37,9 +39,9 @@ func TestPackagingFeature(t *testing.T) {
 	if err := decoder.Decode(&f); err != nil {
 		t.Fatal(err)
 	}
-	if f.ID != "understudy" || f.Options["version"].Type != "string" || f.Options["version"].Default != "latest" {
-		t.Errorf("feature %+v", f)
-	}
+	expect.Equal(t, "the id of the feature", f.ID, "understudy")
+	expect.Equal(t, "the type of the option version", f.Options["version"].Type, "string")
+	expect.Equal(t, "the default of the option version", f.Options["version"].Default, "latest")
 }
 
 // TestPackagingDevcontainer packs the feature with the tool of the development

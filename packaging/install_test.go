@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 // released serves a release that has one archive for this machine, with the
@@ -76,14 +78,18 @@ func TestPackagingInstall(t *testing.T) {
 			install := step{dir: t.TempDir(), script: "sh '" + script + "'", env: []string{"VERSION=" + c.version, "INSTALL_DIR=" + folder, "UNDERSTUDY_RELEASES=" + c.releases}}
 			out, err := install.bash(t)
 			if c.want == "" {
-				if err != nil || !strings.HasPrefix(out, "understudy ") {
-					t.Errorf("%v\n%s", err, out)
+				if err != nil {
+					t.Errorf("the installation: got %v, want exit status 0\n%s", err, out)
+				}
+				if want := "understudy "; !strings.HasPrefix(out, want) {
+					t.Errorf("the output: got %q, want it to begin with %q", out, want)
 				}
 				return
 			}
-			if _, there := os.Stat(filepath.Join(folder, "understudy")); err == nil || there == nil || !strings.Contains(out, c.want) {
-				t.Errorf("%v, %v: want %q in\n%s", err, there, c.want, out)
-			}
+			expect.True(t, "an installation that fails", err != nil)
+			_, err = os.Stat(filepath.Join(folder, "understudy"))
+			expect.True(t, "no program in the folder", err != nil)
+			expect.Contains(t, "the output", out, c.want)
 		})
 	}
 	t.Run("the archives of a release", func(t *testing.T) {
@@ -116,10 +122,10 @@ func TestPackagingInstall(t *testing.T) {
 	})
 	t.Run("the development container feature has the same script", func(t *testing.T) {
 		t.Parallel()
-		one, err1 := os.ReadFile("install.sh")
-		other, err2 := os.ReadFile("devcontainer/understudy/install.sh")
-		if err1 != nil || err2 != nil || !bytes.Equal(one, other) {
-			t.Errorf("packaging/install.sh and its copy differ (%v, %v): copy it", err1, err2)
-		}
+		one, err := os.ReadFile("install.sh")
+		expect.Nil(t, "reading the script", err)
+		other, err := os.ReadFile("devcontainer/understudy/install.sh")
+		expect.Nil(t, "reading its copy", err)
+		expect.True(t, "a copy with the same bytes as packaging/install.sh (copy it)", bytes.Equal(one, other))
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 func TestLogOnATerminal(t *testing.T) {
@@ -18,26 +20,20 @@ func TestLogOnATerminal(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	t.Run("has colours", func(t *testing.T) {
 		t.Setenv("NO_COLOR", "")
-		if text := line(true); !strings.Contains(text, "\x1b[") || strings.Contains(text, "\x1b[2J") {
-			t.Errorf("%q", text)
-		}
+		text := line(true)
+		expect.Contains(t, "the line", text, "\x1b[")
+		expect.Lacks(t, "the line", text, "\x1b[2J")
 	})
 	t.Run("has none with NO_COLOR", func(t *testing.T) {
 		t.Setenv("NO_COLOR", "1")
-		if text := line(true); strings.Contains(text, "\x1b") {
-			t.Errorf("%q", text)
-		}
+		expect.Lacks(t, "the line", line(true), "\x1b")
 	})
 	t.Run("has none on a dumb terminal", func(t *testing.T) {
 		t.Setenv("TERM", "dumb")
-		if text := line(true); strings.Contains(text, "\x1b") {
-			t.Errorf("%q", text)
-		}
+		expect.Lacks(t, "the line", line(true), "\x1b")
 	})
 	t.Run("elsewhere it has none", func(t *testing.T) {
-		if text := line(false); strings.Contains(text, "\x1b") {
-			t.Errorf("%q", text)
-		}
+		expect.Lacks(t, "the line", line(false), "\x1b")
 	})
 }
 

@@ -281,16 +281,13 @@ func TestAFailedSaveShows(t *testing.T) {
 	}
 	for os.MkdirAll(filepath.Join(file+".part", "full"), 0o700) != nil { //nolint:revive // a save may be about to succeed
 	}
-	if text := ready(http.StatusServiceUnavailable); !strings.Contains(text, "snapshot not saved") {
-		t.Errorf("%s", text)
-	}
+	expect.Contains(t, "the answer of readyz", ready(http.StatusServiceUnavailable), "snapshot not saved")
 	if err := os.RemoveAll(file + ".part"); err != nil {
 		t.Fatal(err)
 	}
 	ready(http.StatusOK)
 	_ = server.cmd.Process.Signal(os.Interrupt)
 	_ = server.cmd.Wait()
-	if text := server.log.String(); !strings.Contains(text, "snapshot not saved") || !strings.Contains(text, "snapshot saved again") {
-		t.Errorf("%s", text)
-	}
+	expect.Contains(t, "the log", server.log.String(), "snapshot not saved")
+	expect.Contains(t, "the log", server.log.String(), "snapshot saved again")
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/conformance/target"
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 func TestBaseline(t *testing.T) {
@@ -37,16 +38,18 @@ func TestBaseline(t *testing.T) {
 		{"- {", false, -1, "b.yaml:"},
 	} {
 		b := &target.Baseline{File: "b.yaml", Flaky: c.flaky}
-		if err := b.Parse([]byte(c.text)); err != nil {
-			if c.exit != -1 || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%q: %v; want %s", c.text, err, c.want)
-			}
+		err := b.Parse([]byte(c.text))
+		if refused := c.exit == -1; (err != nil) != refused {
+			t.Errorf("%q: got error %v, want one: %t", c.text, err, refused)
+			continue
+		}
+		if err != nil {
+			expect.Contains(t, "the error of "+c.text, err.Error(), c.want)
 			continue
 		}
 		r := report()
 		r.Apply(b, today)
-		if got := r.ExitCode(); got != c.exit || c.want != "" && strings.Join(r.Stale, "") != c.want {
-			t.Errorf("%q: exit %d, stale %q; want %d, %q", c.text, got, r.Stale, c.exit, c.want)
-		}
+		expect.Equal(t, "the exit code with "+c.text, r.ExitCode(), c.exit)
+		expect.Equal(t, "what is stale with "+c.text, strings.Join(r.Stale, ""), c.want)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 // driverRow is a row of the table of drivers in docs/target.md.
@@ -62,9 +64,12 @@ func TestExpand(t *testing.T) {
 		{"{{base}}/v2/search/{{}}", "", "placeholder {{}} has no value"},
 	} {
 		got, err := Expand(c.text, values)
-		if got != c.want || (err == nil) != (c.refused == "") || err != nil && err.Error() != c.refused {
-			t.Errorf("%q: got %q, %v; want %q, %q", c.text, got, err, c.want, c.refused)
+		expect.Equal(t, c.text, got, c.want)
+		refused := ""
+		if err != nil {
+			refused = err.Error()
 		}
+		expect.Equal(t, "the error of "+c.text, refused, c.refused)
 	}
 }
 

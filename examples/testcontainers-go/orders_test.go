@@ -41,8 +41,14 @@ func TestAReminderIsDeliveredAfterAnHour(t *testing.T) {
 		if len(deliveries) != step.want {
 			t.Fatalf("after %s: got %d deliveries, want %d", step.advance, len(deliveries), step.want)
 		}
-		if step.want > 0 && (deliveries[0].URL != "https://shop.example/reminders" || deliveries[0].Request.Body != `{"order":1}`) {
-			t.Errorf("delivery %+v", deliveries[0])
+		if step.want == 0 {
+			continue
+		}
+		if got, want := deliveries[0].URL, "https://shop.example/reminders"; got != want {
+			t.Errorf("the URL of the delivery: got %s, want %s", got, want)
+		}
+		if got, want := deliveries[0].Request.Body, `{"order":1}`; got != want {
+			t.Errorf("the body of the delivery: got %s, want %s", got, want)
 		}
 	}
 }

@@ -19,6 +19,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 // limit is the time that one command may take on a busy machine.
@@ -149,9 +151,10 @@ func TestPackagingArchive(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if h.Uid != 0 || h.Gid != 0 || h.Uname != "" || !h.ModTime.Equal(stamp) {
-				t.Errorf("%s: owner %d:%d %q, time %s", h.Name, h.Uid, h.Gid, h.Uname, h.ModTime)
-			}
+			expect.Equal(t, "the user number of "+h.Name, h.Uid, 0)
+			expect.Equal(t, "the group number of "+h.Name, h.Gid, 0)
+			expect.Equal(t, "the user name of "+h.Name, h.Uname, "")
+			expect.Equal(t, "the time of "+h.Name, h.ModTime, stamp)
 		}
 	})
 }
@@ -297,11 +300,11 @@ func TestPackagingSameBytes(t *testing.T) {
 		names = append(names, filepath.Join(here.String(), program), program+"-"+here.String()+".cdx.json")
 	}
 	for _, name := range names {
-		a, errA := os.ReadFile(filepath.Join(first, name))
-		b, errB := os.ReadFile(filepath.Join(out, name))
-		if errA != nil || errB != nil || !bytes.Equal(a, b) {
-			t.Errorf("%s differs: %v, %v", name, errA, errB)
-		}
+		one, err := os.ReadFile(filepath.Join(first, name))
+		expect.Nil(t, "reading the file of the release", err)
+		other, err := os.ReadFile(filepath.Join(out, name))
+		expect.Nil(t, "reading the file of the copy", err)
+		expect.True(t, name+" with the same bytes in the release and the copy", bytes.Equal(one, other))
 	}
 }
 

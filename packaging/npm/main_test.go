@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/understudy-mock/understudy/internal/expect"
 )
 
 // fake writes packages from binaries that are no programs.
@@ -37,8 +38,8 @@ func TestTarballs(t *testing.T) {
 	files := fake(t, "")
 	launcher := manifestOf(t, files[0])
 	t.Run("there is one for the launcher and one for each platform", func(t *testing.T) {
-		if len(files) != 1+len(platforms) {
-			t.Errorf("%v", files)
+		if got, want := len(files), 1+len(platforms); got != want {
+			t.Errorf("tarballs: got %d, want %d: %v", got, want, files)
 		}
 	})
 	t.Run("the launcher depends on all of them in its own version", func(t *testing.T) {
@@ -67,17 +68,17 @@ func TestTarballs(t *testing.T) {
 	})
 	t.Run("the same input gives the same bytes", func(t *testing.T) {
 		for i, other := range fake(t, "") {
-			a, err1 := os.ReadFile(files[i])
-			b, err2 := os.ReadFile(other)
-			if err1 != nil || err2 != nil || !bytes.Equal(a, b) {
-				t.Errorf("%s differs: %v %v", filepath.Base(other), err1, err2)
-			}
+			a, err := os.ReadFile(files[i])
+			expect.Nil(t, "reading the first tarball", err)
+			b, err := os.ReadFile(other)
+			expect.Nil(t, "reading the second tarball", err)
+			expect.True(t, filepath.Base(other)+" with the same bytes both times", bytes.Equal(a, b))
 		}
 	})
 	t.Run("one platform alone", func(t *testing.T) {
-		if files := fake(t, "windows/arm64"); len(files) != 2 || filepath.Base(files[1]) != "understudy-mock-win32-arm64-1.2.3.tgz" {
-			t.Errorf("%v", files)
-		}
+		files := fake(t, "windows/arm64")
+		expect.Equal(expect.Now(t), "the number of tarballs", len(files), 2)
+		expect.Equal(t, "the tarball of the platform", filepath.Base(files[1]), "understudy-mock-win32-arm64-1.2.3.tgz")
 	})
 	t.Run("an unknown platform is refused", func(t *testing.T) {
 		if _, err := build(&order{root, t.TempDir(), t.TempDir(), "1.2.3", "plan9/amd64"}); err == nil {

@@ -142,8 +142,14 @@ func TestContainer(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		saved, err := os.ReadFile(filepath.Join(root, "data/state.json"))
-		if err != nil || !json.Valid(saved) || !bytes.Contains(saved, []byte("from inside")) {
-			t.Errorf("the state in /data: %v\n%.300s", err, saved)
+		if err != nil {
+			t.Fatalf("reading the state in /data: got %v, want no error", err)
+		}
+		if !json.Valid(saved) {
+			t.Errorf("the state in /data: got %.300s, want JSON", saved)
+		}
+		if want := "from inside"; !bytes.Contains(saved, []byte(want)) {
+			t.Errorf("the state in /data: got %.300s, want it to contain %q", saved, want)
 		}
 	})
 	t.Run("the suite reads its target file and cannot reach the target", func(t *testing.T) {

@@ -189,10 +189,16 @@ func TestDockerLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err1 := loaded.ConfigName()
-	want, err2 := images(t, out)["0.0.1 linux/amd64"].ConfigName()
-	if err1 != nil || err2 != nil || got != want {
-		t.Errorf("configuration %v, want %v (%v, %v)", got, want, err1, err2)
+	got, err := loaded.ConfigName()
+	if err != nil {
+		t.Errorf("the configuration of the archive: got %v, want no error", err)
+	}
+	want, err := images(t, out)["0.0.1 linux/amd64"].ConfigName()
+	if err != nil {
+		t.Errorf("the configuration of the image: got %v, want no error", err)
+	}
+	if got != want {
+		t.Errorf("the configuration: got %v, want %v", got, want)
 	}
 }
 

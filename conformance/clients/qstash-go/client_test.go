@@ -117,7 +117,7 @@ func TestJournalShowsTheNamesThatWereSent(t *testing.T) {
 	}
 	for _, entry := range journal.Entries {
 		if strings.Contains(string(entry), "Svc-") {
-			t.Errorf("%s", entry)
+			t.Errorf("an entry of the journal: got %s, want it without %q", entry, "Svc-")
 		}
 	}
 }
