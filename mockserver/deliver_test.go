@@ -3,7 +3,6 @@ package mockserver_test
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -68,16 +67,15 @@ func TestADeliveryIsSigned(t *testing.T) {
 			u.Publish(s.URL+"/hook?a=b", []byte("héllo"), "Content-Type: text/plain", d.HeaderPrefix+"Forward-X: y")
 			u.Settle()
 			requests, bodies := s.got()
-			if len(requests) != 1 || bodies[0] != "héllo" {
-				t.Fatalf("arrived: %q", bodies)
-			}
+			expect.Equal(expect.Now(t), "bodies that arrived", bodies, []string{"héllo"})
 			h := requests[0].Header
-			expect.Equal(t, "h.Get(\"X\")", h.Get("X"), "y")
-			expect.Equal(t, "h.Get(\"User-Agent\")", h.Get("User-Agent"), d.UserAgent)
-			expect.Equal(t, "h.Get(\"Content-Type\")", h.Get("Content-Type"), "text/plain")
-			if expect.True(t, "strings.HasPrefix(h.Get(d.HeaderPrefix+\"Message-Id\"), \"msg_\")", strings.HasPrefix(h.Get(d.HeaderPrefix+"Message-Id"), "msg_")) {
-				expect.Equal(t, "h.Get(d.HeaderPrefix+\"Retried\")", h.Get(d.HeaderPrefix+"Retried"), "0")
+			expect.Equal(t, "header X", h.Get("X"), "y")
+			expect.Equal(t, "header User-Agent", h.Get("User-Agent"), d.UserAgent)
+			expect.Equal(t, "header Content-Type", h.Get("Content-Type"), "text/plain")
+			if id := h.Get(d.HeaderPrefix + "Message-Id"); !strings.HasPrefix(id, "msg_") {
+				t.Errorf("header Message-Id: got %q, want it to begin with msg_", id)
 			}
+			expect.Equal(t, "header Retried", h.Get(d.HeaderPrefix+"Retried"), "0")
 			claims := jwt.MapClaims{}
 			_, err := jwt.ParseWithClaims(h.Get(d.HeaderPrefix+"Signature"), claims, func(*jwt.Token) (any, error) { return []byte(d.CurrentSigningKey), nil },
 				jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(d.Issuer), jwt.WithSubject(s.URL+"/hook?a=b"), jwt.WithExpirationRequired())
@@ -85,9 +83,11 @@ func TestADeliveryIsSigned(t *testing.T) {
 				t.Fatal(err)
 			}
 			sum := sha256.Sum256([]byte("héllo"))
-			expect.Equal[any](t, "claims[\"body\"]", claims["body"], base64.URLEncoding.EncodeToString(sum[:]))
-			expect.Equal(t, "claims[\"exp\"].(float64)-claims[\"iat\"].(float64)", claims["exp"].(float64)-claims["iat"].(float64), 300)
-			expect.True(t, "strings.HasPrefix(claims[\"jti\"].(string), \"jwt_\")", strings.HasPrefix(claims["jti"].(string), "jwt_"))
+			expect.Equal[any](t, "claim body", claims["body"], base64.URLEncoding.EncodeToString(sum[:]))
+			expect.Equal(t, "seconds from iat to exp", claims["exp"].(float64)-claims["iat"].(float64), 300)
+			if id, _ := claims["jti"].(string); !strings.HasPrefix(id, "jwt_") {
+				t.Errorf("claim jti: got %v, want it to begin with jwt_", claims["jti"])
+			}
 		})
 	}
 }
@@ -99,8 +99,9 @@ func TestRotatedKeysSign(t *testing.T) {
 	c := newClient(t, u)
 	before := c.do("GET", "/v2/keys", "").ok()
 	after := c.do("POST", "/v2/keys/rotate", "").ok()
-	if after.text("current") != before.text("next") || after.text("next") == before.text("next") {
-		t.Fatalf("%s then %s", before.raw, after.raw)
+	expect.Equal(expect.Now(t), "current key after the rotation", after.text("current"), before.text("next"))
+	if after.text("next") == before.text("next") {
+		t.Fatalf("next key after the rotation: got %s as before, want another", after.text("next"))
 	}
 	u.Publish("https://e.test/", nil)
 	token := u.Deliveries()[0].Request.Header.Get("Svc-Signature")
@@ -115,11 +116,10 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	s := newSink(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) })
 	u.Publish(s.URL, nil, "Svc-Retries: 0")
 	list := u.Deliveries()
-	if len(list) != 1 || list[0].Response.Status != http.StatusFound {
-		t.Fatalf("%+v", list)
-	}
+	expect.Equal(expect.Now(t), "number of deliveries", len(list), 1)
+	expect.Equal(t, "status of the delivery", list[0].Response.Status, http.StatusFound)
 	if got, _ := s.got(); len(got) != 1 {
-		t.Errorf("%d requests", len(got))
+		t.Errorf("number of requests: got %d, want 1", len(got))
 	}
 }
 
@@ -157,15 +157,15 @@ func TestWhyNoAnswerCame(t *testing.T) {
 		id := u.Publish(row.url, nil, "Svc-Retries: 0", "Svc-Timeout: 1s")
 		for _, d := range u.Deliveries() {
 			if d.MessageID == id {
-				expect.Equal(t, fmt.Sprintf("%s: d.Response.Status", row.name), d.Response.Status, 0)
-				expect.Contains(t, fmt.Sprintf("%s: d.Error", row.name), d.Error, row.want)
-				expect.Lacks(t, fmt.Sprintf("%s: d.Error", row.name), d.Error, "\n")
+				expect.Equal(t, row.name+": status", d.Response.Status, 0)
+				expect.Contains(t, row.name+": error", d.Error, row.want)
+				expect.Lacks(t, row.name+": error", d.Error, "\n")
 			}
 		}
 	}
 	c := newClient(t, u)
 	if n := len(c.do("GET", "/v2/dlq", "").ok().list("messages")); n != len(cases) {
-		t.Errorf("%d DLQ entries", n)
+		t.Errorf("entries in the DLQ: got %d, want %d", n, len(cases))
 	}
 }
 
@@ -184,12 +184,12 @@ func TestRewrites(t *testing.T) {
 	}
 	for _, want := range []string{"/a//b%2Fc?x=1", "/second/x", "/"} {
 		if !seen[want] {
-			t.Errorf("no request to %s: %v", want, seen)
+			t.Errorf("requests: got %v, want one to %s", seen, want)
 		}
 	}
 	for _, d := range u.Deliveries() {
 		if !strings.HasPrefix(d.URL, "https://app.example.com") {
-			t.Errorf("the message's URL is %s", d.URL)
+			t.Errorf("URL of a delivery: got %s, want one of https://app.example.com", d.URL)
 		}
 	}
 	u.Publish("https://app.example.com.evil.test/", nil, "Svc-Retries: 0")
@@ -208,7 +208,7 @@ func TestNonRetryableAnswerEndsAMessageAtOnce(t *testing.T) {
 		u.Publish("https://e.test/", nil)
 		u.Advance(24 * time.Hour)
 		if n := len(u.Deliveries()); n != 1 {
-			t.Errorf("%s: %d attempts", name, n)
+			t.Errorf("%s: attempts: got %d, want 1", name, n)
 		}
 	}
 }
@@ -231,8 +231,9 @@ func TestRetryAfterSetsTheWait(t *testing.T) {
 		u.Publish("https://e.test/", nil)
 		u.Advance(48 * time.Hour)
 		list := u.Deliveries()
-		if len(list) != 2 || time.Duration(list[1].At-list[0].At)*time.Millisecond != row.want {
-			t.Errorf("%s: %s: attempts %+v", row.header, row.value, list)
+		what := row.header + ": " + row.value + ": "
+		if expect.Equal(t, what+"number of attempts", len(list), 2) {
+			expect.Equal(t, what+"wait between them", time.Duration(list[1].At-list[0].At)*time.Millisecond, row.want)
 		}
 	}
 }
@@ -243,7 +244,8 @@ func TestADeliveryNamesTheWrongScheme(t *testing.T) {
 	u := mockserver.RunT(t)
 	destination := newSink(t, func(http.ResponseWriter, *http.Request) {})
 	u.Publish(strings.Replace(destination.URL, "http:", "https:", 1), nil, "Svc-Retries: 0")
-	if d := u.Deliveries(); len(d) != 1 || !strings.Contains(d[0].Error, "speaks plain HTTP, not TLS: use http://") {
-		t.Errorf("deliveries: %+v", d)
+	list := u.Deliveries()
+	if expect.Equal(t, "number of deliveries", len(list), 1) {
+		expect.Contains(t, "error of the delivery", list[0].Error, "speaks plain HTTP, not TLS: use http://")
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -47,13 +46,13 @@ func TestEachRequestSpeaksItsDialect(t *testing.T) {
 		first := u.Publish("https://app.test/a", nil, "Svc-Delay: 1h", "Svc-Retries: 7", "Svc-Label: one")
 		second := u.Publish("https://app.test/b", nil, d.HeaderPrefix+"Delay: 2h", d.HeaderPrefix+"Retries: 5", d.HeaderPrefix+"Flow-Control-Key: k", d.HeaderPrefix+"Flow-Control-Value: rate=1")
 		m := u.Message(first)
-		expect.Equal(t, "m.MaxRetries", m.MaxRetries, 7)
-		expect.Equal(t, "m.NotBefore.Sub(m.CreatedAt)", m.NotBefore.Sub(m.CreatedAt), time.Hour)
-		expect.Equal(t, "m.Options.Labels[0]", m.Options.Labels[0], "one")
+		expect.Equal(t, "retries", m.MaxRetries, 7)
+		expect.Equal(t, "delay", m.NotBefore.Sub(m.CreatedAt), time.Hour)
+		expect.Equal(t, "label", m.Options.Labels[0], "one")
 		m = u.Message(second)
-		expect.Equal(t, "m.MaxRetries", m.MaxRetries, 5)
-		expect.Equal(t, "m.NotBefore.Sub(m.CreatedAt)", m.NotBefore.Sub(m.CreatedAt), 2*time.Hour)
-		expect.Equal(t, "m.FlowKey()", m.FlowKey(), "k")
+		expect.Equal(t, "retries", m.MaxRetries, 5)
+		expect.Equal(t, "delay", m.NotBefore.Sub(m.CreatedAt), 2*time.Hour)
+		expect.Equal(t, "flow control key", m.FlowKey(), "k")
 	})
 	u.Advance(3 * time.Hour)
 	t.Run("a delivery speaks the dialect of its publish", func(t *testing.T) {
@@ -62,29 +61,25 @@ func TestEachRequestSpeaksItsDialect(t *testing.T) {
 			if got.URL == "https://app.test/b" {
 				prefix, key, agent = d.HeaderPrefix, d.CurrentSigningKey, d.UserAgent
 			}
-			expect.Equal(t, "got.Request.Header.Get(prefix+\"Message-Id\")", got.Request.Header.Get(prefix+"Message-Id"), got.MessageID)
-			expect.Equal(t, "got.Request.Header.Get(\"User-Agent\")", got.Request.Header.Get("User-Agent"), agent)
-			expect.True(t, "signedBy(got, prefix+\"Signature\", key)", signedBy(got, prefix+"Signature", key))
+			expect.Equal(t, "header Message-Id", got.Request.Header.Get(prefix+"Message-Id"), got.MessageID)
+			expect.Equal(t, "header User-Agent", got.Request.Header.Get("User-Agent"), agent)
+			expect.True(t, "a signature with the key of the dialect", signedBy(got, prefix+"Signature", key))
 		}
 	})
 	t.Run("the development token of the dialect opens the same account", func(t *testing.T) {
 		brand := *c
 		brand.token = d.Token
 		a := brand.do("GET", "/v2/keys", "")
-		expect.Equal(t, "a.text(\"current\")", a.text("current"), d.CurrentSigningKey)
-		expect.Equal(t, "a.text(\"next\")", a.text("next"), d.NextSigningKey)
-		expect.Equal(t, "vars[d.Env[\"TOKEN\"]]", vars[d.Env["TOKEN"]], d.Token)
-		expect.Equal(t, "vars[d.Env[\"CURRENT_SIGNING_KEY\"]]", vars[d.Env["CURRENT_SIGNING_KEY"]], d.CurrentSigningKey)
+		expect.Equal(t, "current key", a.text("current"), d.CurrentSigningKey)
+		expect.Equal(t, "next key", a.text("next"), d.NextSigningKey)
+		expect.Equal(t, "token in the environment", vars[d.Env["TOKEN"]], d.Token)
+		expect.Equal(t, "current key in the environment", vars[d.Env["CURRENT_SIGNING_KEY"]], d.CurrentSigningKey)
 	})
 	t.Run("a request of two dialects is refused", func(t *testing.T) {
-		a := c.do("POST", "/v2/publish/https://app.test/", "", "Svc-Delay: 1h", d.HeaderPrefix+"Retries: 1")
-		for _, want := range []string{"header Svc-Delay", "dialect svc", "header " + d.HeaderPrefix + "Retries", "dialect " + d.Name} {
-			if a.status != 400 || !strings.Contains(a.text("error"), want) {
-				t.Errorf("%d %s lacks %q", a.status, a.raw, want)
-			}
-		}
+		c.do("POST", "/v2/publish/https://app.test/", "", "Svc-Delay: 1h", d.HeaderPrefix+"Retries: 1").
+			refused(400, "header Svc-Delay", "dialect svc", "header "+d.HeaderPrefix+"Retries", "dialect "+d.Name)
 		if a := c.do("POST", "/v2/publish/https://app.test/?"+d.QueryPrefix+"delay=1h", "", "Svc-Delay: 1h"); a.status != 400 {
-			t.Errorf("in the query: %d %s", a.status, a.raw)
+			t.Errorf("in the query: got %d %s, want status 400", a.status, a.raw)
 		}
 	})
 	t.Run("a batch speaks the dialect of its items", func(t *testing.T) {
@@ -92,14 +87,12 @@ func TestEachRequestSpeaksItsDialect(t *testing.T) {
 		u.Advance(5 * time.Hour)
 		list := u.Deliveries()
 		last := list[len(list)-1]
-		expect.Equal(t, "a.status", a.status, 200)
-		expect.Equal(t, "last.URL", last.URL, "https://app.test/item")
-		expect.True(t, "last.Request.Header.Get(d.HeaderPrefix+\"Message-Id\") != \"\"", last.Request.Header.Get(d.HeaderPrefix+"Message-Id") != "")
-		expect.Equal(t, "last.Request.Body", string(last.Request.Body), `{"Svc-Own":1}`)
-		mixed := c.do("POST", "/v2/batch", `[{"destination":"https://app.test/","headers":{"`+d.HeaderPrefix+`Delay":"5h"}},{"destination":"https://app.test/","headers":{"Svc-Delay":"5h"}}]`)
-		if mixed.status != 400 || !strings.Contains(mixed.text("error"), "must use the names of one dialect") {
-			t.Errorf("%d %s", mixed.status, mixed.raw)
-		}
+		expect.Equal(t, "status", a.status, 200)
+		expect.Equal(t, "URL of the last delivery", last.URL, "https://app.test/item")
+		expect.Equal(t, "header Message-Id of the last delivery", last.Request.Header.Get(d.HeaderPrefix+"Message-Id"), last.MessageID)
+		expect.Equal(t, "body of the last delivery", string(last.Request.Body), `{"Svc-Own":1}`)
+		c.do("POST", "/v2/batch", `[{"destination":"https://app.test/","headers":{"`+d.HeaderPrefix+`Delay":"5h"}},{"destination":"https://app.test/","headers":{"Svc-Delay":"5h"}}]`).
+			refused(400, "must use the names of one dialect")
 	})
 	t.Run("the journal shows the names that were sent", func(t *testing.T) {
 		for _, x := range u.Requests() {
@@ -107,11 +100,11 @@ func TestEachRequestSpeaksItsDialect(t *testing.T) {
 			switch {
 			case strings.Contains(x.Path, "/item"), x.Response.Status == 400:
 			case x.OperationID == "publishBatch":
-				if !strings.Contains(string(text), d.HeaderPrefix+"Delay") || strings.Contains(string(text), "Svc-Delay") {
-					t.Errorf("%s", text)
-				}
-			case strings.HasSuffix(x.Path, "/b") && (x.Request.Header.Get(d.HeaderPrefix+"Delay") == "" || strings.Contains(string(text), "Svc-")):
-				t.Errorf("%s", text)
+				expect.Contains(t, "request of the batch", string(text), d.HeaderPrefix+"Delay")
+				expect.Lacks(t, "request of the batch", string(text), "Svc-Delay")
+			case strings.HasSuffix(x.Path, "/b"):
+				expect.Equal(t, "header Delay of the publish", x.Request.Header.Get(d.HeaderPrefix+"Delay"), "2h")
+				expect.Lacks(t, "request of the publish", string(text), "Svc-")
 			}
 		}
 	})
@@ -129,7 +122,7 @@ func TestRequestWithoutNamesFollowsTheAccount(t *testing.T) {
 				return
 			}
 		}
-		t.Errorf("message %s did not arrive with the names %s", id, prefix)
+		t.Errorf("message %s: got no delivery with the names %s, want one", id, prefix)
 	}
 	t.Run("neutral before anybody has spoken", func(t *testing.T) { speaks(t, "Svc-") })
 	u.Publish("https://app.test/", nil, d.HeaderPrefix+"Retries: 0")
@@ -179,32 +172,27 @@ func TestWhatIsCreatedKeepsItsDialect(t *testing.T) {
 			continue
 		}
 		seen[got.URL]++
-		if got.Request.Header.Get(p+"Message-Id") == "" || !signedBy(got, p+"Signature", d.CurrentSigningKey) {
-			t.Errorf("%s got %v", got.URL, got.Request.Header)
+		expect.Equal(t, got.URL+": header Message-Id", got.Request.Header.Get(p+"Message-Id"), got.MessageID)
+		expect.True(t, got.URL+": a signature with the key of the dialect", signedBy(got, p+"Signature", d.CurrentSigningKey))
+		switch got.URL {
+		case "https://failed.test/":
+			expect.Contains(t, "body of the callback", string(got.Request.Body), p+"Answer")
+		case "https://down.test/":
+			expect.Equal(t, "forwarded header Svc-Own", got.Request.Header.Get("Svc-Own"), "x")
 		}
-		if got.URL == "https://failed.test/" && !strings.Contains(string(got.Request.Body), p+"Answer") {
-			t.Errorf("the callback says %s", got.Request.Body)
-		}
-		if got.URL == "https://down.test/" && got.Request.Header.Get("Svc-Own") != "x" {
-			t.Errorf("the header that was forwarded became another: %v", got.Request.Header)
-		}
-		if strings.Contains(string(got.Request.Body), "Svc-Answer") {
-			t.Errorf("%s got %s", got.URL, got.Request.Body)
-		}
+		expect.Lacks(t, got.URL+": body", string(got.Request.Body), "Svc-Answer")
 	}
 	for _, row := range c.do("GET", "/_understudy/messages", "").list("messages") {
 		id, _ := row.(map[string]any)["messageId"].(string)
-		if shown := c.do("GET", "/_understudy/messages/"+id, ""); strings.Contains(string(shown.raw), "Svc-Answer") {
-			t.Errorf("the control API shows %s", shown.raw)
-		}
+		expect.Lacks(t, "message of the control API", string(c.do("GET", "/_understudy/messages/"+id, "").raw), "Svc-Answer")
 	}
 	for _, url := range []string{"https://failed.test/", "https://called.test/", "https://cron.test/"} {
 		if seen[url] == 0 {
-			t.Errorf("nothing arrived at %s: %v", url, seen)
+			t.Errorf("deliveries: got %v, want one to %s", seen, url)
 		}
 	}
 	if seen["https://down.test/"] < 2 {
-		t.Errorf("no retry out of the DLQ: %v", seen)
+		t.Errorf("deliveries: got %v, want a second one to https://down.test/, out of the DLQ", seen)
 	}
 }
 
@@ -224,12 +212,7 @@ func TestAnotherDialectIsRefused(t *testing.T) {
 			t.Parallel()
 			u := mockserver.RunT(t, mockserver.Config{Dialect: x.speaks})
 			c := newClient(t, u)
-			a := c.do("POST", "/v2/publish/https://app.test/", "", x.header+": 1h")
-			for _, want := range x.want {
-				if a.status != http.StatusBadRequest || !strings.Contains(a.text("error"), want) {
-					t.Errorf("%d %s lacks %q", a.status, a.raw, want)
-				}
-			}
+			c.do("POST", "/v2/publish/https://app.test/", "", x.header+": 1h").refused(400, x.want...)
 		})
 	}
 }
@@ -259,7 +242,7 @@ func TestTheTokenMayHaveTheNameOfAnotherDialect(t *testing.T) {
 				journal = "two"
 			}
 			if got := c.do("GET", "/_understudy/requests?account="+journal, ""); len(got.list("entries")) != 1 {
-				t.Errorf("the journal of account %s: %s", journal, got.raw)
+				t.Errorf("the journal of account %s: got %s, want one request", journal, got.raw)
 			}
 		})
 	}
@@ -278,18 +261,16 @@ func TestSnapshotOfAServerWithOneDialectGoesOn(t *testing.T) {
 	}
 	text := strings.NewReplacer(`,"dialect":"`+d.Name+`"`, "", `"dialect":"`+d.Name+`",`, "", `"dialect":"`+d.Name+`"`, "").Replace(editable(saved))
 	if strings.Contains(text, d.Name) {
-		t.Fatalf("the dialect is still named: %s", text)
+		t.Fatalf("the old snapshot: got %s, want it without %s", text, d.Name)
 	}
 	u := mockserver.RunT(t, mockserver.Config{Snapshot: strings.NewReader(text)})
 	u.Advance(time.Hour)
 	list := u.Deliveries()
-	if expect.Equal(t, "number of list", len(list), 1) {
-		expect.Equal(t, "list[0].Request.Header.Get(d.HeaderPrefix+\"Message-Id\")", list[0].Request.Header.Get(d.HeaderPrefix+"Message-Id"), id)
-		expect.True(t, "signedBy(list[0], d.HeaderPrefix+\"Signature\", allEnv(u.Server)[d.Env[\"CURRENT_SIGNING_KEY\"]])", signedBy(list[0], d.HeaderPrefix+"Signature", allEnv(u.Server)[d.Env["CURRENT_SIGNING_KEY"]]))
+	if expect.Equal(t, "number of deliveries", len(list), 1) {
+		expect.Equal(t, "header Message-Id", list[0].Request.Header.Get(d.HeaderPrefix+"Message-Id"), id)
+		expect.True(t, "a signature with the current key", signedBy(list[0], d.HeaderPrefix+"Signature", allEnv(u.Server)[d.Env["CURRENT_SIGNING_KEY"]]))
 	}
-	if u.Token() != mockserver.RunT(t).Token() {
-		t.Error("the account is not the usual one")
-	}
+	expect.Equal(t, "token of the account", u.Token(), mockserver.RunT(t).Token())
 }
 
 // The proxy and the page use names as well: the page those of the account.
@@ -301,18 +282,14 @@ func TestPageUsesTheNamesOfTheAccount(t *testing.T) {
 		u.Stub("*", 200)
 		u.Publish("https://app.test/", nil, d.HeaderPrefix+"Retries: 0")
 		c := newClient(t, u)
-		if got := c.do("GET", "/_understudy/accounts/"+d.UserID, "").text("headerPrefix"); got != d.HeaderPrefix {
-			t.Errorf("%s: prefix %q", name, got)
-		}
+		expect.Equal(t, name+": prefix of the headers", c.do("GET", "/_understudy/accounts/"+d.UserID, "").text("headerPrefix"), d.HeaderPrefix)
 		form := c.do("POST", "/_understudy/ui/do/schedule.put", "cron=0+*+*+*+*&id=hourly&destination=https%3A%2F%2Fapp.test%2Fcron", "Content-Type: application/x-www-form-urlencoded")
 		if schedules := c.do("GET", "/v2/schedules", "").list(); len(schedules) != 1 {
-			t.Errorf("%s: %d %s: %v", name, form.status, form.raw, schedules)
+			t.Errorf("%s: schedules: got %v, want one; the form: %d %s", name, schedules, form.status, form.raw)
 		}
 		u.Advance(time.Hour)
 		for _, got := range u.Deliveries() {
-			if got.Request.Header.Get(d.HeaderPrefix+"Message-Id") != got.MessageID {
-				t.Errorf("%s: %s got %v", name, got.URL, got.Request.Header)
-			}
+			expect.Equal(t, name+": "+got.URL+": header Message-Id", got.Request.Header.Get(d.HeaderPrefix+"Message-Id"), got.MessageID)
 		}
 	}
 }

@@ -22,17 +22,14 @@ func TestFaultsOfTheAPI(t *testing.T) {
 	c.faults(t, `[{"on":"api","operation":"publishMessage","preset":"rate-limit-burst","times":2},{"on":"api","operation":"getSigningKeys","status":503,"body":"{\"error\":\"down\"}"}]`)
 	for range 2 {
 		a := c.do("POST", "/v2/publish/https://app.test/", "x")
-		if a.status != http.StatusTooManyRequests || a.header.Get("Burst-Ratelimit-Remaining") != "0" {
-			t.Errorf("the preset answers %d %v", a.status, a.header)
-		}
+		expect.Equal(t, "status of the preset", a.status, http.StatusTooManyRequests)
+		expect.Equal(t, "header Burst-Ratelimit-Remaining of the preset", a.header.Get("Burst-Ratelimit-Remaining"), "0")
 	}
 	c.do("POST", "/v2/publish/https://app.test/", "x").ok()
-	if a := c.do("GET", "/v2/keys", ""); a.status != 503 || !strings.Contains(string(a.raw), "down") {
-		t.Errorf("the rule answers %d %s", a.status, a.raw)
-	}
-	if n := len(u.Deliveries()); n != 1 {
-		t.Errorf("%d messages were published; a fault creates nothing", n)
-	}
+	a := c.do("GET", "/v2/keys", "")
+	expect.Equal(t, "status of the rule", a.status, 503)
+	expect.Contains(t, "answer of the rule", string(a.raw), "down")
+	expect.Equal(t, "number of deliveries; a fault creates none", len(u.Deliveries()), 1)
 	c.do("DELETE", "/_understudy/faults", "").ok()
 	c.do("GET", "/v2/keys", "").ok()
 	// The answer breaks off in the middle.
@@ -44,7 +41,7 @@ func TestFaultsOfTheAPI(t *testing.T) {
 		}
 		response.Body.Close()
 		if !strings.Contains(err.Error(), "unexpected EOF") {
-			t.Errorf("the answer ended with %v", err)
+			t.Errorf("end of the answer: got %v, want an unexpected EOF", err)
 		}
 	}
 }
@@ -58,13 +55,13 @@ func TestFaultsOfDeliveries(t *testing.T) {
 	u.Publish("https://app.test/drop", []byte("x"))
 	u.Advance(time.Minute)
 	list := u.Deliveries()
-	if expect.Equal(t, "number of list", len(list), 2) {
-		expect.Contains(t, "list[0].Error", list[0].Error, "fault")
-		expect.Equal(t, "list[1].Response.Status", list[1].Response.Status, 200)
+	if expect.Equal(t, "number of deliveries", len(list), 2) {
+		expect.Contains(t, "error of the first delivery", list[0].Error, "fault")
+		expect.Equal(t, "status of the second delivery", list[1].Response.Status, 200)
 	}
 	id := u.Publish("https://app.test/late", []byte("x"))
 	if state := u.Message(id).State; state != "ACTIVE" {
-		t.Errorf("a late delivery is %s at once; want ACTIVE", state)
+		t.Errorf("state of a late delivery at once: got %s, want ACTIVE", state)
 	}
 	u.Advance(10 * time.Second)
 	c.do("GET", "/v2/messages/"+id, "").refused(http.StatusNotFound, "")
@@ -86,9 +83,9 @@ func TestFaultsAreDrawnFromTheSeed(t *testing.T) {
 		return pattern
 	}
 	a, b := draw(), draw()
-	expect.Equal(t, "a", a, b)
-	expect.Contains(t, "a", a, "x")
-	expect.Contains(t, "a", a, ".")
+	expect.Equal(t, "pattern of the same seed", a, b)
+	expect.Contains(t, "pattern", a, "x")
+	expect.Contains(t, "pattern", a, ".")
 }
 
 func TestFaultsThatCannotBe(t *testing.T) {
@@ -123,12 +120,15 @@ func TestOutboundPolicy(t *testing.T) {
 		u.Publish(u.URL()+"/_understudy/sink/status/200", []byte("x"), "Svc-Retries: 0")
 		list := u.Deliveries()
 		for i := range want {
-			if got := list[i].Error; !strings.Contains(got, want[i]) || want[i] == "" && got != "" {
-				t.Errorf("%s: %q; want %q", policy, got, want[i])
+			expect.Contains(t, policy+": error", list[i].Error, want[i])
+			if want[i] == "" {
+				expect.Equal(t, policy+": error", list[i].Error, "")
 			}
 		}
 	}
-	if _, err := mockserver.New(mockserver.Config{Outbound: "nowhere"}); err == nil || !strings.Contains(err.Error(), "must be allow") {
-		t.Errorf("an unknown policy: %v", err)
+	_, err := mockserver.New(mockserver.Config{Outbound: "nowhere"})
+	if err == nil {
+		t.Fatal("an unknown policy: got no error, want one")
 	}
+	expect.Contains(t, "error of an unknown policy", err.Error(), "must be allow")
 }

@@ -35,58 +35,48 @@ func TestAFixtureWithEverything(t *testing.T) {
 	}
 	u.Settle()
 	groups := c.do("GET", "/v2/topics", "").ok()
-	if groups.text(0, "name") != "orders" || groups.text(0, "headers", "Svc-Retries", 0) != "2" {
-		t.Errorf("groups: %s", groups.raw)
-	}
-	if a := c.do("GET", "/v2/schedules/nightly", "").ok(); a.get("isPaused") != true || a.text("cron") != "0 3 * * *" {
-		t.Errorf("schedule: %s", a.raw)
-	}
+	expect.Equal(t, "name of the group", groups.text(0, "name"), "orders")
+	expect.Equal(t, "retries of the group", groups.text(0, "headers", "Svc-Retries", 0), "2")
+	nightly := c.do("GET", "/v2/schedules/nightly", "").ok()
+	expect.Equal[any](t, "isPaused of the schedule", nightly.get("isPaused"), true)
+	expect.Equal(t, "cron of the schedule", nightly.text("cron"), "0 3 * * *")
 	dlq := c.do("GET", "/v2/dlq?count=10", "").ok()
 	if n := len(dlq.list("messages")); n != 3 {
-		t.Fatalf("%d DLQ entries: %s", n, dlq.raw)
+		t.Fatalf("entries in the DLQ: got %d, want 3: %s", n, dlq.raw)
 	}
 	plain := c.do("GET", "/v2/dlq/dlq-1", "").ok()
-	expect.Equal(t, "plain.number(\"responseStatus\")", plain.number("responseStatus"), 503)
-	expect.Equal(t, "plain.text(\"responseBody\")", plain.text("responseBody"), "overloaded")
-	expect.Equal(t, "plain.text(\"failureCallbackInfo\", \"state\")", plain.text("failureCallbackInfo", "state"), "CALLBACK_FAIL")
-	expect.Equal(t, "plain.text(\"body\")", plain.text("body"), `{"order":7}`)
-	if states := logged(c, plain.text("messageId")); states != "CREATED ACTIVE ERROR RETRY ACTIVE ERROR FAILED" {
-		t.Errorf("log of the DLQ entry: %s", states)
-	}
+	expect.Equal(t, "responseStatus of the entry", plain.number("responseStatus"), 503)
+	expect.Equal(t, "responseBody of the entry", plain.text("responseBody"), "overloaded")
+	expect.Equal(t, "state of the entry's failure callback", plain.text("failureCallbackInfo", "state"), "CALLBACK_FAIL")
+	expect.Equal(t, "body of the entry", plain.text("body"), `{"order":7}`)
+	expect.Equal(t, "log of the entry", logged(c, plain.text("messageId")), "CREATED ACTIVE ERROR RETRY ACTIVE ERROR FAILED")
 	c.do("DELETE", "/v2/dlq/dlq-1", "").ok()
 	runs := c.do("GET", "/v2/workflows/logs?count=10", "").ok()
 	want := map[string]string{"wfr_done": "RUN_SUCCESS", "wfr_failed": "RUN_FAILED", "wfr_canceled": "RUN_CANCELED", "wfr_waiting": "RUN_STARTED", "wfr_later": "RUN_STARTED"}
 	for i := range runs.list("runs") {
 		id := runs.text("runs", i, "workflowRunId")
 		if state := runs.text("runs", i, "workflowState"); state != want[id] {
-			t.Errorf("run %s is %s, want %s", id, state, want[id])
+			t.Errorf("state of run %s: got %s, want %s", id, state, want[id])
 		}
 		delete(want, id)
 	}
 	if len(want) > 0 {
-		t.Errorf("runs that are missing: %v: %s", want, runs.raw)
+		t.Errorf("runs: got %s, want %v as well", runs.raw, want)
 	}
 	if a := c.do("GET", "/v2/waiters/paid", "").ok(); len(a.list()) != 1 {
-		t.Errorf("waiters: %s", a.raw)
+		t.Errorf("waiters: got %s, want one", a.raw)
 	}
-	if a := c.do("POST", "/v2/notify/paid", "yes").ok(); a.text(0, "workflowRunId") != "wfr_waiting" {
-		t.Errorf("notified: %s", a.raw)
-	}
-	failed := c.do("GET", "/v2/workflows/dlq/dlq-run", "").ok()
-	if failed.text("workflowRunId") != "wfr_failed" {
-		t.Errorf("DLQ entry of the run: %s", failed.raw)
-	}
+	expect.Equal(t, "notified run", c.do("POST", "/v2/notify/paid", "yes").ok().text(0, "workflowRunId"), "wfr_waiting")
+	expect.Equal(t, "run of the entry in the DLQ", c.do("GET", "/v2/workflows/dlq/dlq-run", "").ok().text("workflowRunId"), "wfr_failed")
 	if a := c.do("POST", "/v2/workflows/dlq/restart/dlq-run", "").ok(); !strings.HasPrefix(a.text("workflowRunId"), "wfr_") {
-		t.Errorf("restart: %s", a.raw)
+		t.Errorf("restart: got %s, want a workflowRunId that begins with wfr_", a.raw)
 	}
 	key := c.do("GET", "/v2/flowControl/billing", "").ok()
-	expect.Equal(t, "key.get(\"isPaused\")", key.get("isPaused"), true)
-	expect.Equal(t, "key.number(\"parallelismMax\")", key.number("parallelismMax"), 3)
-	expect.Equal(t, "key.number(\"waitListSize\")", key.number("waitListSize"), 1)
+	expect.Equal(t, "isPaused of the key", key.get("isPaused"), true)
+	expect.Equal(t, "parallelismMax of the key", key.number("parallelismMax"), 3)
+	expect.Equal(t, "waitListSize of the key", key.number("waitListSize"), 1)
 	c.do("POST", "/v2/flowControl/billing/resume", "").ok()
-	if got := told(u.Deliveries()); !strings.Contains(got, "charge") {
-		t.Errorf("deliveries: %s", got)
-	}
+	expect.Contains(t, "deliveries", told(u.Deliveries()), "charge")
 }
 
 func logged(c *client, id string) string {
@@ -104,16 +94,14 @@ func TestFixturesOfOtherAccounts(t *testing.T) {
 	c := newClient(t, u)
 	c.do("POST", "/_understudy/fixtures", `{"accounts": [{"id": "shop", "token": "token-shop", "groups": [{"name": "g", "endpoints": [{"url": "https://e.test/"}]}],
 	  "vectors": [{"index": "films", "type": "DENSE", "dimension": 2, "vectors": [{"id": "a", "vector": [1, 0]}]}], "search": [{"id": "s1", "name": "docs"}]}]}`).ok()
-	if a := c.do("GET", "/v2/topics", "", "Authorization: Bearer token-shop").ok(); a.text(0, "name") != "g" {
-		t.Errorf("groups: %s", a.raw)
-	}
+	expect.Equal(t, "name of the group", c.do("GET", "/v2/topics", "", "Authorization: Bearer token-shop").ok().text(0, "name"), "g")
 	if a := c.do("GET", "/v2/topics", "").ok(); len(a.list()) != 0 {
-		t.Errorf("groups of the other: %s", a.raw)
+		t.Errorf("groups of the other account: got %s, want none", a.raw)
 	}
 	c.do("POST", "/_understudy/fixtures?account=shop", "queues:\n- {name: q, parallelism: 4, paused: true}\n").ok()
-	if a := c.do("GET", "/v2/queues/q", "", "Authorization: Bearer token-shop").ok(); a.number("parallelism") != 4 || a.get("paused") != true {
-		t.Errorf("queue: %s", a.raw)
-	}
+	queue := c.do("GET", "/v2/queues/q", "", "Authorization: Bearer token-shop").ok()
+	expect.Equal(t, "parallelism of the queue", queue.number("parallelism"), 4)
+	expect.Equal[any](t, "paused of the queue", queue.get("paused"), true)
 }
 
 // A file with a mistake changes nothing, however much of it is right, and the
@@ -147,16 +135,18 @@ func TestAFixtureWithAMistakeChangesNothing(t *testing.T) {
 		"a success in the DLQ":      {"dlq:\n- destination: https://e.test/\n  response: {status: 200}\n", "f.yaml:3: /dlq/0/response/status"},
 	} {
 		a := c.do("POST", "/_understudy/fixtures?name=f.yaml", row.text)
-		if a.status != 400 && a.status != 404 && a.status != 409 || !strings.Contains(a.text("error"), row.want) || strings.Contains(a.text("error"), "\n") {
-			t.Errorf("%s: status %d: %s; want %q", name, a.status, a.raw, row.want)
+		if refused := []int{400, 404, 409}; !slices.Contains(refused, a.status) {
+			t.Errorf("%s: status: got %d, want one of %v: %s", name, a.status, refused, a.raw)
 		}
+		expect.Contains(t, name+": error", a.text("error"), row.want)
+		expect.Lacks(t, name+": error", a.text("error"), "\n")
 	}
 	if after := state(c.do("GET", "/_understudy/snapshot", "").ok().raw); !bytes.Equal(before, after) {
-		t.Errorf("the state has changed from\n%s\nto\n%s", before, after)
+		t.Errorf("the state: got\n%s\nwant it as before:\n%s", after, before)
 	}
 	for range 2 { // the second time its ids are there
 		if err := u.Load(mockserver.Fixture{Text: everything(t)}); err != nil && !strings.Contains(err.Error(), "exists") {
-			t.Errorf("the whole file: %v", err)
+			t.Errorf("loading the whole file: got %v, want no error but that its ids exist", err)
 		}
 	}
 }
@@ -176,8 +166,10 @@ func FuzzFixture(f *testing.F) {
 		if u.Load(mockserver.Fixture{Text: text}) == nil {
 			return
 		}
-		if after, err := u.Snapshot(); err != nil || !bytes.Equal(state(before), state(after)) {
-			t.Errorf("refused, and changed:\n%s\n%s", before, after)
+		after, err := u.Snapshot()
+		expect.Nil(expect.Now(t), "error of the snapshot", err)
+		if !bytes.Equal(state(before), state(after)) {
+			t.Errorf("the state after a refused fixture: got\n%s\nwant it as before:\n%s", after, before)
 		}
 	})
 }
@@ -191,19 +183,19 @@ func TestGeneratedFixturesLoad(t *testing.T) {
 		}
 		u := mockserver.RunT(t)
 		if err := u.Load(mockserver.Fixture{Text: text.Bytes()}); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
+			t.Fatalf("seed %d: loading: got %v, want no error", seed, err)
 		}
 		c := newClient(t, u)
 		if n := len(c.do("GET", "/v2/dlq?count=100", "").ok().list("messages")); n != 40+8 { // one run in five has failed
-			t.Errorf("seed %d: %d DLQ entries", seed, n)
+			t.Errorf("seed %d: entries in the DLQ: got %d, want 48", seed, n)
 		}
 		u.Advance(25 * time.Hour)
 		all := u.Deliveries()
 		if len(all) < 200 {
-			t.Errorf("seed %d: %d deliveries", seed, len(all))
+			t.Errorf("seed %d: deliveries: got %d, want 200 at least", seed, len(all))
 		}
 		if i := slices.IndexFunc(all, func(d mockserver.Delivery) bool { return !d.Stubbed }); i >= 0 {
-			t.Errorf("seed %d: a delivery to %s left for the network", seed, all[i].URL)
+			t.Errorf("seed %d: got a delivery to %s over the network, want a stub for each", seed, all[i].URL)
 		}
 	}
 }
@@ -290,11 +282,14 @@ func TestListsGoByTimeAfterSeeding(t *testing.T) {
 		} {
 			t.Run(row.path, func(t *testing.T) {
 				all := times(c, row.path, row.list, row.field)
-				if row.want > 0 && len(all) != row.want || len(all) < 4 {
-					t.Errorf("%d entries, want %d", len(all), row.want)
+				if row.want > 0 {
+					expect.Equal(t, "number of entries", len(all), row.want)
+				}
+				if len(all) < 4 {
+					t.Errorf("number of entries: got %d, want 4 at least", len(all))
 				}
 				if !slices.IsSortedFunc(all, func(x, y int64) int { return int(y - x) }) {
-					t.Errorf("not newest first: %v", all)
+					t.Errorf("times: got %v, want the newest first", all)
 				}
 			})
 		}
@@ -323,13 +318,14 @@ func TestARunKeepsItsHistoryAfterSeeding(t *testing.T) {
 	c.do("POST", "/_understudy/fixtures", past).ok()
 	after := c.do("GET", "/_understudy/runs/wfr_1", "").ok()
 	for _, part := range []string{"events", "spans"} {
-		if x, y := len(before.list(part)), len(after.list(part)); x != y || x == 0 {
-			t.Errorf("%s: %d before, %d after", part, x, y)
+		if len(before.list(part)) == 0 {
+			t.Errorf("%s before seeding: got none, want one at least", part)
 		}
+		expect.Equal(t, part+" after seeding", len(after.list(part)), len(before.list(part)))
 	}
 	for i := range after.list("spans") {
-		if after.number("spans", i, "from") < before.number("run", "workflowRunCreatedAt") {
-			t.Errorf("a span begins before the run: %s", after.raw)
+		if from, created := after.number("spans", i, "from"), before.number("run", "workflowRunCreatedAt"); from < created {
+			t.Errorf("beginning of span %d: got %d, want at least that of the run, %d", i, from, created)
 		}
 	}
 }
@@ -347,11 +343,11 @@ func TestStubsOfAFixture(t *testing.T) {
 	for _, d := range u.Deliveries() {
 		want := map[string]int{"https://app.test/a": 202, "https://own.test/b": 201}[d.URL]
 		if d.Response.Status != want {
-			t.Errorf("%s: status %d, want %d", d.URL, d.Response.Status, want)
+			t.Errorf("%s: status: got %d, want %d", d.URL, d.Response.Status, want)
 		}
 	}
 	if n := len(c.do("GET", "/_understudy/stubs", "").ok().list()); n != 3 {
-		t.Errorf("%d stubs after loading twice", n)
+		t.Errorf("stubs after loading twice: got %d, want 3", n)
 	}
 	c.do("POST", "/_understudy/fixtures?name=f.yaml", "version: 1\nstubs:\n- {url: '/(/'}\n").refused(400, "f.yaml:3: /stubs/0")
 }

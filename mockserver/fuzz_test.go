@@ -9,8 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/understudy-mock/understudy/internal/expect"
-
 	"github.com/understudy-mock/understudy/mockserver"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -66,11 +64,15 @@ func FuzzRequest(f *testing.F) {
 		w := httptest.NewRecorder()
 		u.ServeHTTP(w, r)
 		if w.Code >= 500 && op.Area != "kv_url" {
-			t.Errorf("%s %s: status %d: %s", op.ID, path, w.Code, w.Body)
+			t.Errorf("%s %s: status: got %d, want one below 500: %s", op.ID, path, w.Code, w.Body)
+		}
+		if w.Code < 400 {
+			return
 		}
 		var refused struct{ Error string }
-		if w.Code >= 400 && json.Unmarshal(w.Body.Bytes(), &refused) == nil && strings.ContainsAny(refused.Error, "\r\n") {
-			t.Errorf("%s: error on several lines: %q", op.ID, refused.Error)
+		_ = json.Unmarshal(w.Body.Bytes(), &refused) // what is no JSON has no error text
+		if strings.ContainsAny(refused.Error, "\r\n") {
+			t.Errorf("%s: error: got %q, want one line", op.ID, refused.Error)
 		}
 	})
 }
@@ -83,7 +85,7 @@ func FuzzStub(f *testing.F) {
 		stub, err := mockserver.ParseStub(text)
 		if err != nil {
 			if strings.Contains(err.Error(), "\n") {
-				t.Errorf("error on several lines: %q", err)
+				t.Errorf("error: got %q, want one line", err)
 			}
 			return
 		}
@@ -96,7 +98,7 @@ func FuzzStub(f *testing.F) {
 		}
 		for _, d := range u.Deliveries() {
 			if !d.Stubbed {
-				t.Errorf("%s left the house", d.URL)
+				t.Errorf("got a delivery to %s over the network, want a stub for each", d.URL)
 			}
 		}
 	})
@@ -109,8 +111,12 @@ func FuzzVectorIndex(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		x, err := mockserver.ParseVectorIndex(text)
 		if err == nil {
-			expect.True(t, "x.Name that is not empty", x.Name != "")
-			expect.True(t, "x.Dimension >= 0", x.Dimension >= 0)
+			if x.Name == "" {
+				t.Errorf("index: got %+v, want a name", x)
+			}
+			if x.Dimension < 0 {
+				t.Errorf("dimension: got %d, want at least 0", x.Dimension)
+			}
 		}
 	})
 }

@@ -18,31 +18,26 @@ func TestKeyValueStore(t *testing.T) {
 	u := mockserver.RunT(t)
 	c := newClient(t, u)
 	c.url, c.token = u.KVURL(), environment(u)["UNDERSTUDY_KV_TOKEN"]
-	if a := c.do("POST", "", `["SET","a",1,"EX",10]`).ok(); a.text("result") != "OK" {
-		t.Errorf("%s", a.raw)
+	expect.Equal(t, "result of SET", c.do("POST", "", `["SET","a",1,"EX",10]`).ok().text("result"), "OK")
+	expect.Equal(t, "result of GET", c.do("GET", "/get/a", "").ok().text("result"), "1")
+	pipeline := c.do("POST", "/pipeline", `[["INCR","a"],["NOPE"],["SET","big",1795230237001123]]`).ok()
+	expect.Equal(t, "first result of the pipeline", pipeline.number(0, "result"), 2)
+	if pipeline.text(1, "error") == "" {
+		t.Errorf("the pipeline: got %s, want an error of its second command", pipeline.raw)
 	}
-	if a := c.do("GET", "/get/a", "").ok(); a.text("result") != "1" {
-		t.Errorf("%s", a.raw)
-	}
-	{
-		a := c.do("POST", "/pipeline", `[["INCR","a"],["NOPE"],["SET","big",1795230237001123]]`).ok()
-		expect.Equal(t, "a.number(0, \"result\")", a.number(0, "result"), 2)
-		expect.True(t, "a.text(1, \"error\") != \"\"", a.text(1, "error") != "")
-		expect.Equal(t, "a.text(2, \"result\")", a.text(2, "result"), "OK")
-	}
-	if a := c.do("POST", "/multi-exec", `[["INCR","a"],["GET","big"]]`).ok(); a.number(0, "result") != 3 || a.text(1, "result") != "1795230237001123" {
-		t.Errorf("%s", a.raw)
-	}
-	if a := c.do("POST", "/set/text?EX=100", "a body").ok(); a.text("result") != "OK" || c.do("GET", "/get/text", "").text("result") != "a body" {
-		t.Errorf("%s", a.raw)
-	}
+	expect.Equal(t, "third result of the pipeline", pipeline.text(2, "result"), "OK")
+	transaction := c.do("POST", "/multi-exec", `[["INCR","a"],["GET","big"]]`).ok()
+	expect.Equal(t, "first result of the transaction", transaction.number(0, "result"), 3)
+	expect.Equal(t, "second result of the transaction", transaction.text(1, "result"), "1795230237001123")
+	expect.Equal(t, "result of SET with a body", c.do("POST", "/set/text?EX=100", "a body").ok().text("result"), "OK")
+	expect.Equal(t, "value of that body", c.do("GET", "/get/text", "").text("result"), "a body")
 	u.Advance(10*time.Second - time.Millisecond)
 	if a := c.do("GET", "/exists/a", "").ok(); a.number("result") != 1 {
-		t.Errorf("gone too early: %s", a.raw)
+		t.Errorf("a millisecond before it expires: got %s, want the key to exist", a.raw)
 	}
 	u.Advance(time.Millisecond)
 	if a := c.do("GET", "/get/a", "").ok(); a.get("result") != nil {
-		t.Errorf("it outlived the clock: %s", a.raw)
+		t.Errorf("when it expires: got %s, want no result", a.raw)
 	}
 	c.do("GET", "/get/text", "", "Authorization: Bearer "+u.Token()).refused(401, "WRONGPASS")
 	c.do("GET", "/get/text", "", "Authorization:").refused(401, "WRONGPASS")
@@ -58,11 +53,11 @@ func TestKeyValueStoreForgets(t *testing.T) {
 	c.url, c.token = u.KVURL(), environment(u)["UNDERSTUDY_KV_TOKEN"]
 	c.do("POST", "", `["SET","a","1"]`).ok()
 	response, err := http.Post(u.URL()+"/_understudy/reset", "", nil)
-	expect.Nil(expect.Now(t), "error", err)
-	expect.True(expect.Now(t), "response.Body.Close() == nil", response.Body.Close() == nil)
-	expect.Equal(expect.Now(t), "response.StatusCode", response.StatusCode, http.StatusOK)
+	expect.Nil(expect.Now(t), "error of the reset", err)
+	expect.Nil(expect.Now(t), "error of closing the answer", response.Body.Close())
+	expect.Equal(expect.Now(t), "status of the reset", response.StatusCode, http.StatusOK)
 	if a := c.do("GET", "/get/a", "").ok(); a.get("result") != nil {
-		t.Errorf("a reset left %s", a.raw)
+		t.Errorf("after a reset: got %s, want no result", a.raw)
 	}
 }
 
@@ -70,7 +65,7 @@ func TestKeyValueServerThatIsNone(t *testing.T) {
 	t.Parallel()
 	if s, err := mockserver.Run(mockserver.Config{KVURL: "ftp://127.0.0.1"}); err == nil {
 		_ = s.Close()
-		t.Error("an ftp server was taken for a key-value store")
+		t.Error("an ftp URL for the key-value server: got no error, want one")
 	}
 }
 
@@ -93,20 +88,20 @@ func TestPluginCountsByTheTimeOfTheServer(t *testing.T) {
 			for i, want := range []int{200, 429, 429} {
 				w := httptest.NewRecorder()
 				if app.ServeHTTP(w, httptest.NewRequest("GET", "/", nil)); w.Code != want {
-					t.Errorf("request %d: status %d, want %d", i, w.Code, want)
+					t.Errorf("request %d: status: got %d, want %d", i, w.Code, want)
 				}
 			}
 			c := newClient(t, u)
 			if a := c.do("GET", "/_understudy/limits", "").ok(); a.number("limits", 0, "left") != 0 {
-				t.Errorf("listed as %s", a.raw)
+				t.Errorf("limits: got %s, want 0 left", a.raw)
 			}
 			u.Advance(2 * time.Hour)
 			if a := c.do("GET", "/_understudy/limits", "").ok(); a.number("limits", 0, "left") != 1 {
-				t.Errorf("two hours later listed as %s", a.raw)
+				t.Errorf("limits two hours later: got %s, want 1 left", a.raw)
 			}
 			w := httptest.NewRecorder()
 			if app.ServeHTTP(w, httptest.NewRequest("GET", "/", nil)); w.Code != 200 {
-				t.Errorf("two hours later: status %d", w.Code)
+				t.Errorf("status two hours later: got %d, want 200", w.Code)
 			}
 		})
 	}
@@ -117,9 +112,9 @@ func TestKeyValueServerThatDoesNotAnswer(t *testing.T) {
 	var log strings.Builder
 	u := mockserver.RunT(t, mockserver.Config{KVURL: "redis://user:hidden@127.0.0.1:1", Log: slog.New(slog.NewTextHandler(&log, nil))})
 	text := log.String()
-	expect.Contains(t, "text", text, "key-value store unreachable")
-	expect.Contains(t, "text", text, "127.0.0.1:1")
-	expect.Lacks(t, "text", text, "hidden")
+	expect.Contains(t, "log", text, "key-value store unreachable")
+	expect.Contains(t, "log", text, "127.0.0.1:1")
+	expect.Lacks(t, "log", text, "hidden")
 	c := newClient(t, u)
 	c.do("POST", "/_understudy/reset", "").refused(503, "key-value server at 127.0.0.1:1 does not answer")
 	c.url, c.token = u.KVURL(), u.KVToken()
