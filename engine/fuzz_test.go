@@ -48,8 +48,8 @@ func FuzzRetryAfter(f *testing.F) {
 			return // no time to wait, so that all retries are over
 		}
 		expect.Nil(t, "error", err)
-		expect.True(t, "!m.NextAt.Before(epoch)", !m.NextAt.Before(epoch))
-		expect.True(t, "!m.NextAt.After(epoch.Add(24*time.Hour))", !m.NextAt.After(epoch.Add(24*time.Hour)))
+		expect.True(t, "a next attempt from the present on", !m.NextAt.Before(epoch))
+		expect.True(t, "a next attempt within 24 hours", !m.NextAt.After(epoch.Add(24*time.Hour)))
 	})
 }
 

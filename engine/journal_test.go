@@ -53,7 +53,7 @@ func TestAJournalThatFails(t *testing.T) {
 	t.Run("the caller receives its kind and its reason", func(t *testing.T) {
 		t.Parallel()
 		_, _, err := lost(t)
-		if expect.True(t, "errors.Is(err, engine.ErrNotDurable)", errors.Is(err, engine.ErrNotDurable)) {
+		if expect.True(t, "an error of the kind ErrNotDurable", errors.Is(err, engine.ErrNotDurable)) {
 			expect.Contains(t, "error", err.Error(), "disk full")
 			expect.Lacks(t, "error", err.Error(), "\n")
 		}

@@ -141,9 +141,9 @@ func TestAFixtureAmongNewerThings(t *testing.T) {
 	w.publish(engine.Options{})
 	w.settle()
 	after, _ := w.Follow(last, 0)
-	if expect.Equal(t, "number of after", len(after), 3) {
-		expect.Equal(t, "after[0].Seq", after[0].Seq, last+1)
-		expect.Equal(t, "after[0].State", after[0].State, string(engine.Created))
+	if expect.Equal(t, "number of events that follow", len(after), 3) {
+		expect.Equal(t, "number of the first event that follows", after[0].Seq, last+1)
+		expect.Equal(t, "state of the first event that follows", after[0].State, string(engine.Created))
 	}
 	whole := walk(t, engine.Filter{}, w.Events)
 	if want := len(before) + len(seeded) + len(after); len(whole) != want {

@@ -40,9 +40,9 @@ func TestDefaultRetriesFollowTheDocumentedInstants(t *testing.T) {
 	}
 	dlq := w.dlq()
 	if expect.Equal(t, "number of dlq", len(dlq), 1) {
-		expect.Equal(t, "dlq[0].Message.ID", dlq[0].Message.ID, id)
-		expect.Equal(t, "dlq[0].Last.Status", dlq[0].Last.Status, 503)
-		expect.Equal(t, "dlq[0].Message.Retried", dlq[0].Message.Retried, 3)
+		expect.Equal(t, "message of the first entry", dlq[0].Message.ID, id)
+		expect.Equal(t, "last status of the first entry", dlq[0].Last.Status, 503)
+		expect.Equal(t, "retries of the first entry", dlq[0].Message.Retried, 3)
 	}
 	if _, err := w.Message(id); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("the failed message is still there: %v", err)

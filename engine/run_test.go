@@ -229,9 +229,9 @@ func TestSequentialRunExecutesEachStepOnce(t *testing.T) {
 		t.Errorf("executed %v", got)
 	}
 	r, err := e.account.Run(id)
-	expect.Nil(t, "error", err)
-	expect.Equal(t, "r.State", r.State, engine.RunSuccess)
-	expect.Equal(t, "r.Result", string(r.Result), `"done"`)
+	expect.Nil(t, "reading the run", err)
+	expect.Equal(t, "state of the run", r.State, engine.RunSuccess)
+	expect.Equal(t, "result of the run", string(r.Result), `"done"`)
 }
 
 func TestThousandConcurrentRunsOfTenSteps(t *testing.T) {

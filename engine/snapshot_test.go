@@ -249,9 +249,9 @@ func TestTimersThatWakeNothingAreDroppedFromASnapshot(t *testing.T) {
 		"Messages":[{"ID":"msg_1","Role":"message","State":"CREATED","URL":"https://app.test/","Options":{},"Live":true,"Timer":2}],"Log":{}}`)
 	w.load(old)
 	p, err := w.AdvanceUntil(context.Background(), false)
-	expect.Nil(t, "error", err)
-	expect.Equal(t, "p.TimersFired", p.TimersFired, 1)
-	expect.True(t, "p.Now.Equal(epoch.Add(time.Hour))", p.Now.Equal(epoch.Add(time.Hour)))
+	expect.Nil(t, "advancing the clock", err)
+	expect.Equal(t, "timers that have fired", p.TimersFired, 1)
+	expect.Equal(t, "time of the clock", p.Now, epoch.Add(time.Hour))
 }
 
 // source is the source of ids of a snapshot.
@@ -299,9 +299,9 @@ func TestAnAttemptInFlightIsMadeAgain(t *testing.T) {
 		}
 	}
 	made := second.made()
-	if expect.Equal(t, "number of made", len(made), 2) {
-		expect.Equal(t, "made[0].Message.ID", made[0].Message.ID, kept)
-		expect.Equal(t, "made[0].Number", made[0].Number, 0)
+	if expect.Equal(t, "number of attempts", len(made), 2) {
+		expect.Equal(t, "message of the first attempt", made[0].Message.ID, kept)
+		expect.Equal(t, "number of the first attempt", made[0].Number, 0)
 	}
 	second.load(canceling)
 	second.settle()
@@ -310,9 +310,9 @@ func TestAnAttemptInFlightIsMadeAgain(t *testing.T) {
 	}
 	{
 		k, err := second.FlowKey("one")
-		expect.Nil(t, "error", err)
-		expect.Equal(t, "k.InFlight", k.InFlight, 0)
-		expect.Equal(t, "k.Waiting", k.Waiting, 0)
+		expect.Nil(t, "reading the key", err)
+		expect.Equal(t, "messages of the key in flight", k.InFlight, 0)
+		expect.Equal(t, "messages of the key that wait", k.Waiting, 0)
 	}
 
 	third := setup(t, stored, func(c *engine.Config) { c.Parallel = 1 })
@@ -322,9 +322,9 @@ func TestAnAttemptInFlightIsMadeAgain(t *testing.T) {
 	third.must(third.Cancel(kept)) // while its outcome is on its way
 	third.advance(2 * time.Hour)
 	k, err := third.FlowKey("one")
-	expect.Nil(t, "error", err)
-	expect.Equal(t, "k.InFlight", k.InFlight, 0)
-	expect.Equal(t, "k.Waiting", k.Waiting, 0)
+	expect.Nil(t, "reading the key", err)
+	expect.Equal(t, "messages of the key in flight", k.InFlight, 0)
+	expect.Equal(t, "messages of the key that wait", k.Waiting, 0)
 }
 
 func TestARestoredScheduleDoesNotDriveAnAutoClock(t *testing.T) {

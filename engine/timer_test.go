@@ -89,9 +89,9 @@ func TestAdvanceUntilIdleStopsWhenOnlySchedulesAreLeft(t *testing.T) {
 			leave(w)
 			w.settle()
 			p, err := w.AdvanceUntil(context.Background(), true)
-			expect.Nil(t, "error", err)
-			expect.Equal(t, "p.TimersFired", p.TimersFired, 0)
-			expect.True(t, "p.Now.Equal(epoch)", p.Now.Equal(epoch))
+			expect.Nil(t, "advancing the clock", err)
+			expect.Equal(t, "timers that have fired", p.TimersFired, 0)
+			expect.Equal(t, "time of the clock", p.Now, epoch)
 		})
 	}
 }

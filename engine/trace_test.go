@@ -94,9 +94,9 @@ func TestTrace(t *testing.T) {
 	if want := []string{"CREATED", "ACTIVE", "ERROR", "RETRY", "ACTIVE", "DELIVERED"}; !slices.Equal(states, want) {
 		t.Errorf("events %v, want %v", states, want)
 	}
-	if expect.Equal(t, "number of trace.Reports", len(trace.Reports), 2) {
-		expect.Equal(t, "trace.Reports[0].SourceID", trace.Reports[0].SourceID, id)
-		expect.True(t, "trace.Reasons that is not empty", len(trace.Reasons) != 0)
+	if expect.Equal(t, "number of reports", len(trace.Reports), 2) {
+		expect.Equal(t, "source of the first report", trace.Reports[0].SourceID, id)
+		expect.True(t, "reasons", len(trace.Reasons) != 0)
 	}
 	if _, err := w.Trace("msg_none"); err == nil {
 		t.Error("a message that is not there has a trace")
@@ -123,14 +123,11 @@ func TestOverviewTellsOfChanges(t *testing.T) {
 	w.Touch()
 	<-more
 	w.advance(time.Hour)
-	{
-		o, _ = w.Overview()
-		expect.Equal(t, "o.Messages[engine.Created]", o.Messages[engine.Created], 0)
-		expect.Equal(t, "o.Messages[engine.Delivered]", o.Messages[engine.Delivered], 1)
-		if expect.True(t, "o.NextDue.IsZero()", o.NextDue.IsZero()) {
-			expect.Equal(t, "o.Attempts", o.Attempts, 1)
-		}
-	}
+	o, _ = w.Overview()
+	expect.Equal(t, "created messages", o.Messages[engine.Created], 0)
+	expect.Equal(t, "delivered messages", o.Messages[engine.Delivered], 1)
+	expect.True(t, "no next due time", o.NextDue.IsZero())
+	expect.Equal(t, "attempts", o.Attempts, 1)
 }
 
 // TestAdvanceUntil moves to the next timer, and until only schedules are left.
@@ -149,10 +146,9 @@ func TestAdvanceUntil(t *testing.T) {
 	}
 	p, err = w.AdvanceUntil(t.Context(), true)
 	w.must(err)
-	if expect.True(t, "p.Now.Equal(epoch.Add(3*time.Hour))", p.Now.Equal(epoch.Add(3*time.Hour))) {
-		expect.Equal(t, "p.Attempts", p.Attempts, 3)
-		expect.Equal(t, "number of w.dlq()", len(w.dlq()), 2)
-	}
+	expect.Equal(t, "time of the clock", p.Now, epoch.Add(3*time.Hour))
+	expect.Equal(t, "attempts", p.Attempts, 3)
+	expect.Equal(t, "number of entries in the DLQ", len(w.dlq()), 2)
 	if p, err = w.AdvanceUntil(t.Context(), true); err != nil || p.TimersFired != 0 {
 		t.Errorf("idle already: %+v, %v", p, err)
 	}

@@ -20,8 +20,8 @@ func FuzzSize(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		n, err := byteCount(text)
 		if err == nil {
-			if expect.True(t, "n > 0", n > 0) {
-				expect.True(t, "n <= 1<<40", n <= 1<<40)
+			if expect.True(t, "a size greater than 0", n > 0) {
+				expect.True(t, "a size of at most 1<<40", n <= 1<<40)
 			}
 		}
 	})

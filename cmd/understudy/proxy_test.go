@@ -103,23 +103,23 @@ func TestProxyReportsViolations(t *testing.T) {
 	if err := json.Unmarshal(lines.Bytes(), &f); err != nil { // one line, so that it is one kind
 		t.Fatalf("%v:\n%s", err, lines.String())
 	}
-	expect.Equal(t, "f.Requirement", f.Requirement, "REQ-DLQ-001")
-	expect.Equal(t, "f.Basis", f.Basis, spec.Stated)
-	expect.Equal(t, "f.Count", f.Count, 3)
-	expect.Equal(t, "f.Pointer", f.Pointer, "/messages")
-	expect.Equal(t, "f.First.Status", f.First.Status, http.StatusOK)
-	expect.True(t, "f.Quote that is not empty", f.Quote != "")
-	expect.Equal(t, "f.Heading", f.Heading, "List DLQ entries of workflow runs")
+	expect.Equal(t, "requirement", f.Requirement, "REQ-DLQ-001")
+	expect.Equal(t, "basis", f.Basis, spec.Stated)
+	expect.Equal(t, "count", f.Count, 3)
+	expect.Equal(t, "pointer", f.Pointer, "/messages")
+	expect.Equal(t, "status of the first exchange", f.First.Status, http.StatusOK)
+	expect.True(t, "a quote that is not empty", f.Quote != "")
+	expect.Equal(t, "heading", f.Heading, "List DLQ entries of workflow runs")
 	var text bytes.Buffer
 	if err := p.WriteRecording(&text); err != nil {
 		t.Fatal(err)
 	}
 	var recording proxy.Recording
 	err := yaml.Unmarshal(text.Bytes(), &recording)
-	expect.Nil(t, "error", err)
-	if expect.Equal(t, "number of recording.Stubs", len(recording.Stubs), 1) {
-		if expect.Equal(t, "number of recording.Requests", len(recording.Requests), 3) {
-			expect.Equal(t, "recording.Requests[0].Operation", recording.Requests[0].Operation, "listWorkflowDLQ")
+	expect.Nil(t, "reading the recording", err)
+	if expect.Equal(t, "number of stubs", len(recording.Stubs), 1) {
+		if expect.Equal(t, "number of requests", len(recording.Requests), 3) {
+			expect.Equal(t, "operation of the first request", recording.Requests[0].Operation, "listWorkflowDLQ")
 		}
 	}
 	if strings.Contains(text.String()+lines.String(), "secret-token") {

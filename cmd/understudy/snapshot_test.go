@@ -132,11 +132,11 @@ func TestKillAndRestart(t *testing.T) {
 		}
 	}
 	saved, err := time.Parse(time.RFC3339, line.Saved)
-	expect.Nil(t, "error", err)
-	expect.True(t, "!saved.Before(began.Truncate(time.Second))", !saved.Before(began.Truncate(time.Second)))
-	expect.True(t, "!saved.After(time.Now())", !saved.After(time.Now()))
-	expect.True(t, "line.Account that is not empty", line.Account != "")
-	expect.True(t, "line.At that is not empty", line.At != "")
+	expect.Nil(t, "reading the time of saving", err)
+	expect.True(t, "a time of saving from the start of the test on", !saved.Before(began.Truncate(time.Second)))
+	expect.True(t, "a time of saving that has passed", !saved.After(time.Now()))
+	expect.True(t, "an account that is not empty", line.Account != "")
+	expect.True(t, "a time of the clock that is not empty", line.At != "")
 }
 
 // saves waits until the snapshot was replaced so many times, and gives the

@@ -98,7 +98,7 @@ func TestSuiteIsAProgramOfItsOwn(t *testing.T) {
 		t.Parallel()
 		code, out, errs := runs(t, system, "", copied(t, binary, t.TempDir()), "report", "diff", "a", "b")
 		expect.Equal(t, "exit code", code, 2)
-		expect.Equal(t, "out", out, "")
+		expect.Equal(t, "standard output", out, "")
 		expect.Equal(t, "lines of errs", strings.Count(errs, "\n"), 1)
 		if expect.True(t, "errs that starts with \"understudy: understudy-conform not found in \"", strings.HasPrefix(errs, "understudy: understudy-conform not found in ")) {
 			expect.Contains(t, "standard error", errs, "install")
@@ -160,9 +160,9 @@ func TestVersionsOfBothPrograms(t *testing.T) {
 		expect.Equal(t, "exit code", code, 0)
 		expect.Equal(t, "standard error", errs, "")
 		if expect.Equal(t, "number of lines", len(lines), 4) {
-			expect.Equal(t, "lines[0]", lines[0], "understudy")
-			expect.Equal(t, "lines[2]", lines[2], suiteProgram)
-			expect.Equal(t, "lines[1]", lines[1], lines[3])
+			expect.Equal(t, "name of the first program", lines[0], "understudy")
+			expect.Equal(t, "name of the second program", lines[2], suiteProgram)
+			expect.Equal(t, "version of the first program, as of the second", lines[1], lines[3])
 		}
 	})
 	t.Run("version says that one is missing", func(t *testing.T) {

@@ -72,14 +72,14 @@ func TestJUnitReport(t *testing.T) {
 	if err := xml.Unmarshal([]byte(text), &suites); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	expect.Equal(t, "suites.Tests", suites.Tests, 7)
-	expect.Equal(t, "suites.Failures", suites.Failures, 1)
-	expect.Equal(t, "suites.Errors", suites.Errors, 1)
-	expect.Equal(t, "suites.Skipped", suites.Skipped, 2)
+	expect.Equal(t, "number of tests", suites.Tests, 7)
+	expect.Equal(t, "number of failures", suites.Failures, 1)
+	expect.Equal(t, "number of errors", suites.Errors, 1)
+	expect.Equal(t, "number of skipped tests", suites.Skipped, 2)
 	c := suites.Suites[0].Cases[1]
-	if expect.True(t, "c.Failure != nil", c.Failure != nil) {
-		if expect.Equal(t, "number of c.Properties", len(c.Properties), 3) {
-			expect.Equal(t, "c.Properties[0].Value", c.Properties[0].Value, "REQ-PUB-001")
+	if expect.True(t, "a failure of the second case", c.Failure != nil) {
+		if expect.Equal(t, "number of properties", len(c.Properties), 3) {
+			expect.Equal(t, "value of the first property", c.Properties[0].Value, "REQ-PUB-001")
 		}
 	}
 }
@@ -91,7 +91,7 @@ func TestOtherReportsAreWellFormed(t *testing.T) {
 		err := json.Unmarshal([]byte(render(t, "cucumber")), &features)
 		expect.Nil(t, "error", err)
 		if expect.Equal(t, "number of features", len(features), 1) {
-			expect.Equal(t, "number of features[0].Elements", len(features[0].Elements), 7)
+			expect.Equal(t, "number of elements", len(features[0].Elements), 7)
 		}
 	}
 	var report Report
@@ -102,9 +102,9 @@ func TestOtherReportsAreWellFormed(t *testing.T) {
 	{
 		err := yaml.Unmarshal([]byte(render(t, "yaml")), &short)
 		expect.Nil(t, "error", err)
-		expect.Equal(t, "short.Kind", short.Kind, "ConformanceReport")
-		if expect.Equal(t, "number of short.Profiles", len(short.Profiles), 1) {
-			expect.Equal(t, "number of short.Failed", len(short.Failed), 2)
+		expect.Equal(t, "kind", short.Kind, "ConformanceReport")
+		if expect.Equal(t, "number of profiles", len(short.Profiles), 1) {
+			expect.Equal(t, "number of failed scenarios", len(short.Failed), 2)
 		}
 	}
 	page := render(t, "html")

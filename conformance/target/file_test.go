@@ -49,10 +49,10 @@ func TestTargetLoads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect.Equal(t, "target.Target.Auth.Bearer", string(target.Target.Auth.Bearer), "secret-token")
-	expect.Equal(t, "target.Timing.Scale", target.Timing.Scale, 1.5)
-	expect.Equal(t, "target.Timing.DeliveryBudget", target.Timing.DeliveryBudget.String(), "15s")
-	expect.Equal(t, "target.Capabilities[\"flow-resume\"]", target.Capabilities["flow-resume"], "auto")
+	expect.Equal(t, "bearer token", string(target.Target.Auth.Bearer), "secret-token")
+	expect.Equal(t, "scale of time", target.Timing.Scale, 1.5)
+	expect.Equal(t, "budget of a delivery", target.Timing.DeliveryBudget.String(), "15s")
+	expect.Equal(t, "capability flow-resume", target.Capabilities["flow-resume"], "auto")
 	text, err := json.Marshal(target)
 	if shown := fmt.Sprintf("%v %+v %s", target, *target, text); err != nil || strings.Contains(shown, "secret-") {
 		t.Errorf("a secret shows: %s %v", shown, err)

@@ -99,10 +99,9 @@ func TestARequestIsChargedToAllLimitsOrToNone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if expect.True(t, "d[0].Allowed", d[0].Allowed) {
-			expect.Equal(t, "d[0].Remaining", d[0].Remaining, remaining)
-			expect.Equal(t, "d[1].Allowed", d[1].Allowed, (i == 0))
-		}
+		expect.True(t, "a request that the wide limit allows", d[0].Allowed)
+		expect.Equal(t, "what remains of the wide limit", d[0].Remaining, remaining)
+		expect.Equal(t, "whether the narrow limit allows the request", d[1].Allowed, i == 0)
 	}
 	if got, _ := s.redis.Get("wide:" + "29453760"); got != "1" {
 		t.Errorf("the wide limit was charged %q times, want 1", got)
@@ -224,9 +223,8 @@ func FuzzParseWindow(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		d, err := ratelimit.ParseWindow(text)
 		if err == nil {
-			if expect.True(t, "d >= time.Millisecond", d >= time.Millisecond) {
-				expect.Equal(t, "d%time.Millisecond", d%time.Millisecond, 0)
-			}
+			expect.True(t, "a window of at least 1ms", d >= time.Millisecond)
+			expect.Equal(t, "what is left over of whole milliseconds", d%time.Millisecond, 0)
 		}
 	})
 }

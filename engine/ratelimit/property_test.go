@@ -92,9 +92,9 @@ func passed(t *rapid.T, s *store, l ratelimit.Limit) (allowed []int64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		expect.True(expect.Now(t), "d[0].Remaining >= 0", d[0].Remaining >= 0)
-		expect.True(expect.Now(t), "d[0].Remaining <= l.Tokens", d[0].Remaining <= l.Tokens)
-		expect.True(expect.Now(t), "d[0].Reset.After(now)", d[0].Reset.After(now))
+		expect.True(expect.Now(t), "a remainder of at least 0", d[0].Remaining >= 0)
+		expect.True(expect.Now(t), "a remainder of at most all tokens", d[0].Remaining <= l.Tokens)
+		expect.True(expect.Now(t), "a reset in the future", d[0].Reset.After(now))
 		if d[0].Allowed {
 			allowed = append(allowed, now.UnixMilli())
 		}
