@@ -71,12 +71,10 @@ func TestAHeaderWinsOverTheQueryAndTheQueryOverTheGroup(t *testing.T) {
 	for _, row := range cases {
 		a := c.do("POST", "/v2/publish/g"+row.query, "x", strings.Split(row.header, "\n")...).ok()
 		m := u.Message(a.text(0, "messageId"))
-		if m.MaxRetries != row.want || m.Options.Delay != time.Hour {
-			t.Errorf("%s: retries %d, want %d; delay %s", row.name, m.MaxRetries, row.want, m.Options.Delay)
-		}
-		if got := m.Forward["X-Default"]; !slices.Equal(got, []string{"a", "b"}) || m.Forward.Get("Authorization") != "group" {
-			t.Errorf("%s: default headers %v", row.name, m.Forward)
-		}
+		expect.Equal(t, row.name+": retries", m.MaxRetries, row.want)
+		expect.Equal(t, row.name+": delay", m.Options.Delay, time.Hour)
+		expect.Equal(t, row.name+": default header X-Default", m.Forward["X-Default"], []string{"a", "b"})
+		expect.Equal(t, row.name+": default header Authorization", m.Forward.Get("Authorization"), "group")
 	}
 }
 
@@ -142,9 +140,8 @@ func TestAllViolationsAtOnce(t *testing.T) {
 	u := mockserver.RunT(t)
 	c := newClient(t, u)
 	a := c.do("POST", "/v2/publish/ftp://e.test/?svc-timeout=soon", "x", "Accept: application/problem+json", "Svc-Retries: abc", "Svc-Delay: 5 minutes", "Svc-Callback-Method: X")
-	if a.status != 400 || a.header.Get("Content-Type") != "application/problem+json" {
-		t.Fatalf("%d %s %s", a.status, a.header, a.raw)
-	}
+	expect.Equal(expect.Now(t), "status", a.status, 400)
+	expect.Equal(expect.Now(t), "header Content-Type", a.header.Get("Content-Type"), "application/problem+json")
 	found := map[string]bool{}
 	for i := range a.list("problems") {
 		found[a.text("problems", i, "name")] = true
@@ -166,8 +163,8 @@ func TestUnknownOptions(t *testing.T) {
 	lenient, strict := mockserver.RunT(t), mockserver.RunT(t, mockserver.Config{StrictOptions: true})
 	lenient.Stub("*")
 	a := newClient(t, lenient).do("POST", "/v2/publish/https://e.test/", "x", "Svc-Retires: 3", "Svc-Telemetry-Sdk: any").ok()
-	if w := a.header.Get("Svc-Warning"); !strings.Contains(w, "Svc-Retires") || !strings.Contains(w, "Svc-Retries") {
-		t.Errorf("warning %q", w)
+	for _, name := range []string{"Svc-Retires", "Svc-Retries"} {
+		expect.Contains(t, "header Svc-Warning", a.header.Get("Svc-Warning"), name)
 	}
 	newClient(t, strict).do("POST", "/v2/publish/https://e.test/", "x", "Svc-Retires: 3").refused(400, "Svc-Retires", "Svc-Retries")
 	newClient(t, strict).do("POST", "/v2/publish/https://e.test/?svc-retires=3", "x").refused(400, "query svc-retires: unknown option; did you mean svc-retries?")

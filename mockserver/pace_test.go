@@ -121,8 +121,10 @@ func TestConnectionsThatMakeNoProgressEnd(t *testing.T) {
 		conn := dialed(t, u)
 		write(t, conn, "GET /_understudy/deliveries HTTP/1.1\r\nHost: localhost\r\n\r\nGET /_understudy/livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		c.do("GET", "/_understudy/sink/slow/6s", "").ok() // the answer takes a while to be made
-		if text := closed(t, conn); strings.HasSuffix(text, `"}`) || strings.Count(text, "HTTP/1.1 200") != 1 {
-			t.Errorf("%d bytes, which end with %.80q", len(text), text[max(0, len(text)-80):])
+		text := closed(t, conn)
+		expect.Equal(t, "number of answers", strings.Count(text, "HTTP/1.1 200"), 1)
+		if strings.HasSuffix(text, `"}`) {
+			t.Errorf("the answer: got %d bytes, which end with %.80q, want its end cut off", len(text), text[max(0, len(text)-80):])
 		}
 	})
 	t.Run("one with a part of a body that nobody wants", func(t *testing.T) {
@@ -185,8 +187,9 @@ func TestConnectionsThatMakeProgressStay(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if answer, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || answer.StatusCode != http.StatusOK {
-			t.Errorf("%v %v", answer, err)
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if expect.Nil(t, "reading the answer", err) {
+			expect.Equal(t, "status of the answer", answer.StatusCode, http.StatusOK)
 		}
 	})
 	t.Run("an event stream", func(t *testing.T) {
@@ -197,9 +200,9 @@ func TestConnectionsThatMakeProgressStay(t *testing.T) {
 		defer response.Body.Close()
 		wait()
 		u.Publish("https://e.test/", nil)
-		if line, err := bufio.NewReader(response.Body).ReadString('\n'); err != nil || line == "" {
-			t.Errorf("%q %v", line, err)
-		}
+		line, err := bufio.NewReader(response.Body).ReadString('\n')
+		expect.Nil(t, "reading the stream", err)
+		expect.True(t, "a line of the stream", line != "")
 	})
 	t.Run("an answer that takes its time after a body", func(t *testing.T) {
 		c.do("POST", "/_understudy/sink/slow/2500ms", "a body").ok()

@@ -297,7 +297,6 @@ func TestFlowKeysOfTheControlAPI(t *testing.T) {
 		expect.Equal(t, "waitListSize of the second key", a.number("keys", 1, "waitListSize"), 2)
 	}
 	a = c.do("GET", "/_understudy/flow?key=y-24&count=3", "").ok()
-	if len(a.list("keys")) != 3 || a.number("all") != 10 {
-		t.Errorf("%.600s", a.raw)
-	}
+	expect.Equal(t, "number of keys of the filter's first page", len(a.list("keys")), 3)
+	expect.Equal(t, "number of all keys of the filter", a.number("all"), 10)
 }

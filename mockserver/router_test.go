@@ -138,16 +138,14 @@ func TestHead(t *testing.T) {
 	for _, path := range []string{"/v2/keys", "/v2/dlq", "/_understudy/", "/_understudy/health", "/_understudy/events", "/_understudy/deliveries?follow=true", "/"} {
 		t.Run("like GET: "+path, func(t *testing.T) {
 			a := c.do("HEAD", path, "")
-			if a.status != http.StatusOK || len(a.raw) > 0 {
-				t.Errorf("%d %q", a.status, a.raw)
-			}
+			expect.Equal(t, "status", a.status, http.StatusOK)
+			expect.Equal(t, "body", string(a.raw), "")
 		})
 	}
 	t.Run("not for a GET that acts", func(t *testing.T) {
 		a := c.do("HEAD", "/v2/publish/https://app.test/", "")
-		if a.status != http.StatusMethodNotAllowed || len(u.Deliveries()) != 0 {
-			t.Errorf("%d, %d deliveries", a.status, len(u.Deliveries()))
-		}
+		expect.Equal(t, "status", a.status, http.StatusMethodNotAllowed)
+		expect.Equal(t, "number of deliveries", len(u.Deliveries()), 0)
 	})
 }
 
@@ -156,9 +154,8 @@ func TestOptions(t *testing.T) {
 	c := newClient(t, mockserver.RunT(t))
 	t.Run("names the methods", func(t *testing.T) {
 		a := c.do("OPTIONS", "/v2/topics/g", "", "Authorization:")
-		if a.status != http.StatusNoContent || a.header.Get("Allow") != "DELETE, GET, HEAD, OPTIONS, PATCH" {
-			t.Errorf("%d %v", a.status, a.header)
-		}
+		expect.Equal(t, "status", a.status, http.StatusNoContent)
+		expect.Equal(t, "header Allow", a.header.Get("Allow"), "DELETE, GET, HEAD, OPTIONS, PATCH")
 	})
 	t.Run("a path of its own is no value of a variable", func(t *testing.T) {
 		for _, path := range []string{"/v2/dlq/retry", "/v2/workflows/dlq/restart", "/v2/workflows/dlq/resume", "/kv/pipeline", "/kv/Multi-Exec"} {

@@ -187,9 +187,8 @@ func TestSleepingStepBesideAFailure(t *testing.T) {
 	for i := range view.list("steps", 1, "steps") {
 		states[view.text("steps", 1, "steps", i, "stepName")] = view.text("steps", 1, "steps", i, "state")
 	}
-	if states["nap"] != "STEP_CANCELED" || states["charge"] != "STEP_FAILED" {
-		t.Errorf("states %v: %s", states, view.raw)
-	}
+	expect.Equal(t, "state of the step nap", states["nap"], "STEP_CANCELED")
+	expect.Equal(t, "state of the step charge", states["charge"], "STEP_FAILED")
 	dlq := c.do("GET", "/_understudy/dlq", "").ok()
 	if got := dlq.text("entries", 0, "cause"); !strings.HasPrefix(got, `step "charge" failed`) {
 		t.Errorf("cause in the DLQ: %s", got)
@@ -232,22 +231,25 @@ func TestEndpointsThatAreNoWorkflow(t *testing.T) {
 				t.Errorf("state %s", got)
 			}
 			n := len(view.list("steps"))
-			expect.Equal(expect.Now(t), "n", n, 2)
-			expect.Equal(expect.Now(t), "view.text(\"steps\", 0, \"steps\", 0, \"state\")", view.text("steps", 0, "steps", 0, "state"), "STEP_SUCCESS")
-			expect.Equal(expect.Now(t), "view.text(\"steps\", 1, \"type\")", view.text("steps", 1, "type"), "next")
+			expect.Equal(expect.Now(t), "number of groups", n, 2)
+			expect.Equal(expect.Now(t), "state of the first step", view.text("steps", 0, "steps", 0, "state"), "STEP_SUCCESS")
+			expect.Equal(expect.Now(t), "type of the second group", view.text("steps", 1, "type"), "next")
 			step := []any{"steps", 1, "steps", 0}
-			if got := view.text(append(step, "errors", 0, "error")...); got != row.want || len(view.list(append(step, "errors")...)) != 1 {
-				t.Errorf("errors: %s", view.raw)
-			}
+			expect.Equal(t, "number of errors", len(view.list(append(step, "errors")...)), 1)
+			expect.Equal(t, "the first error", view.text(append(step, "errors", 0, "error")...), row.want)
 			if got := view.text(append(step, "errors", 0, "body")...); got != "hello" {
 				t.Errorf("body %q", got)
 			}
 			log := c.do("GET", "/v2/workflows/messageLogs?state=ERROR&workflowRunId="+id, "").ok()
-			if got := log.text("events", 0, "error"); !strings.HasPrefix(got, row.want+": ") || !strings.Contains(got, "publish to it") {
-				t.Errorf("error of the log: %q", got)
+			got := log.text("events", 0, "error")
+			if !strings.HasPrefix(got, row.want+": ") {
+				t.Errorf("error of the log: got %q, want it to start with %q", got, row.want+": ")
 			}
-			if why := c.do("GET", "/_understudy/explain/"+id, "").ok().text("reasons", 0, "reason"); !strings.Contains(why, row.want) || !strings.HasSuffix(why, "if it is a plain endpoint") {
-				t.Errorf("explained as %q", why)
+			expect.Contains(t, "error of the log", got, "publish to it")
+			why := c.do("GET", "/_understudy/explain/"+id, "").ok().text("reasons", 0, "reason")
+			expect.Contains(t, "the explanation", why, row.want)
+			if end := "if it is a plain endpoint"; !strings.HasSuffix(why, end) {
+				t.Errorf("the explanation: got %q, want it to end with %q", why, end)
 			}
 		})
 	}
@@ -291,9 +293,8 @@ func TestTriggerByTheLibraryStartsTheRun(t *testing.T) {
 			if got := all[0].Request.Header.Get("Svc-Workflow-Unknown-Sdk"); got != "true" {
 				t.Errorf("first delivery: Unknown-Sdk %q", got)
 			}
-			if got := all[1].Request.Header.Get("Svc-Workflow-Unknown-Sdk"); got != "" || all[1].Request.Header.Get("Svc-Workflow-Sdk-Version") != "1" {
-				t.Errorf("second delivery: %v", all[1].Request.Header)
-			}
+			expect.Equal(t, "second delivery: Unknown-Sdk", all[1].Request.Header.Get("Svc-Workflow-Unknown-Sdk"), "")
+			expect.Equal(t, "second delivery: Sdk-Version", all[1].Request.Header.Get("Svc-Workflow-Sdk-Version"), "1")
 			if a := c.do("POST", "/v2/publish/"+workflowApp, "payload", second...).ok(); a.get("deduplicated") != true {
 				t.Errorf("the third trigger is not deduplicated: %s", a.raw)
 			}
@@ -336,9 +337,8 @@ func TestCallReportsItsLastAttempt(t *testing.T) {
 				t.Fatalf("%d callbacks: %v", len(reports), reports)
 			}
 			var got struct{ Status, Retried, MaxRetries int64 }
-			if err := json.Unmarshal([]byte(reports[0]), &got); err != nil || got.Status != row.status {
-				t.Errorf("%v %+v", err, got)
-			}
+			expect.Nil(t, "reading the report", json.Unmarshal([]byte(reports[0]), &got))
+			expect.Equal(t, "status of the report", got.Status, row.status)
 			if got.Status != 200 && got.Retried != got.MaxRetries {
 				t.Errorf("retried %d of %d", got.Retried, got.MaxRetries)
 			}

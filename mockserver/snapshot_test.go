@@ -35,8 +35,8 @@ func TestASnapshotGoesOnInAnotherServer(t *testing.T) {
 	u.Advance(24 * time.Hour)
 	want := told(u.Deliveries()[before:])
 	expect.Equal(expect.Now(t), "before", before, 1)
-	expect.Equal(expect.Now(t), "strings.Count(want, \" 500 \")", strings.Count(want, " 500 "), 2)
-	expect.Equal(expect.Now(t), "strings.Count(want, \" 200 \")", strings.Count(want, " 200 "), 2)
+	expect.Equal(expect.Now(t), "number of failed deliveries", strings.Count(want, " 500 "), 2)
+	expect.Equal(expect.Now(t), "number of successful deliveries", strings.Count(want, " 200 "), 2)
 	for _, clock := range []string{"manual", "real", "auto"} {
 		v := mockserver.RunT(t, mockserver.Config{Clock: clock})
 		other := newClient(t, v)
@@ -91,9 +91,8 @@ func TestSnapshotsOfOneAccount(t *testing.T) {
 	c := newClient(t, u)
 	u.Publish("https://app.test/a", nil, "Svc-Delay: 1h")
 	a := c.do("GET", "/_understudy/snapshot?account=a", "").ok()
-	if n := len(a.list("accounts")); n != 1 || a.text("accounts", 0, "id") != "a" {
-		t.Fatalf("%d accounts: %s", n, a.raw)
-	}
+	expect.Equal(expect.Now(t), "number of accounts", len(a.list("accounts")), 1)
+	expect.Equal(expect.Now(t), "id of the account", a.text("accounts", 0, "id"), "a")
 	if n := len(c.do("GET", "/_understudy/snapshot", "").ok().list("accounts")); n != 2 {
 		t.Errorf("%d accounts of 2", n)
 	}
@@ -101,13 +100,11 @@ func TestSnapshotsOfOneAccount(t *testing.T) {
 		return len(c.do("GET", "/v2/logs", "", "Authorization: Bearer "+token).ok().list("logs"))
 	}
 	c.do("PUT", "/_understudy/snapshot?account=b", string(a.raw)).ok()
-	if waiting("token-a") != 1 || waiting("token-b") != 1 {
-		t.Errorf("%d and %d events after b took the state of a", waiting("token-a"), waiting("token-b"))
-	}
+	expect.Equal(t, "events of a after b took its state", waiting("token-a"), 1)
+	expect.Equal(t, "events of b after it took the state of a", waiting("token-b"), 1)
 	c.do("POST", "/_understudy/reset", "").ok()
-	if waiting("token-a") != 0 || waiting("token-b") != 1 {
-		t.Errorf("%d and %d events after a was reset", waiting("token-a"), waiting("token-b"))
-	}
+	expect.Equal(t, "events of a after its reset", waiting("token-a"), 0)
+	expect.Equal(t, "events of b after the reset of a", waiting("token-b"), 1)
 	both := c.do("GET", "/_understudy/snapshot", "").ok()
 	fresh := mockserver.RunT(t)
 	newClient(t, fresh).do("PUT", "/_understudy/snapshot", string(both.raw)).ok() // which makes the accounts

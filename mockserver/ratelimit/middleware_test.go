@@ -151,9 +151,8 @@ func TestOverTheLimit(t *testing.T) {
 	}
 	h.pass(time.Millisecond)
 	h.want(200, "GET", "/api/3")
-	if s := h.cfg.Stats; s.Allowed.Load() != 3 || s.Limited.Load() != 2 {
-		t.Errorf("counted %d allowed, %d limited", s.Allowed.Load(), s.Limited.Load())
-	}
+	expect.Equal(t, "number of allowed requests", h.cfg.Stats.Allowed.Load(), 3)
+	expect.Equal(t, "number of limited requests", h.cfg.Stats.Limited.Load(), 2)
 }
 
 func TestTheThreeAlgorithmsDiffer(t *testing.T) {
@@ -304,12 +303,13 @@ func TestAStoreThatCannotDecideLetsRequestsPass(t *testing.T) {
 				c.URL, c.Client, c.Timeout = server.URL, server.Client(), 100*time.Millisecond
 			})
 		for range 2 {
-			if w := h.want(200, "GET", "/"); w.Body.String() != "app" || w.Header().Get("RateLimit-Limit") != "" {
-				t.Errorf("%s: passed as %v %s", name, w.Header(), w.Body)
-			}
+			w := h.want(200, "GET", "/")
+			expect.Equal(t, name+": body", w.Body.String(), "app")
+			expect.Equal(t, name+": header RateLimit-Limit", w.Header().Get("RateLimit-Limit"), "")
 		}
-		if h.cfg.Stats.FailedOpen.Load() != 2 || strings.Count(h.log.String(), "level=ERROR") != 2 {
-			t.Errorf("%s: counted %d, logged\n%s", name, h.cfg.Stats.FailedOpen.Load(), h.log)
+		expect.Equal(t, name+": number of requests without a check", h.cfg.Stats.FailedOpen.Load(), 2)
+		if n := strings.Count(h.log.String(), "level=ERROR"); n != 2 {
+			t.Errorf("%s: errors in the log: got %d, want 2:\n%s", name, n, h.log)
 		}
 		if strings.Contains(h.log.String(), "secret") {
 			t.Errorf("%s: the token is logged", name)

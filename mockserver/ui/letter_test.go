@@ -71,11 +71,18 @@ func TestMessageStatements(t *testing.T) {
 			if want := next != 0 && slices.Contains([]string{"CREATED", "RETRY"}, log[0].State); want != slices.Contains(row.instants(t), next) {
 				t.Errorf("the list says %s; the next attempt at %d should be there: %v", row.text(), next, want)
 			}
-			if times := page.first("ol", "timeline").instants(t); !slices.Contains(times, log[0].Time) || slices.Min(times) != log[len(log)-1].Time {
-				t.Errorf("the timeline is from %v, want from %d to %d", times, log[len(log)-1].Time, log[0].Time)
+			times := page.first("ol", "timeline").instants(t)
+			if last := log[0].Time; !slices.Contains(times, last) {
+				t.Errorf("the timeline: got %v, want it to contain %d", times, last)
+			} else if got, want := slices.Min(times), log[len(log)-1].Time; got != want {
+				t.Errorf("the start of the timeline: got %d, want %d", got, want)
 			}
-			if text := page.text(); !strings.Contains(text, says[name]) || strings.Contains(cutBefore(text, "Timeline"), "app.js") {
-				t.Errorf("the page does not say %q: %.600s", says[name], text)
+			text := page.text()
+			if !strings.Contains(text, says[name]) {
+				t.Errorf("the page: got %.600q, want it to contain %q", text, says[name])
+			}
+			if head := cutBefore(text, "Timeline"); strings.Contains(head, "app.js") {
+				t.Errorf("the page before the timeline: got %.600q, want it without app.js", head)
 			}
 		})
 	}

@@ -149,8 +149,12 @@ func whole(t *testing.T, u *mockserver.TestServer, id string) {
 			t.Errorf("%s begins at %d, before its run at %d", s.Step.StepName, s.From, at)
 		}
 		for _, p := range s.Parts {
-			if p.From < at || p.To < p.From {
-				t.Errorf("%s: %+v", s.Step.StepName, s.Parts)
+			if p.From < at {
+				t.Errorf("a part of %s starts: got %d, want at least %d: %+v", s.Step.StepName, p.From, at, s.Parts)
+				break
+			}
+			if p.To < p.From {
+				t.Errorf("a part of %s ends: got %d, want at least %d: %+v", s.Step.StepName, p.To, p.From, s.Parts)
 				break
 			}
 			at = p.To

@@ -189,8 +189,11 @@ func TestListsAreSortedByTime(t *testing.T) {
 				return ids, cursor
 			}
 			whole, _ = read("")
-			if len(whole) < 5 || !slices.IsSortedFunc(times, func(x, y float64) int { return int(y - x) }) {
-				t.Errorf("%d rows, not sorted by time: %v", len(whole), times)
+			if n := len(whole); n < 5 {
+				t.Errorf("number of rows: got %d, want at least 5", n)
+			}
+			if !slices.IsSortedFunc(times, func(x, y float64) int { return int(y - x) }) {
+				t.Errorf("times of the rows: got %v, want the latest first", times)
 			}
 			for query := "?count=2"; query != ""; {
 				ids, cursor := read(query)

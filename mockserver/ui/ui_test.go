@@ -173,12 +173,12 @@ func TestRetryAll(t *testing.T) {
 		u.Publish("https://down.test/x", nil, "Svc-Retries: 0")
 	}
 	u.Settle()
-	if page := read(t, u, "ui/dlq").text(); !strings.Contains(page, "Retry all messages (230)") || !strings.Contains(page, "Delete all (230)") {
-		t.Errorf("the buttons do not say how many: %s", page)
-	}
-	if page := press(t, u, "dlq.retryAll", "back", "/_understudy/ui/dlq"); !strings.Contains(page, "Retry 230 messages of the DLQ?") || !strings.Contains(page, `href="/_understudy/ui/dlq">Cancel`) {
-		t.Errorf("it does not ask: %s", page)
-	}
+	list := read(t, u, "ui/dlq").text()
+	expect.Contains(t, "the list", list, "Retry all messages (230)")
+	expect.Contains(t, "the list", list, "Delete all (230)")
+	question := press(t, u, "dlq.retryAll", "back", "/_understudy/ui/dlq")
+	expect.Contains(t, "the question", question, "Retry 230 messages of the DLQ?")
+	expect.Contains(t, "the question", question, `href="/_understudy/ui/dlq">Cancel`)
 	if got := len(u.Deliveries()); got != n {
 		t.Errorf("got %d deliveries before the answer, want %d", got, n)
 	}
@@ -210,9 +210,9 @@ func TestWarnings(t *testing.T) {
 	u := mockserver.RunT(t)
 	u.Stub("*", 200)
 	request(t, u, http.MethodPost, "/v2/publish/https://app.test/x", "x", "Svc-Dealy", "1h")
-	if got := read(t, u, "ui/requests").first("", "warning").text(); !strings.Contains(got, "Svc-Dealy") || !strings.Contains(got, "Svc-Delay") {
-		t.Errorf("the page warns of %q, want of Svc-Dealy and the nearest option", got)
-	}
+	warning := read(t, u, "ui/requests").first("", "warning").text()
+	expect.Contains(t, "the warning", warning, "Svc-Dealy")
+	expect.Contains(t, "the warning, which names the nearest option", warning, "Svc-Delay")
 }
 
 // TestClockInTheHeader shows the date of the clock.
@@ -256,8 +256,9 @@ func TestCommandsOfEmptyViews(t *testing.T) {
 			u := mockserver.RunT(t)
 			page := request(t, u, http.MethodGet, "/_understudy/"+view, "")
 			found := commands.FindAllStringSubmatch(page, -1)
-			if len(found) == 0 || !strings.Contains(page, `class="empty"`) {
-				t.Fatalf("no command on the page:\n%s", page)
+			expect.Contains(expect.Now(t), "the page", page, `class="empty"`)
+			if len(found) == 0 {
+				t.Fatalf("commands of the page: got none, want one:\n%s", page)
 			}
 			for _, command := range found {
 				shell := exec.CommandContext(t.Context(), "sh", "-c", "set -e; "+strings.Replace(html.UnescapeString(command[1]), "curl", "curl -sS --fail-with-body", 1))
@@ -278,10 +279,10 @@ func TestAccountsOfThePage(t *testing.T) {
 	t.Parallel()
 	u := mockserver.RunT(t, mockserver.Config{Accounts: []mockserver.Account{{ID: "one", Token: "t1"}, {ID: "two/x", Token: "t2"}}})
 	u.Publish("https://app.test/of-one", nil, "Svc-Delay: 1h")
-	if page := request(t, u, http.MethodGet, "/_understudy/ui/messages", ""); !strings.Contains(page, "of-one") || !strings.Contains(page, "<option>two/x") {
-		t.Errorf("the first account is not shown, or the other not offered")
-	}
-	page := request(t, u, http.MethodGet, "/_understudy/ui/messages?account=two%2Fx", "")
+	page := request(t, u, http.MethodGet, "/_understudy/ui/messages", "")
+	expect.Contains(t, "the page of the first account", page, "of-one")
+	expect.Contains(t, "the page of the first account", page, "<option>two/x")
+	page = request(t, u, http.MethodGet, "/_understudy/ui/messages?account=two%2Fx", "")
 	expect.Lacks(t, "page", page, "of-one")
 	expect.Contains(t, "page", page, "/_understudy/ui/runs?account=two%2Fx")
 	expect.Contains(t, "page", page, "Bearer t2")
