@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/understudy-mock/understudy/spec/header"
 )
 
 // restart looks at the answer to the restart of a run.
@@ -21,7 +23,7 @@ func restart(l *looking) {
 	}
 	l.has("RST-001", "/workflowCreatedAt", "integer")
 	l.millis("RST-001", "/workflowCreatedAt")
-	if chosen, got := l.Header.Get("Svc-Workflow-Runid"), ""; chosen != "" {
+	if chosen, got := l.Header.Get(header.WorkflowRunID), ""; chosen != "" {
 		if got, _ = Text(l.Body, "/workflowRunId"); got != chosen {
 			l.breaks("RST-005", "/workflowRunId", "the new run has another id", "the id that was chosen", got)
 		}

@@ -15,6 +15,7 @@ var clientFolders = []string{
 	"cmd/understudy",
 	"cmd/understudy-conform",
 	"conformance",
+	"conformance/check",
 	"conformance/harness",
 	"conformance/mutant",
 	"conformance/proxy",
