@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -59,7 +60,7 @@ func pluginInProcess(_ context.Context, config []byte, upstream string) (string,
 	if err != nil {
 		return "", nil, err
 	}
-	cfg.Log = quietLog()
+	cfg.Log, cfg.Timeout = quietLog(), 20*time.Second // as hostPlugin
 	limit, err := ratelimit.New(cfg)
 	if err != nil {
 		return "", nil, err

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/understudy-mock/understudy/internal/expect"
 
@@ -156,7 +157,7 @@ func mutatedPlugin(parts mutant.Parts) conformance.PluginHost {
 		if err != nil {
 			return "", nil, err
 		}
-		cfg.Log = quietLog()
+		cfg.Log, cfg.Timeout = quietLog(), 20*time.Second // as hostPlugin
 		if parts.Storage != nil {
 			cfg.Client = &http.Client{Transport: parts.Storage(http.DefaultTransport)}
 		}

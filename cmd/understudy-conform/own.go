@@ -131,9 +131,11 @@ func ownTarget(vars map[string]string, manual bool) target.Target {
 	return t
 }
 
-// hostPlugin runs the rate-limit plugin in front of an application, as a process.
+// hostPlugin runs the rate-limit plugin in front of an application, as a process. The
+// plugin admits what its store does not decide in time: on a busy machine that would
+// look like a limit that does not hold, so that it has more time than by default.
 func hostPlugin(ctx context.Context, config []byte, upstream string) (string, func(), error) {
-	p, err := startProcess(ctx, bytes.NewReader(config), "ratelimit", "serve", "-", "--addr", "127.0.0.1:0", "--upstream", upstream, "--log-level", "error")
+	p, err := startProcess(ctx, bytes.NewReader(config), "ratelimit", "serve", "-", "--addr", "127.0.0.1:0", "--upstream", upstream, "--timeout", "20s", "--log-level", "error")
 	if err != nil {
 		return "", nil, err
 	}
