@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 // composeService is what a test needs of a service.
@@ -68,7 +70,7 @@ func found(t *testing.T, lines *bufio.Scanner, pattern string) string {
 func TestPackagingCompose(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("node"); err != nil {
-		skipLoud(t, "node is not installed: examples/compose is NOT run")
+		programs.SkipLoud(t, "node is not installed: examples/compose is NOT run")
 	}
 	var file struct{ Services map[string]*composeService }
 	read(t, "../examples/compose/compose.yaml", &file)

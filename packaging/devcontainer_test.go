@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 // devcontainerVersion is that of the tool that packs features.
@@ -49,7 +50,7 @@ func TestPackagingFeature(t *testing.T) {
 func TestPackagingDevcontainer(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("npm"); err != nil {
-		skipLoud(t, "npm is not installed: the development container feature is NOT packed")
+		programs.SkipLoud(t, "npm is not installed: the development container feature is NOT packed")
 	}
 	tool, err := filepath.Abs("../.tmp/devcontainer-" + devcontainerVersion)
 	if err != nil {
@@ -59,7 +60,7 @@ func TestPackagingDevcontainer(t *testing.T) {
 	if _, err := os.Stat(cli); err != nil {
 		npm := exec.CommandContext(t.Context(), "npm", "install", "--prefix", tool, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "@devcontainers/cli@"+devcontainerVersion)
 		if out, err := npm.CombinedOutput(); err != nil {
-			skipLoud(t, "npm install: "+string(out)+": the development container feature is NOT packed")
+			programs.SkipLoud(t, "npm install: "+string(out)+": the development container feature is NOT packed")
 		}
 	}
 	out := filepath.Join(t.TempDir(), "out")

@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 // engine is a container engine as Testcontainers sees it: as much of the API of
@@ -259,7 +261,7 @@ func TestPackagingTestcontainers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			if _, err := exec.LookPath(c.tool); err != nil {
-				skipLoud(t, c.tool+" is not installed: examples/"+c.name+" is NOT run")
+				programs.SkipLoud(t, c.tool+" is not installed: examples/"+c.name+" is NOT run")
 			}
 			e, address := newEngine(t, filepath.Join(binaries(t), "understudy"))
 			for _, command := range c.commands {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 // schemas are the files and the schemas that they are held to: those of
@@ -108,7 +110,7 @@ func actionlint(t *testing.T) string {
 	install := exec.CommandContext(t.Context(), "go", "install", "github.com/rhysd/actionlint/cmd/actionlint@"+actionlintVersion)
 	install.Env = append(os.Environ(), "GOBIN="+folder, "GOFLAGS=")
 	if out, err := install.CombinedOutput(); err != nil {
-		skipLoud(t, "actionlint cannot be installed: "+string(out)+": the workflows are NOT checked")
+		programs.SkipLoud(t, "actionlint cannot be installed: "+string(out)+": the workflows are NOT checked")
 	}
 	return tool
 }

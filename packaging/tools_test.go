@@ -20,21 +20,12 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 // limit is the time that anything here may take on a busy machine.
 const limit = 5 * time.Minute
-
-// skipLoud skips what a missing tool makes impossible; in continuous
-// integration that is a failure.
-func skipLoud(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(why)
-	}
-	fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
-	t.Skip(why)
-}
 
 // binaries is the folder with the commands: that of a release in DIST, or built here.
 func binaries(t *testing.T) string {
@@ -67,11 +58,11 @@ var built = sync.OnceValues(func() (string, error) {
 func modules(t *testing.T) string {
 	t.Helper()
 	if _, err := exec.LookPath("python3"); err != nil {
-		skipLoud(t, "python3 is not installed: the files are NOT held to their schemas")
+		programs.SkipLoud(t, "python3 is not installed: the files are NOT held to their schemas")
 	}
 	folder, err := installed()
 	if err != nil {
-		skipLoud(t, err.Error()+": the files are NOT held to their schemas")
+		programs.SkipLoud(t, err.Error()+": the files are NOT held to their schemas")
 	}
 	return folder
 }

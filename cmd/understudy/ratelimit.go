@@ -74,7 +74,7 @@ type RatelimitServeCmd struct {
 	LogFormat    string         `default:"text" enum:"text,json" help:"text or json."`
 }
 
-// Run serves until it is told to stop.
+// Run serves until it receives a signal to stop.
 func (c *RatelimitServeCmd) Run(e *env) error {
 	cfg, err := readPlugin(c.File, e.err)
 	if err != nil {

@@ -434,6 +434,12 @@ func (s *Scenario) risen(names ...string) error {
 		}
 		return nil
 	}
+	return s.judgedAgain(judge)
+}
+
+// judgedAgain reads the statistics again in real time while they are not as they
+// should be: they may be counted with a delay, for which they have a budget.
+func (s *Scenario) judgedAgain(judge func() error) error {
 	if err := judge(); err == nil || s.Clock.Virtual() {
 		return err
 	}

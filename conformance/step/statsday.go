@@ -59,15 +59,7 @@ func (s *Scenario) todayRisen(field string) error {
 		}
 		return err
 	}
-	if err := judge(); err == nil || s.Clock.Virtual() {
-		return err
-	}
-	return s.Clock.Eventually(s.Context, s.Suite.Target.Timing.StatsBudget, func() error {
-		if err := s.readStats(); err != nil {
-			return err
-		}
-		return judge()
-	})
+	return s.judgedAgain(judge)
 }
 
 // dlqCountRisen is exact where nobody else uses the account.

@@ -69,14 +69,19 @@ func (m Main) Run() int {
 	return code
 }
 
-// SkipLoud skips what a missing tool makes impossible; in continuous
-// integration that is a failure.
+// skipped are the reasons that were printed.
+var skipped sync.Map
+
+// SkipLoud skips what a missing tool makes impossible, with one line for all tests
+// of a package; in continuous integration that is a failure.
 func SkipLoud(t TB, why string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
 		t.Fatal(why)
 	}
-	fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
+	if _, told := skipped.LoadOrStore(why, true); !told {
+		fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
+	}
 	t.Skip(why)
 }
 
@@ -87,8 +92,8 @@ type Served struct {
 	PID int
 }
 
-// Serve starts a server on a free port, and returns when it is ready. It is
-// told to stop at the end of the test, and has to do so without an error.
+// Serve starts a server on a free port, and returns when it is ready. It gets a
+// signal to stop at the end of the test, and has to do so without an error.
 func Serve(t TB, binary string, flags ...string) *Served {
 	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready.json")

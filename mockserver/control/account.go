@@ -24,7 +24,7 @@ func (s *Service) accounts(*call.Call) (response.Response, error) {
 }
 
 // putAccount gives a test an account of its own: its token is made from the
-// id. An account that exists is told as it is.
+// id. An account that exists is shown as it is.
 func (s *Service) putAccount(c *call.Call) (response.Response, error) {
 	var body struct{ Password string }
 	if len(c.Body) > 0 {

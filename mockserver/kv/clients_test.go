@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 	"github.com/understudy-mock/understudy/spec"
 )
@@ -25,7 +26,7 @@ func TestPublishedPackages(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			skipLoud(t, tool+" is not installed: the published client packages are NOT tested")
+			programs.SkipLoud(t, tool+" is not installed: the published client packages are NOT tested")
 		}
 	}
 	modules := installed(t)
@@ -76,7 +77,7 @@ func installed(t *testing.T) string {
 	npm := exec.CommandContext(t.Context(), "npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error")
 	npm.Dir = dir
 	if out, err := npm.CombinedOutput(); err != nil {
-		skipLoud(t, fmt.Sprintf("npm install: %v: %s", err, out))
+		programs.SkipLoud(t, fmt.Sprintf("npm install: %v: %s", err, out))
 	}
 	return dir
 }

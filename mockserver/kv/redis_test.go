@@ -1,7 +1,6 @@
 package kv_test
 
 import (
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/mockserver/kv"
 )
 
@@ -31,7 +31,7 @@ func realRedis(t testing.TB) string {
 	t.Helper()
 	binary, err := exec.LookPath("redis-server")
 	if err != nil {
-		skipLoud(t, "redis-server is not installed: the store over a real server is NOT tested")
+		programs.SkipLoud(t, "redis-server is not installed: the store over a real server is NOT tested")
 	}
 	socket, err := os.MkdirTemp("", "kv") // short: the length of a socket's path is limited
 	if err != nil {
@@ -65,17 +65,6 @@ func realRedis(t testing.TB) string {
 		_ = conn.Close()
 	}
 	return "unix://" + path
-}
-
-// skipLoud skips what a missing tool makes impossible; in continuous
-// integration that is a failure.
-func skipLoud(t testing.TB, why string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(why)
-	}
-	fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
-	t.Skip(why)
 }
 
 // clock is a time that a test moves.

@@ -20,26 +20,12 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
 // patience is the real time that one thing on the page may take.
 const patience = 20 * time.Second
-
-// skipLoud skips what a missing tool makes impossible, with one line for all
-// tests; in continuous integration that is a failure.
-func skipLoud(t testing.TB, why string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(why)
-	}
-	if _, told := skipped.LoadOrStore(why, true); !told {
-		fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
-	}
-	t.Skip(why)
-}
-
-var skipped sync.Map // reasons that have been told
 
 // browser is one headless browser for all tests; each has a tab of its own.
 var browser struct {
@@ -96,7 +82,7 @@ func look(t testing.TB, u *mockserver.TestServer, path string) *tab {
 	t.Helper()
 	browser.Do(startBrowser)
 	if browser.why != "" {
-		skipLoud(t, browser.why)
+		programs.SkipLoud(t, browser.why)
 	}
 	ctx, closeTab := chromedp.NewContext(browser.Context)
 	b := &tab{t: t, ctx: ctx, url: u.URL()}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -139,12 +140,12 @@ func axeSource(t *testing.T) string {
 	file := filepath.Join(dir, "node_modules/axe-core/axe.min.js")
 	if _, err := os.Stat(file); err != nil {
 		if _, err := exec.LookPath("npm"); err != nil {
-			skipLoud(t, "npm is not installed: the page is NOT checked for accessibility")
+			programs.SkipLoud(t, "npm is not installed: the page is NOT checked for accessibility")
 		}
 		npm := exec.CommandContext(t.Context(), "npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error")
 		npm.Dir = dir
 		if out, err := npm.CombinedOutput(); err != nil {
-			skipLoud(t, "npm install of the axe: "+err.Error()+": "+string(out))
+			programs.SkipLoud(t, "npm install of the axe: "+err.Error()+": "+string(out))
 		}
 	}
 	text, err := os.ReadFile(file)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/internal/expect"
+	"github.com/understudy-mock/understudy/internal/programs"
 	"github.com/understudy-mock/understudy/mockserver"
 )
 
@@ -247,7 +248,7 @@ func TestRulesAreSwitchedOffOneByOne(t *testing.T) {
 func TestCommandsOfEmptyViews(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
-		skipLoud(t, "curl is not installed: the commands of the page are NOT tried")
+		programs.SkipLoud(t, "curl is not installed: the commands of the page are NOT tried")
 	}
 	commands := regexp.MustCompile(`(?s)<pre id="try[^"]*" tabindex="0">(curl.*?)</pre>`)
 	for _, view := range []string{"", "ui/messages", "ui/runs", "ui/dlq", "ui/flow", "ui/groups", "ui/queues", "ui/schedules", "ui/indexes", "ui/requests", "ui/stubs"} {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/understudy-mock/understudy/engine/vector"
+	"github.com/understudy-mock/understudy/mockserver/request"
 	"github.com/understudy-mock/understudy/mockserver/response"
 )
 
@@ -73,6 +74,15 @@ func (id *vectorID) UnmarshalJSON(raw []byte) error {
 		return fmt.Errorf("id %s: invalid value: must be a non-empty string or a number", response.Shorten(string(raw)))
 	}
 	return nil
+}
+
+// vectorBodies reads one vector or a list, each of which has an id.
+func vectorBodies(text []byte) ([]vectorBody, error) {
+	list, err := request.OneOrMany[vectorBody](text)
+	if err == nil {
+		err = missingID(list)
+	}
+	return list, err
 }
 
 // missingID refuses vectors of which one has no id.

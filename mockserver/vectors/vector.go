@@ -97,10 +97,7 @@ func infoBody(v *vector.Info) map[string]any {
 
 // upsertVectors reads all vectors before the first is stored.
 func (a *API) upsertVectors(c *call.Call) (response.Response, error) {
-	list, err := request.OneOrMany[vectorBody](c.Body)
-	if err == nil {
-		err = missingID(list)
-	}
+	list, err := vectorBodies(c.Body)
 	if err != nil {
 		return response.Response{}, err
 	}
@@ -114,10 +111,7 @@ func (a *API) upsertVectors(c *call.Call) (response.Response, error) {
 
 // upsertVectorData stores texts with the vectors that are made of them.
 func (a *API) upsertVectorData(c *call.Call) (response.Response, error) {
-	list, err := request.OneOrMany[vectorBody](c.Body)
-	if err == nil {
-		err = missingID(list)
-	}
+	list, err := vectorBodies(c.Body)
 	if err != nil {
 		return response.Response{}, err
 	}

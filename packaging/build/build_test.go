@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/understudy-mock/understudy/internal/expect"
+	processes "github.com/understudy-mock/understudy/internal/programs"
 )
 
 // limit is the time that one command may take on a busy machine.
@@ -28,17 +29,6 @@ const limit = 10 * time.Minute
 
 // here is the platform of the tests.
 var here = platform{runtime.GOOS, runtime.GOARCH}
-
-// skipLoud skips what a missing tool makes impossible; in continuous
-// integration that is a failure.
-func skipLoud(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(why)
-	}
-	fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
-	t.Skip(why)
-}
 
 // release is a folder with a release: that in DIST, or one for this platform only.
 func release(t *testing.T) string {
@@ -221,7 +211,7 @@ func TestPackagingBill(t *testing.T) {
 		t.Parallel()
 		python, err := cyclonedx()
 		if err != nil {
-			skipLoud(t, err.Error()+": the bills of materials are NOT held to their schema")
+			processes.SkipLoud(t, err.Error()+": the bills of materials are NOT held to their schema")
 		}
 		bills, err := filepath.Glob(filepath.Join(folder, "*.cdx.json"))
 		if err != nil || len(bills) < len(programs) {

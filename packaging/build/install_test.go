@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	processes "github.com/understudy-mock/understudy/internal/programs"
 )
 
 // fencedCommands are blocks of commands in a page.
@@ -21,7 +23,7 @@ func TestPackagingInstallPage(t *testing.T) {
 	}
 	for _, tool := range []string{"man", "sha256sum"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			skipLoud(t, tool+" is not installed: the commands of docs/install.md are NOT tested")
+			processes.SkipLoud(t, tool+" is not installed: the commands of docs/install.md are NOT tested")
 		}
 	}
 	page, err := os.ReadFile("../../docs/install.md")

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 const (
@@ -31,7 +33,7 @@ func TestPackaging(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			skipLoud(t, tool+" is not installed: the npm packages are NOT tested")
+			programs.SkipLoud(t, tool+" is not installed: the npm packages are NOT tested")
 		}
 	}
 	tools := installTools(t)
@@ -83,7 +85,7 @@ func testCommands(t *testing.T, app string, tools toolbox, made product) {
 			t.Parallel()
 			if filepath.IsAbs(line[0]) {
 				if _, err := os.Stat(line[0]); err != nil {
-					skipLoud(t, fmt.Sprintf("%v: the npm package is NOT tested with it", err))
+					programs.SkipLoud(t, fmt.Sprintf("%v: the npm package is NOT tested with it", err))
 				}
 			}
 			if out := must(t, app, line[0], line[1:]...); name == "both names" && strings.Count(out, "understudy "+made.printed) != 2 {
@@ -262,7 +264,7 @@ func installTools(t *testing.T) toolbox {
 		t.Fatal(err)
 	}
 	if out, err := run(t, tools.folder, "npm", "install", "--cache", tools.cache, "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"); err != nil {
-		skipLoud(t, fmt.Sprintf("npm install of the tools: %v: %s: the npm packages are NOT tested", err, out))
+		programs.SkipLoud(t, fmt.Sprintf("npm install of the tools: %v: %s: the npm packages are NOT tested", err, out))
 	}
 	if err := os.WriteFile(stamp, wanted, 0o600); err != nil {
 		t.Fatal(err)
@@ -417,15 +419,4 @@ func copyFiles(t *testing.T, pattern, to string) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// skipLoud skips what a missing tool makes impossible; in continuous
-// integration that is a failure.
-func skipLoud(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(why)
-	}
-	fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
-	t.Skip(why)
 }

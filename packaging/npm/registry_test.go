@@ -17,6 +17,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 // testRegistry installs by name, as users do: a registry on loopback has the
@@ -55,7 +57,7 @@ func testRegistry(t *testing.T, made product) {
 		install, test, _ := strings.Cut(lines, "\n")
 		empty := t.TempDir()
 		if out, err := run(t, empty, "sh", "-c", env+install); err != nil {
-			skipLoud(t, "the packages of the README cannot be installed: "+out)
+			programs.SkipLoud(t, "the packages of the README cannot be installed: "+out)
 		}
 		if out := must(t, empty, "sh", "-c", test); !regexp.MustCompile(`(?m)^(#|ℹ) fail 0$`).MatchString(out) {
 			t.Errorf("said %s", out)

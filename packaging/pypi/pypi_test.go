@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/understudy-mock/understudy/internal/programs"
 )
 
 const (
@@ -24,7 +26,7 @@ const (
 func TestPackagingPyPI(t *testing.T) {
 	t.Parallel()
 	if out, err := exec.CommandContext(t.Context(), "python3", "-c", "import pip, venv, ensurepip").CombinedOutput(); err != nil {
-		skipLoud(t, fmt.Sprintf("python3 with pip and venv is not installed: the PyPI package is NOT tested: %s", out))
+		programs.SkipLoud(t, fmt.Sprintf("python3 with pip and venv is not installed: the PyPI package is NOT tested: %s", out))
 	}
 	p := build(t)
 
@@ -191,7 +193,7 @@ func installTools(t *testing.T) (tools, fetched string) {
 		out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput()
 		cancel()
 		if err != nil {
-			skipLoud(t, fmt.Sprintf("%s: %v: %s: the PyPI package is NOT tested", strings.Join(command, " "), err, out))
+			programs.SkipLoud(t, fmt.Sprintf("%s: %v: %s: the PyPI package is NOT tested", strings.Join(command, " "), err, out))
 		}
 	}
 	if err := os.WriteFile(stamp, wanted, 0o600); err != nil {
@@ -207,15 +209,4 @@ func sum(t *testing.T, file string) [sha256.Size]byte {
 		t.Fatal(err)
 	}
 	return sha256.Sum256(data)
-}
-
-// skipLoud skips what a missing tool makes impossible; in continuous
-// integration that is a failure.
-func skipLoud(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(why)
-	}
-	fmt.Fprintln(os.Stderr, "SKIPPED: "+why)
-	t.Skip(why)
 }
